@@ -1,0 +1,114 @@
+/**
+ * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, `--with-redis`, a Redis server.
+ * Each step is skipped when done. Then the program named in the arguments runs on that Node.
+ *
+ * Plain JavaScript without packages, because it is what runs before there are any, on any Node from 18 on.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const NODE_NEEDED = [22, 19]
+
+const needsRedis = process.argv[2] === '--with-redis'
+const [program, ...args] = process.argv.slice(needsRedis ? 3 : 2)
+if (program === undefined) stop('nothing to run', 'npm run demo, or npm test')
+installPackages()
+const node = findNode()
+if (needsRedis) findRedisServer()
+await run(node, join(ROOT, program), args)
+
+function installPackages() {
+  if (packagesAreInstalled()) return
+  say('installing packages (npm ci)')
+  const result = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, NODE_ENV: 'development' },
+  })
+  if (result.status !== 0) stop('the packages could not be installed (is the npm registry reachable?)', 'npm ci')
+}
+
+/** npm keeps a copy of the lock file of what it really installed; what it left out must be optional for this machine. */
+function packagesAreInstalled() {
+  const wanted = lockedPackages(join(ROOT, 'package-lock.json'))
+  const installed = lockedPackages(join(ROOT, 'node_modules', '.package-lock.json'))
+  if (wanted === undefined || installed === undefined) return false
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (!path.startsWith('node_modules/')) return true
+    const found = installed[path]
+    return found === undefined ? entry.optional === true : found.version === entry.version
+  })
+}
+
+function lockedPackages(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : undefined
+}
+
+function findNode() {
+  if (isNewEnough(process.versions.node)) return process.execPath
+  const own = join(ROOT, 'node_modules', '.bin', 'node')
+  if (existsSync(own)) return own
+  stop(
+    `Node ${process.versions.node} is too old and the packages bring none for ${process.platform}-${process.arch}`,
+    `install Node ${NODE_NEEDED.join('.')} or newer from https://nodejs.org`,
+  )
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number)
+  return major > NODE_NEEDED[0] || (major === NODE_NEEDED[0] && minor >= NODE_NEEDED[1])
+}
+
+function findRedisServer() {
+  if (process.env.REDIS_SERVER_BIN || isOnPath('redis-server') || isOnPath('valkey-server')) return
+  const byHand = 'apt-get install redis-server (as root), or set REDIS_SERVER_BIN to a redis-server'
+  if (process.platform !== 'linux' || !isOnPath('apt-get')) stop('there is no redis-server on this machine', byHand)
+  if (process.getuid() !== 0) stop('there is no redis-server, and only root can install one', `sudo ${byHand}`)
+  say('installing a Redis server (apt-get install redis-server)')
+  apt(['update', '-qq'])
+  apt(['install', '-y', '-qq', '--no-install-recommends', 'redis-server'])
+  if (!isOnPath('redis-server')) stop('a Redis server could not be installed', byHand)
+}
+
+function apt(args) {
+  spawnSync('apt-get', args, {
+    stdio: ['ignore', 'ignore', 2],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+}
+
+function isOnPath(command) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, command), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/** In this very process where its Node will do: one process less between a signal and whom it is for. */
+async function run(node, program, args) {
+  if (node === process.execPath) {
+    process.argv = [node, program, ...args]
+    await import(pathToFileURL(program).href)
+    return
+  }
+  const path = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`
+  const child = spawn(node, [program, ...args], { stdio: 'inherit', env: { ...process.env, PATH: path } })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+}
+
+function say(text) {
+  process.stderr.write(`set-up: ${text}\n`)
+}
+
+function stop(missing, wayOut) {
+  process.stderr.write(`set-up: ${missing}.\n        To get it: ${wayOut}\n`)
+  process.exit(1)
+}

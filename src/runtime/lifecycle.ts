@@ -1,0 +1,29 @@
+/**
+ * Teardown, registered beside construction and run backwards. Every step runs, whatever the others do; what failed is
+ * reported together at the end. Closing twice is closing once.
+ */
+export class Lifecycle {
+  readonly #steps: { name: string; close: () => Promise<void> | void }[] = []
+  #closing: Promise<void> | undefined
+
+  onClose(name: string, close: () => Promise<void> | void): void {
+    this.#steps.push({ name, close })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#runBackwards()
+    return this.#closing
+  }
+
+  async #runBackwards(): Promise<void> {
+    const failures: Error[] = []
+    for (const { name, close } of this.#steps.reverse()) {
+      try {
+        await close()
+      } catch (cause) {
+        failures.push(new Error(`could not close ${name}`, { cause }))
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map((failure) => failure.message).join('; '))
+  }
+}

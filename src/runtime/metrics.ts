@@ -1,0 +1,54 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+
+/** Counters of this process, for Prometheus. No label ever names an account. */
+export interface Metrics {
+  readonly registry: Registry
+  /** outcome: refreshed, fresh, held, gone, lost, failed */
+  readonly refreshes: Counter<'outcome'>
+  /** Refreshes that came after the token had expired. */
+  readonly tokensExpired: Counter
+  /** outcome: committed, failed, gone, lost, later */
+  readonly polls: Counter<'outcome'>
+  readonly sweeps: Counter<'kind'>
+  readonly alertsRelayed: Counter
+  /** outcome: delivered, retry, dead */
+  readonly deliveries: Counter<'receiver' | 'outcome'>
+  readonly uninstalls: Counter<'outcome'>
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Counter({ name: `plimsoll_${name}_total`, help, labelNames, registers: [registry] })
+  return {
+    registry,
+    refreshes: counter('token_refreshes', 'Attempts to refresh an account, by outcome.', ['outcome']),
+    tokensExpired: counter('tokens_expired', 'Refreshes that came after the access token had expired.'),
+    polls: counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
+    sweeps: counter('sweeps', 'Sweeps that finished, by kind.', ['kind']),
+    alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),
+    deliveries: counter('deliveries', 'Attempts to deliver, by receiver and outcome.', ['receiver', 'outcome']),
+    uninstalls: counter('uninstalls', 'Attempts to uninstall an account, by outcome.', ['outcome']),
+  }
+}
+
+/** A gauge whose value is read when somebody asks; one that can't be read is left out of the answer. */
+export function gauge<T extends string>(
+  metrics: Metrics,
+  name: string,
+  help: string,
+  labelNames: T[],
+  read: (gauge: Gauge<T>) => Promise<void>,
+): void {
+  new Gauge({
+    name: `plimsoll_${name}`,
+    help,
+    labelNames,
+    registers: [metrics.registry],
+    async collect() {
+      this.reset()
+      await read(this).catch(() => this.remove())
+    },
+  })
+}

@@ -1,0 +1,40 @@
+import { inspect } from 'node:util'
+
+/**
+ * A value that must never reach text. Whatever prints it - a template, JSON, a log line, `util.inspect` - gets
+ * `[secret]`; only `reveal()` hands the value out, so that the places that do are found by one search.
+ */
+export class Secret {
+  readonly #value: string
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  reveal(): string {
+    return this.#value
+  }
+
+  toString(): string {
+    return '[secret]'
+  }
+
+  toJSON(): string {
+    return '[secret]'
+  }
+
+  [inspect.custom](): string {
+    return '[secret]'
+  }
+}
+
+/** `text` with every occurrence of the given secrets, plain or URL-encoded, taken out. */
+export function withoutSecrets(text: string, ...secrets: readonly Secret[]): string {
+  let clean = text
+  for (const secret of secrets) {
+    const value = secret.reveal()
+    if (value === '') continue
+    clean = clean.replaceAll(value, '[secret]').replaceAll(encodeURIComponent(value), '[secret]')
+  }
+  return clean
+}
