@@ -1,0 +1,100 @@
+import type { Path } from './problems.ts'
+import { isShortWebhookSecret } from './receivers.ts'
+import type { Config } from './schema.ts'
+import { seriesOf } from './thresholds.ts'
+
+export interface Advice {
+  path: Path
+  message: string
+}
+
+/** What works as written, but deserves a word at the start and in `config check`. */
+export function advise(config: Config): Advice[] {
+  return [
+    ...adviseProvider(config),
+    ...adviseThresholds(config),
+    ...adviseRoutes(config),
+    ...adviseReceivers(config),
+    ...adviseHttp(config),
+  ]
+}
+
+// Any one of these opens both limits endpoints.
+const LIMITS_SCOPE = /^(crm\.objects\..+\.(read|write)(\.v\d+)?|tickets(\..+)?|e-commerce|media_bridge\.read)$/
+
+function* adviseProvider({ provider }: Config): Iterable<Advice> {
+  if (provider.api === 'v1') {
+    const message =
+      'the provider switches the v1 OAuth endpoints off on 16 February 2027; set provider.api: 2026-03 before'
+    yield { path: ['provider', 'api'], message }
+  }
+  if (![...provider.scopes, ...provider.optionalScopes].some((scope) => LIMITS_SCOPE.test(scope))) {
+    const message =
+      'none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, crm.objects.*.write, ' +
+      'tickets, e-commerce, media_bridge.read'
+    yield { path: ['provider', 'scopes'], message }
+  }
+}
+
+function* adviseThresholds({ thresholds }: Config): Iterable<Advice> {
+  const decided = new Set<string>()
+  for (const [index, rule] of thresholds.entries()) {
+    const path = ['thresholds', index]
+    const series = seriesOf(rule.on)
+    if (series.every((name) => decided.has(name))) {
+      yield { path, message: 'never decides: earlier rules without `match` decide about all of its series' }
+    }
+    if (Object.keys(rule.match).length === 0) for (const name of series) decided.add(name)
+    for (const name of ['warning', 'critical'] as const) {
+      const level = rule[name]
+      if (level === undefined) continue
+      if (level.daysLeft !== undefined) {
+        const message = "daysLeft is not evaluated in this version: the level's other conditions hold"
+        yield { path: [...path, name, 'daysLeft'], message }
+      }
+      if (level.count === undefined && series.length > 1 && series.includes('associations.atLimit')) {
+        const message =
+          'associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them'
+        yield { path: [...path, name], message }
+      }
+    }
+  }
+}
+
+function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
+  const catchAll = routes.findIndex(({ match }) => Object.keys(match).length === 0)
+  if (catchAll === -1) {
+    yield {
+      path: ['routes'],
+      message: 'alerts that no route matches go nowhere: a last route without `match` takes the rest',
+    }
+  } else {
+    for (let index = catchAll + 1; index < routes.length; index++) {
+      yield { path: ['routes', index], message: `can never match: routes[${catchAll}] takes everything` }
+    }
+  }
+  const used = new Set(routes.flatMap(({ to }) => to))
+  for (const name of Object.keys(receivers)) {
+    if (!used.has(name)) yield { path: ['receivers', name], message: 'no route sends anything here' }
+  }
+}
+
+function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
+  for (const [name, receiver] of Object.entries(receivers)) {
+    if (receiver.type !== 'webhook') continue
+    for (const [index, secret] of receiver.secrets.entries()) {
+      if (!isShortWebhookSecret(secret)) continue
+      const message = 'shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32'
+      yield { path: ['receivers', name, 'secrets', index], message }
+    }
+  }
+}
+
+function* adviseHttp({ http }: Config): Iterable<Advice> {
+  if (http.adminToken === undefined) {
+    yield { path: ['http'], message: 'no adminToken: the pages and the API answer on loopback only' }
+  } else if (http.adminToken.reveal().length < 16) {
+    const message = 'shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24'
+    yield { path: ['http', 'adminToken'], message }
+  }
+}

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type * as z from 'zod'
+import { Secret } from '../src/runtime/secret.ts'
+import { advise } from './advice.ts'
+import type { Environment } from './environment.ts'
+import { explain, explainMissingSecret } from './explain.ts'
+import { type FilledIn, fillIn, type World, whyUnreadable } from './fill-in.ts'
+import { type Notice, type Path, type Position, type Problem, renderPath } from './problems.ts'
+import { asGroup } from './relations.ts'
+import { type Config, configSchema } from './schema.ts'
+import { type IssueFacts, REQUIRED } from './values.ts'
+import { readYaml } from './yaml-source.ts'
+
+export interface LoadOptions {
+  file: string
+  env: Environment
+  /** What relative paths start from: the working directory of the process. */
+  cwd: string
+  /** Default: the disk. */
+  readFile?: (path: string) => string
+  /** Whether the scheduler will take the expression. Default: only the number of its fields is looked at. */
+  validateCron?: (expression: string) => boolean
+}
+
+export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok: false; problems: Problem[] }
+
+/** Reads the config file. Never throws: whatever is wrong with it is among the problems, all of them at once. */
+export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron }: LoadOptions): LoadResult {
+  const world: World = { env, cwd, readFile }
+  const text = readText(resolve(cwd, file), readFile)
+  if (typeof text !== 'string') return { ok: false, problems: [text] }
+
+  const source = readYaml(text)
+  if (source.root === undefined) return { ok: false, problems: source.problems }
+  if (source.root.kind === 'scalar' && source.root.value === null && source.problems.length === 0) {
+    return { ok: false, problems: [{ path: '', message: EMPTY }] }
+  }
+  if (source.root.kind !== 'map') {
+    const message = 'must be a group of settings (name: value), starting with provider'
+    return { ok: false, problems: [...source.problems, { path: '', ...source.root.at, message }] }
+  }
+
+  const filled = fillIn(source.root, configSchema, world)
+  const checked = configSchema.safeParse(filled.data, {
+    error: (issue) => explain(issue, isForeign(issue.path ?? [], filled)),
+  })
+  const problems = [
+    ...source.problems,
+    ...filled.problems,
+    ...(checked.error?.issues ?? []).map((issue) => problemOf(issue, filled)),
+    ...(validateCron === undefined ? [] : checkSchedule(filled, validateCron)),
+  ]
+  if (problems.length > 0 || !checked.success) return { ok: false, problems: inOrder(firstPerPath(problems)) }
+
+  const config = freeze({ ...checked.data, dataDir: resolve(cwd, checked.data.dataDir) }) as Config
+  const notices = advise(config).map(({ path, message }) => locate(path, message, filled))
+  return { ok: true, config, notices }
+}
+
+const EMPTY =
+  'the file is empty; the least it must have: provider.clientId, provider.clientSecret, http.publicUrl, one receiver, one route'
+
+const fromDisk = (path: string): string => readFileSync(path, 'utf8')
+
+function readText(file: string, readFile: (path: string) => string): string | Problem {
+  try {
+    return readFile(file).replace(/^\uFEFF/, '')
+  } catch (error) {
+    return { path: '', message: `${whyUnreadable(error)}: ${file}` }
+  }
+}
+
+function problemOf(issue: z.core.$ZodIssue, filled: FilledIn): Problem {
+  return locate(issue.path, messageOf(issue, filled), filled)
+}
+
+function messageOf(issue: z.core.$ZodIssue, filled: FilledIn): string {
+  const facts = issue.code === 'custom' ? (issue.params as Partial<IssueFacts> | undefined) : undefined
+  if (issue.message === REQUIRED) return facts?.secret ? explainMissingSecret(String(issue.path.at(-1))) : REQUIRED
+  return facts?.unquoted !== undefined && isForeign(issue.path, filled) ? facts.unquoted : issue.message
+}
+
+function isForeign(path: Path, { foreign }: FilledIn): boolean {
+  return path.some((_, index) => foreign.has(renderPath(path.slice(0, index + 1))))
+}
+
+function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression: string) => boolean): Problem[] {
+  const schedule = asGroup(asGroup(data).schedule)
+  return Object.entries(schedule).flatMap(([name, expression]) => {
+    if (typeof expression !== 'string' || validateCron(expression)) return []
+    const message = 'not a cron expression: 5 fields, or 6 with seconds first, like */10 * * * * *'
+    return [locate(['schedule', name], message, { data, ...filled })]
+  })
+}
+
+/** Says it at the setting that is in the file: the list's only entry at the list, the file's content at the file. */
+function locate(path: Path, message: string, { data, positions, twins }: FilledIn): Problem {
+  for (let length = path.length; length > 0; length--) {
+    const twin = twins.get(renderPath(path.slice(0, length)))
+    if (twin !== undefined) return { path: twin, ...positions.get(twin), message: `what the file holds: ${message}` }
+  }
+  const shown =
+    typeof path.at(-1) === 'number' && !Array.isArray(at(data, path.slice(0, -1))) ? path.slice(0, -1) : path
+  return { path: renderPath(shown), ...nearest(shown, positions), message }
+}
+
+function at(data: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (value, step) => (Array.isArray(value) ? value[Number(step)] : asGroup(value)[String(step)]),
+    data,
+  )
+}
+
+function nearest(path: Path, positions: ReadonlyMap<string, Position>): Position | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const position = positions.get(renderPath(path.slice(0, length)))
+    if (position !== undefined) return position
+  }
+  return undefined
+}
+
+/** What follows from a problem at the same place is no news: what was found first explains it. */
+function firstPerPath(problems: Problem[]): Problem[] {
+  const seen = new Set<string>()
+  return problems.filter(({ path, message }) => {
+    const key = path === '' ? `: ${message}` : path
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}
+
+function inOrder(problems: Problem[]): Problem[] {
+  return problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || value instanceof Secret) return value
+  for (const part of Object.values(value)) freeze(part)
+  return Object.freeze(value)
+}

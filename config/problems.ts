@@ -1,0 +1,41 @@
+import { suggest } from './suggest.ts'
+
+export interface Position {
+  line: number
+  column: number
+}
+
+/** Something that keeps the file from being used. */
+export interface Problem extends Partial<Position> {
+  /** `thresholds[2].warning.percent`; empty when it is about the file as a whole. */
+  path: string
+  /** What is wrong and what is allowed. Never holds a value that came from the environment or from a secret's file. */
+  message: string
+}
+
+/** Something that works, but that whoever wrote the file should know. */
+export type Notice = Problem
+
+export type Path = readonly PropertyKey[]
+
+export function renderPath(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`
+    const name = String(step)
+    if (!/^[\w$*<>-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`
+    return text === '' ? name : `${text}.${name}`
+  }, '')
+}
+
+/** One line, in the form that editors and terminals turn into a link. */
+export function renderProblem(file: string, { path, line, column, message }: Problem): string {
+  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`
+  return path === '' ? `${place}: ${message}` : `${place} ${path}: ${message}`
+}
+
+/** `unknown, did you mean "threshold"?`, or what would be known where nothing is near. */
+export function unknownName(word: string, known: readonly string[], what = 'unknown', listed = known): string {
+  const near = suggest(word, known)
+  if (near !== undefined) return `${what}, did you mean "${near}"?`
+  return listed.length === 0 ? what : `${what}; allowed: ${listed.join(', ')}`
+}

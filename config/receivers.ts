@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import { Secret } from '../src/runtime/secret.ts'
+import { isPlainHttpElsewhere } from './addresses.ts'
+import { asGroup, related } from './relations.ts'
+import { bytesInBase64, mailAddress, secret, secretAddress, toggle } from './values.ts'
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+const NOT_YET = ['alertmanager', 'slack']
+
+const email = z.strictObject({
+  type: z.literal('email').describe('One readable message per group of alerts.'),
+  smtp: secretAddress(['smtps', 'smtp'], (url) =>
+    /^\/?$/.test(url.pathname) && url.search === '' && url.hash === ''
+      ? undefined
+      : 'must be smtps://user:password@host:port and nothing more; special characters in a password are %-encoded',
+  ).describe(
+    'The mail server: smtps://user:password@host:465, or smtp://host:587 with STARTTLS, which is required unless the ' +
+      'host is this machine or `insecure` is true. User and password are %-encoded.',
+  ),
+  from: mailAddress().describe('The sender.'),
+  to: z.array(mailAddress()).min(1, 'must have at least one address').describe('Who gets the messages.'),
+  insecure: toggle().prefault(false).describe('Allows smtp:// without TLS, for servers in your own network.'),
+})
+
+const webhook = related(
+  z.strictObject({
+    type: z.literal('webhook').describe('A signed POST per group of alerts.'),
+    url: secretAddress(['https', 'http'], ({ username, password }) =>
+      username === '' && password === '' ? undefined : 'must be an address without user and password',
+    ).describe('Where it is posted to.'),
+    secrets: z
+      .array(secret({ fault: webhookSecretFault }))
+      .min(1, 'must have at least one: openssl rand -base64 32')
+      .describe('What it is signed with, in base64 (openssl rand -base64 32). Several at once while they are rotated.'),
+    format: z
+      .enum(['plimsoll'], {
+        error: ({ input }) =>
+          typeof input === 'string' && NOT_YET.includes(input)
+            ? 'not available in this version: only plimsoll is'
+            : undefined,
+      })
+      .prefault('plimsoll')
+      .describe('The shape of the body.'),
+    insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
+  }),
+  ({ url, insecure }, report) => {
+    if (!(url instanceof Secret) || insecure === true || !isPlainHttpElsewhere(url.reveal())) return
+    report(['url'], 'must start with https:// (http:// needs insecure: true, or a host that is this machine)')
+  },
+)
+
+export const receivers = z
+  .record(z.string(), z.discriminatedUnion('type', [email, webhook]))
+  .superRefine(
+    (receivers, context) => {
+      const names = Object.keys(asGroup(receivers))
+      if (names.length === 0) context.addIssue({ code: 'custom', message: 'must have at least one receiver' })
+      for (const name of names.filter((one) => !NAME.test(one))) {
+        const message = "a receiver's name is made of letters, digits, _ and -"
+        context.addIssue({ code: 'custom', path: [name], message })
+      }
+    },
+    { when: () => true },
+  )
+  .meta({ minProperties: 1, propertyNames: { pattern: NAME.source } })
+
+export type Receiver = z.output<typeof receivers>[string]
+
+const webhookKey = (secret: string) => secret.replace(/^whsec_/, '')
+
+function webhookSecretFault(secret: string): string | undefined {
+  const bytes = bytesInBase64(webhookKey(secret))
+  return bytes === undefined ? 'must be in base64; to make one: openssl rand -base64 32' : undefined
+}
+
+export function isShortWebhookSecret(secret: Secret): boolean {
+  return (bytesInBase64(webhookKey(secret.reveal())) ?? 0) < 24
+}

@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import { asGroup, type Report, related, type Unchecked } from './relations.ts'
+import { fill, oneOrMany, says, text, toggle, whole } from './values.ts'
+
+export const SERIES = [
+  'customProperties.overall',
+  'customProperties.objectType',
+  'associations.atLimit',
+  'associations.nearLimit',
+  'associations.fullest',
+] as const
+
+export type SeriesName = (typeof SERIES)[number]
+
+/** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
+const COUNTS: ReadonlySet<string> = new Set<SeriesName>(['associations.atLimit', 'associations.nearLimit'])
+
+/** The series that a rule's `on` stands for. */
+export function seriesOf(on: unknown): readonly SeriesName[] {
+  if (on === '*') return SERIES
+  if (typeof on !== 'string') return []
+  return SERIES.filter((series) => series === on || (on.endsWith('.*') && series.startsWith(on.slice(0, -1))))
+}
+
+/** From this on the provider reports a record as near its limit; below it, it reports nothing. */
+export const NEAR_LIMIT_PERCENT = 80
+
+const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
+
+const level = z
+  .strictObject({
+    percent: fill().exactOptional().describe('Holds from this percentage of the limit on.'),
+    count: whole(1, 1_000_000_000).exactOptional().describe('Holds from this usage, or number of records, on.'),
+    remaining: whole(0, 1_000_000_000)
+      .exactOptional()
+      .describe('Holds when this many are left to the limit, or fewer.'),
+    daysLeft: amount('must be a number of days')
+      .exactOptional()
+      .describe('Holds when the forecast reaches the limit within so many days. Not evaluated in this version.'),
+  })
+  .describe('Conditions, of which any is enough.')
+
+export type Level = z.output<typeof level>
+
+const pattern = () => text(/^[^\s\p{Cc}]+$/u, 'must be text without spaces; * stands for anything')
+
+const typePattern = () =>
+  text(/^[\d*]+(-[\d*]+)?$/, 'must be an objectTypeId like 0-1 or a pattern like 2-*, not a name')
+
+export const accountPattern = () =>
+  pattern().meta({ type: ['string', 'integer'], description: 'A hub id, or a domain in which * stands for anything.' })
+
+const match = z
+  .strictObject({
+    account: oneOrMany(accountPattern())
+      .exactOptional()
+      .describe('Hub ids, or domains in which * stands for anything.'),
+    objectType: oneOrMany(typePattern()).exactOptional().describe('For customProperties.objectType: objectTypeIds.'),
+    from: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it starts from.'),
+    to: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it leads to.'),
+  })
+  .describe('What else must fit for the rule to decide. All that is given must fit.')
+
+export const ruleName = () => text(/^[^\p{Cc}]{1,100}$/u, 'must be text of at most 100 characters')
+
+export const thresholdRule = related(
+  z.strictObject({
+    name: ruleName().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
+    on: z.enum([...SERIES, 'customProperties.*', 'associations.*', '*']).describe('The series that the rule is about.'),
+    match: match.prefault({}),
+    off: toggle().prefault(false).describe('true: what the rule is about is not watched.'),
+    warning: level.exactOptional().describe('When the series is at warning: any of these conditions.'),
+    critical: level.exactOptional().describe('When the series is at critical: any of these conditions.'),
+    recoverBelow: amount('must be a number of at least 0')
+      .exactOptional()
+      .describe("How far inside a level's condition a series must be before it is left, in the condition's unit."),
+  }),
+  checkRule,
+).transform((rule) => ({ ...rule, name: rule.name ?? rule.on }))
+
+export type ThresholdRule = z.output<typeof thresholdRule>
+
+export const thresholdRules = z.array(thresholdRule).superRefine(
+  (rules, context) => {
+    const seen = new Set<unknown>()
+    for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
+      const { name, on } = asGroup(rule)
+      if (typeof name !== 'string' || name === on) continue
+      if (seen.has(name))
+        context.addIssue({ code: 'custom', path: [index, 'name'], message: 'an earlier rule has this name' })
+      seen.add(name)
+    }
+  },
+  { when: () => true },
+)
+
+function checkRule(rule: Unchecked, report: Report): void {
+  const series = seriesOf(rule.on)
+  const levels = (['warning', 'critical'] as const).filter((name) => rule[name] !== undefined)
+  if (rule.off === true && levels.length > 0)
+    report(['off'], `off, but with ${levels.join(' and ')}: keep one of the two`)
+  if (rule.off !== true && levels.length === 0) report([], 'needs warning, critical or off: true')
+  checkMatch(asGroup(rule.match), rule.on, series, report)
+  for (const name of levels) checkLevel(asGroup(rule[name]), name, series, report)
+  checkOrder(asGroup(rule.warning), asGroup(rule.critical), report)
+}
+
+function checkMatch(given: Unchecked, on: unknown, series: readonly SeriesName[], report: Report): void {
+  if (series.length === 0) return
+  const idle = (setting: string) => report(['match', setting], `can never match: ${String(on)} has no ${setting}`)
+  if (given.objectType !== undefined && !series.includes('customProperties.objectType')) idle('objectType')
+  const noPairs = !series.some((name) => name.startsWith('associations.'))
+  for (const setting of ['from', 'to']) if (given[setting] !== undefined && noPairs) idle(setting)
+}
+
+function checkLevel(given: Unchecked, name: string, series: readonly SeriesName[], report: Report): void {
+  const asked = ['percent', 'count', 'remaining', 'daysLeft'].filter((condition) => given[condition] !== undefined)
+  if (asked.length === 0) report([name], 'needs at least one of percent, count, remaining')
+  if (asked.length === 1 && asked[0] === 'daysLeft') {
+    report([name, 'daysLeft'], 'is not evaluated in this version: add percent, count or remaining')
+  }
+  if (series.length === 0) return
+  if (series.every((one) => COUNTS.has(one))) {
+    for (const condition of asked.filter((one) => one !== 'count')) {
+      report(
+        [name, condition],
+        `${series.join(' and ')} is a number of records without a limit: only count can be asked`,
+      )
+    }
+  }
+  const onlyFullest = series.every((one) => one.startsWith('associations.')) && series.includes('associations.fullest')
+  if (onlyFullest && typeof given.percent === 'number' && given.percent < NEAR_LIMIT_PERCENT) {
+    report(
+      [name, 'percent'],
+      `can't fire below ${NEAR_LIMIT_PERCENT}: the provider reports a record as near its limit only from ${NEAR_LIMIT_PERCENT} % on`,
+    )
+  }
+}
+
+function checkOrder(warning: Unchecked, critical: Unchecked, report: Report): void {
+  for (const condition of ['percent', 'count', 'remaining', 'daysLeft']) {
+    const [early, late] = [warning[condition], critical[condition]]
+    if (typeof early !== 'number' || typeof late !== 'number') continue
+    const towardsLimit = condition === 'percent' || condition === 'count'
+    if (towardsLimit ? early > late : early < late) {
+      const order = towardsLimit ? 'at most' : 'at least'
+      report(['warning', condition], `must be ${order} that of critical: warning comes first`)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { KEY, noticesOf, SMALLEST, smallestWith } from './load-text.ts'
+
+const QUIET = `
+provider: { api: 2026-03, clientId: a, clientSecret: b, scopes: [oauth, crm.objects.contacts.read] }
+http: { publicUrl: https://a.b, adminToken: sixteen-letters-or-more }
+receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] } }
+routes: [ { to: [ops] } ]
+`
+
+const quietWith = (group: string) => QUIET.replace(new RegExp(`^${group.split(':')[0]}:.*\n`, 'm'), '') + group
+
+test('a config that leaves nothing to say gets no notices', () => {
+  expect(noticesOf(QUIET)).toEqual([])
+})
+
+test('the smallest file is told what it goes without', () => {
+  expect(noticesOf(SMALLEST)).toEqual([
+    'provider.api: the provider switches the v1 OAuth endpoints off on 16 February 2027; set provider.api: 2026-03 before',
+    'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
+      'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
+    'http: no adminToken: the pages and the API answer on loopback only',
+  ])
+})
+
+test.each([
+  'crm.objects.deals.write',
+  'crm.objects.contacts.sensitive.read.v2',
+  'tickets',
+  'e-commerce',
+  'media_bridge.read',
+])('the scope %s opens the limits endpoints, required or optional', (scope) => {
+  const provider = smallestWith(`provider: { api: 2026-03, clientId: a, clientSecret: b, optionalScopes: [${scope}] }`)
+  expect(noticesOf(provider).join()).not.toContain('scopes')
+})
+
+test('crm.schemas scopes do not open the limits endpoints', () => {
+  const text = smallestWith('provider: { clientId: a, clientSecret: b, scopes: [oauth, crm.schemas.contacts.read] }')
+  expect(noticesOf(text).join()).toContain('polls will answer 403')
+})
+
+test.each<[name: string, group: string, ...notices: string[]]>([
+  [
+    'a short admin token',
+    'http: { publicUrl: https://a.b, adminToken: admin }',
+    'http.adminToken: shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24',
+  ],
+  [
+    'daysLeft beside another condition',
+    'thresholds: [ { on: customProperties.overall, critical: { percent: 95, daysLeft: 7 } } ]',
+    "thresholds[0].critical.daysLeft: daysLeft is not evaluated in this version: the level's other conditions hold",
+  ],
+  [
+    'a percentage of everything',
+    'thresholds: [ { on: "*", warning: { percent: 90 } } ]',
+    'thresholds[0].warning: associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them',
+  ],
+  [
+    'a rule behind one that decides already',
+    'thresholds: [ { on: associations.*, off: true }, { on: associations.atLimit, warning: { count: 1 } } ]',
+    'thresholds[1]: never decides: earlier rules without `match` decide about all of its series',
+  ],
+  [
+    'no route for the rest',
+    'routes: [ { match: { level: critical }, to: [ops] } ]',
+    'routes: alerts that no route matches go nowhere: a last route without `match` takes the rest',
+  ],
+  [
+    'a route behind one for everything',
+    'routes: [ { to: [ops] }, { match: { kind: token }, to: [ops] } ]',
+    'routes[1]: can never match: routes[0] takes everything',
+  ],
+  [
+    'a short secret',
+    'receivers: { ops: { type: webhook, url: https://a.b, secrets: [c2hvcnQ=] } }',
+    'receivers.ops.secrets[0]: shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32',
+  ],
+  [
+    'a receiver that nothing goes to',
+    `receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: webhook, url: https://a.b, secrets: ["${KEY}"] } }`,
+    'receivers.dba: no route sends anything here',
+  ],
+])('%s gets a notice', (_, group, ...notices) => {
+  expect(noticesOf(quietWith(group))).toEqual(notices)
+})
