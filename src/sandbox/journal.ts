@@ -1,0 +1,95 @@
+import type { Clock } from '../runtime/clock.ts'
+import { BoundedLog } from './bounded-log.ts'
+
+export type Endpoint =
+  | 'token'
+  | 'metadata'
+  | 'delete'
+  | 'associations'
+  | 'customProperties'
+  | 'companion'
+  | 'authorize'
+  | 'other'
+
+export type GrantType = 'authorization_code' | 'refresh_token'
+
+/** One request to the provider. No field can hold a token: paths, queries and bodies aren't kept. */
+export interface JournalEntry {
+  /** ISO 8601 with milliseconds: when it arrived. */
+  readonly time: string
+  readonly endpoint: Endpoint
+  readonly hubId: number | null
+  /** 0: the connection was dropped. */
+  readonly status: number
+  readonly method: string
+  readonly grant?: GrantType
+  readonly from?: string
+  readonly to?: string
+}
+
+export interface Arrival {
+  readonly endpoint: Endpoint
+  readonly hubId: number | null
+  readonly method: string
+  readonly grant?: GrantType | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** A request under way. It shows in the journal from the moment it is answered, in the order of arrival. */
+export interface OpenEntry extends Arrival {
+  readonly at: number
+  status?: number
+}
+
+export interface JournalFilter {
+  /** Milliseconds since 1970; entries from then on. */
+  readonly since?: number
+  readonly endpoint?: string
+  readonly hubId?: number
+}
+
+const KEPT_ENTRIES = 200_000
+
+export class Journal {
+  readonly #clock: Clock
+  readonly #entries = new BoundedLog<OpenEntry>({ entries: KEPT_ENTRIES })
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  open(arrival: Arrival): OpenEntry {
+    const entry: OpenEntry = { ...arrival, at: this.#clock.now() }
+    this.#entries.add(entry)
+    return entry
+  }
+
+  list(filter: JournalFilter = {}): JournalEntry[] {
+    return this.#entries.all().flatMap((entry) => (isWanted(entry, filter) ? [finished(entry)] : []))
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+}
+
+function isWanted(entry: OpenEntry, { since, endpoint, hubId }: JournalFilter): boolean {
+  if (entry.status === undefined) return false
+  if (since !== undefined && entry.at < since) return false
+  if (endpoint !== undefined && entry.endpoint !== endpoint) return false
+  return hubId === undefined || entry.hubId === hubId
+}
+
+function finished({ at, endpoint, hubId, status = 0, method, grant, from, to }: OpenEntry): JournalEntry {
+  return {
+    time: new Date(at).toISOString(),
+    endpoint,
+    hubId,
+    status,
+    method,
+    ...(grant !== undefined && { grant }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  }
+}

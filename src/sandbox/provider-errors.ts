@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { type Answer, json } from './answer.ts'
+import type { GrantType } from './journal.ts'
+import { LIMIT_SCOPES } from './scopes.ts'
+
+/**
+ * The provider's error bodies. There are three families: the token endpoint's (RFC 6749 plus `status` and `message`),
+ * that of everything else (`category`, `correlationId`), and that of rate limits (`errorType`, `policyName`).
+ * Sources: its published OpenAPI descriptions, its changelog of January 2026 on OAuth errors, and answers quoted in
+ * public issues (HubSpot/hubspot-api-nodejs#268, HubSpot/hubspot-api-python#117, airbytehq/airbyte#74726).
+ */
+
+function oauthError(error: string, status: string, message: string, httpStatus = 400): Answer {
+  return json(httpStatus, { error, error_description: message, status, message })
+}
+
+export const badRefreshToken = (): Answer =>
+  oauthError('invalid_grant', 'BAD_REFRESH_TOKEN', 'refresh token is invalid, expired or revoked')
+
+export const badAuthCode = (): Answer => oauthError('invalid_grant', 'BAD_AUTH_CODE', 'missing or unknown auth code')
+
+export const expiredAuthCode = (): Answer => oauthError('invalid_grant', 'EXPIRED_AUTH_CODE', 'the auth code expired')
+
+export const badRedirectUri = (): Answer =>
+  oauthError('invalid_grant', 'BAD_REDIRECT_URI', 'redirect_uri is not the one that the auth code was issued for')
+
+export const badClientId = (httpStatus?: number): Answer =>
+  oauthError('invalid_client', 'BAD_CLIENT_ID', 'missing or unknown client id', httpStatus)
+
+export const badClientSecret = (): Answer =>
+  oauthError('invalid_client', 'BAD_CLIENT_SECRET', 'missing or invalid client secret')
+
+export const badGrantType = (): Answer =>
+  oauthError('unsupported_grant_type', 'BAD_GRANT_TYPE', 'grant_type must be authorization_code or refresh_token')
+
+export const missingParameter = (name: string): Answer =>
+  oauthError('invalid_request', 'BAD_REQUEST', `missing required parameter ${name}`)
+
+export const notAForm = (): Answer =>
+  oauthError('invalid_request', 'BAD_REQUEST', 'the content type must be application/x-www-form-urlencoded')
+
+function crmError(status: number, category: string, message: string, more: object = {}): Answer {
+  return json(status, { status: 'error', message, correlationId: randomUUID(), category, ...more })
+}
+
+export const invalidAuthentication = (): Answer =>
+  crmError(
+    401,
+    'INVALID_AUTHENTICATION',
+    'Authentication credentials not found. This API supports OAuth 2.0 authentication and you can find more details at https://developers.hubspot.com/docs/methods/auth/oauth-overview',
+  )
+
+/** Both in milliseconds since 1970. */
+export function expiredAuthentication(expiredAt: number, now: number): Answer {
+  const seconds = Math.max(0, Math.floor((now - expiredAt) / 1000))
+  return crmError(
+    401,
+    'EXPIRED_AUTHENTICATION',
+    `The OAuth token used to make this call expired ${seconds} second(s) ago.`,
+    { context: { 'expire time': [new Date(expiredAt).toISOString()] } },
+  )
+}
+
+export const missingScopes = (): Answer =>
+  crmError(
+    403,
+    'MISSING_SCOPES',
+    "This app hasn't been granted all required scopes to make this call. Read more about required scopes here: https://developers.hubspot.com/scopes.",
+    {
+      errors: [
+        { message: 'One or more of the following scopes are required.', context: { requiredScopes: LIMIT_SCOPES } },
+      ],
+      links: { scopes: 'https://developers.hubspot.com/scopes' },
+    },
+  )
+
+export const tokenNotFound = (): Answer =>
+  crmError(404, 'OBJECT_NOT_FOUND', 'The token is unknown, was deleted or has expired.')
+
+export const tokenOfWrongFormat = (): Answer =>
+  json(400, {
+    status: 'error',
+    message: 'The access token must have the correct format',
+    correlationId: randomUUID(),
+  })
+
+export const pathNotFound = (): Answer => crmError(404, 'OBJECT_NOT_FOUND', 'resource not found')
+
+export const badUrl = (): Answer => crmError(400, 'VALIDATION_ERROR', 'the URL is malformed')
+
+export const rateLimited = (hubId: number | null): Answer =>
+  json(429, {
+    status: 'error',
+    message: 'You have reached your ten_secondly_rolling limit.',
+    errorType: 'RATE_LIMIT',
+    correlationId: randomUUID(),
+    policyName: 'TEN_SECONDLY_ROLLING',
+    groupName: `publicapi:public-api-calls-per-ten-seconds:${hubId ?? 0}`,
+  })
+
+const tokenRateLimited = (): Answer =>
+  json(429, {
+    status: 'error',
+    message: 'You have reached your rate limit.',
+    errorType: 'RATE_LIMIT',
+    correlationId: randomUUID(),
+    policyName: 'SECONDLY',
+  })
+
+const MESSAGES: Record<number, readonly [category: string, message: string]> = {
+  400: ['VALIDATION_ERROR', 'Invalid input JSON'],
+  403: ['FORBIDDEN', 'This account may not make this call.'],
+  404: ['OBJECT_NOT_FOUND', 'resource not found'],
+  423: ['LOCKED', 'The resource is locked. Try again in a moment.'],
+  477: ['MIGRATION_IN_PROGRESS', 'This account is being migrated between data hosting locations.'],
+  500: ['INTERNAL_ERROR', 'internal error'],
+  502: ['GATEWAY_ERROR', 'bad gateway'],
+  503: ['SERVICE_UNAVAILABLE', 'service unavailable'],
+  504: ['TIMEOUT', 'gateway timeout'],
+}
+
+const anyError = (status: number): Answer => {
+  const [category, message] = MESSAGES[status] ?? [status < 500 ? 'VALIDATION_ERROR' : 'INTERNAL_ERROR', 'error']
+  return crmError(status, category, message)
+}
+
+/** What the token endpoint says with this status, whoever is at fault. */
+export function usualTokenError(status: number, grant: GrantType | undefined): Answer {
+  if (status === 400) return grant === 'authorization_code' ? badAuthCode() : badRefreshToken()
+  if (status === 401) return badClientId(401)
+  return status === 429 ? tokenRateLimited() : anyError(status)
+}
+
+/** What the endpoints for token metadata and deletion say with this status. */
+export function usualMetadataError(status: number): Answer {
+  if (status === 400) return tokenOfWrongFormat()
+  if (status === 401) return invalidAuthentication()
+  if (status === 404) return tokenNotFound()
+  return status === 429 ? tokenRateLimited() : anyError(status)
+}
+
+/** What the limits endpoints say with this status. */
+export function usualLimitsError(status: number, hubId: number | null, now: number): Answer {
+  // Clients keep well-formed tokens, so in practice the provider's 401 is about the time.
+  if (status === 401) return expiredAuthentication(now, now)
+  if (status === 403) return missingScopes()
+  return status === 429 ? rateLimited(hubId) : anyError(status)
+}

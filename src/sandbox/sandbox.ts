@@ -1,0 +1,130 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Clock } from '../runtime/clock.ts'
+import { Lifecycle } from '../runtime/lifecycle.ts'
+import { json, send } from './answer.ts'
+import { serveAuthorizePage } from './authorize-page.ts'
+import { serveCompanions } from './companions.ts'
+import { serveControl } from './control.ts'
+import { Faults } from './faults.ts'
+import { serveFrontPage } from './front-page.ts'
+import { Hooks, serveHookSink } from './hooks.ts'
+import { Inbox } from './inbox.ts'
+import { Journal } from './journal.ts'
+import { serveLimits } from './limits-api.ts'
+import { serveOAuth2026 } from './oauth-2026.ts'
+import { serveOAuthV1 } from './oauth-v1.ts'
+import { badUrl, pathNotFound } from './provider-errors.ts'
+import type { SandboxParts } from './provider-route.ts'
+import { RateLimit } from './rate-limit.ts'
+import { Reports } from './reports.ts'
+import type { Scenario } from './scenario.ts'
+import { World } from './world.ts'
+
+export interface SandboxOptions {
+  /** 0: any free one. */
+  port: number
+  /** 0: any free one. */
+  smtpPort: number
+  /** How many accounts there are from the start, with hub ids from 1000001 on. None has the app installed. */
+  accounts: number
+  tokenLifetimeMs: number
+  rotateRefreshTokens: boolean
+  scenario: Scenario
+  clientId: string
+  clientSecret: string
+  /** Default 127.0.0.1. */
+  host?: string
+}
+
+export interface Sandbox {
+  /** `http://127.0.0.1:PORT`, without a slash at the end. */
+  readonly url: string
+  /** `smtp://127.0.0.1:PORT`. */
+  readonly smtpUrl: string
+  readonly port: number
+  readonly smtpPort: number
+  close(): Promise<void>
+  /** Every code and token issued (the newest 200,000), for tests that look for leaks. Never served over HTTP. */
+  issuedTokens(): readonly string[]
+}
+
+/** Builds everything, in order; straight and long on purpose. */
+export async function startSandbox(options: SandboxOptions, clock: Clock): Promise<Sandbox> {
+  const host = options.host ?? '127.0.0.1'
+  const lifecycle = new Lifecycle()
+  const closing = new AbortController()
+  const world = new World(options, clock)
+  const faults = new Faults()
+  const parts: SandboxParts = {
+    app: { clientId: options.clientId, clientSecret: options.clientSecret },
+    clock,
+    world,
+    reports: new Reports(options.scenario, clock),
+    faults,
+    journal: new Journal(clock),
+    closing: closing.signal,
+  }
+  const inbox = new Inbox({ clock, faults, closing: closing.signal })
+  const hooks = new Hooks()
+  const rate = new RateLimit()
+
+  const server = httpServer(parts)
+  serveOAuthV1(server, parts)
+  serveOAuth2026(server, parts)
+  serveAuthorizePage(server, parts)
+  serveLimits(server, parts, rate)
+  serveCompanions(server, parts, rate)
+  serveControl(server, parts, { inbox, hooks })
+  serveHookSink(server, hooks, parts)
+  serveFrontPage(server, parts, () => smtpUrl)
+
+  let smtpUrl = ''
+  try {
+    lifecycle.onClose('the web server', () => server.close())
+    const url = await server.listen({ port: options.port, host })
+    const smtpPort = await inbox.listen(options.smtpPort, host)
+    lifecycle.onClose('the inbox', () => inbox.close())
+    lifecycle.onClose('delayed answers', () => closing.abort())
+    smtpUrl = `smtp://${inUrl(host)}:${smtpPort}`
+    return {
+      url,
+      smtpUrl,
+      port: Number(new URL(url).port),
+      smtpPort,
+      close: () => lifecycle.close(),
+      issuedTokens: () => world.issued(),
+    }
+  } catch (cause) {
+    await lifecycle.close()
+    throw new Error(`the sandbox could not start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+/** Room for reports and hostile answers of any size that a test may want. */
+const LARGEST_BODY = 64 * 1024 * 1024
+/** Tokens travel in paths; the router's own limit of 100 characters would refuse every one. */
+const LONGEST_PATH_PARAMETER = 10_000
+
+function httpServer({ journal }: SandboxParts): FastifyInstance {
+  const server = Fastify({
+    bodyLimit: LARGEST_BODY,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    frameworkErrors: (_error, _request, reply) => send(reply, badUrl()),
+  })
+  // Bodies are read where they are used: what a client declares them to be is part of what is checked there.
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  server.setNotFoundHandler((request, reply) => {
+    if (request.url.startsWith('/sandbox')) return send(reply, json(404, { error: 'there is no such path' }))
+    const answer = pathNotFound()
+    journal.open({ endpoint: 'other', method: request.method, hubId: null }).status = answer.status
+    return send(reply, answer)
+  })
+  return server
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,268 @@
+import type { Clock } from '../runtime/clock.ts'
+import { BoundedLog } from './bounded-log.ts'
+import { Queue } from './queue.ts'
+import { readsLimits } from './scopes.ts'
+import { newAccessToken, newCode, newRefreshToken } from './token-text.ts'
+
+export const CODE_LIFETIME_MS = 60_000
+
+/** How long a code or access token is still recognised as expired, rather than unknown. */
+const REMEMBERED_MS = 10 * 60_000
+const REMEMBERED_EXPIRED_TOKENS = 50_000
+const REMEMBERED_DEAD_REFRESH_TOKENS = 100_000
+const REMEMBERED_ISSUED_TOKENS = 200_000
+
+/** One CRM account (a hub). `epoch` counts its uninstalls: whatever was granted under an earlier one is refused. */
+export interface Account {
+  readonly hubId: number
+  readonly hubDomain: string
+  readonly userId: number
+  readonly user: string
+  installed: boolean
+  epoch: number
+}
+
+/** What one approval of the install page allows. */
+export interface Grant {
+  readonly account: Account
+  readonly epoch: number
+  readonly scopes: readonly string[]
+  /** Whether the scopes allow the limits endpoints; kept because it is asked at every call. */
+  readonly readsLimits: boolean
+}
+
+interface Code {
+  readonly text: string
+  readonly grant: Grant
+  readonly redirectUri: string
+  readonly expiresAt: number
+  used: boolean
+}
+
+export interface AccessToken {
+  readonly token: string
+  readonly grant: Grant
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  revoked: boolean
+}
+
+export interface IssuedTokens {
+  readonly accessToken: AccessToken
+  readonly refreshToken: string
+  /** Seconds. */
+  readonly expiresIn: number
+}
+
+export type CodeRefusal = 'unknown-code' | 'expired-code' | 'other-redirect-uri'
+
+export interface WorldOptions {
+  accounts: number
+  tokenLifetimeMs: number
+  rotateRefreshTokens: boolean
+}
+
+/** The provider's real state: accounts, and every code and token that was given out for them. */
+export class World {
+  readonly #options: WorldOptions
+  readonly #clock: Clock
+  readonly #accounts = new Map<number, Account>()
+  // Beside each map its texts in the order of issue: lifetimes are constant, so that is also the order of expiry.
+  readonly #codes = new Map<string, Code>()
+  readonly #codesByAge = new Queue<Code>()
+  readonly #accessTokens = new Map<string, AccessToken>()
+  readonly #accessTokensByAge = new Queue<AccessToken>()
+  readonly #refreshTokens = new Map<string, Grant>()
+  /** Whose a refused refresh token was: so that a refusal can still be told apart by account. */
+  readonly #deadRefreshTokens = new Map<string, number>()
+  readonly #deadRefreshTokensByAge = new Queue<string>()
+  readonly #issued = new BoundedLog<string>({ entries: REMEMBERED_ISSUED_TOKENS })
+
+  constructor(options: WorldOptions, clock: Clock) {
+    this.#options = options
+    this.#clock = clock
+    const width = Math.max(2, String(options.accounts).length)
+    for (let index = 1; index <= options.accounts; index++) {
+      const name = COMPANY_NAMES[(index - 1) % COMPANY_NAMES.length]
+      this.addAccount(FIRST_HUB_ID + index - 1, `${name}-${String(index).padStart(width, '0')}.example.com`)
+    }
+  }
+
+  accounts(): Iterable<Account> {
+    return this.#accounts.values()
+  }
+
+  account(hubId: number): Account | undefined {
+    return this.#accounts.get(hubId)
+  }
+
+  /** False if there is such an account already. */
+  addAccount(hubId: number, hubDomain: string): boolean {
+    if (this.#accounts.has(hubId)) return false
+    const userId = 40_000_000 + (hubId % 10_000_000)
+    this.#accounts.set(hubId, { hubId, hubDomain, userId, user: `admin@${hubDomain}`, installed: false, epoch: 0 })
+    return true
+  }
+
+  /** What the Connect button does. Returns the code that goes to `redirectUri`. */
+  approve(account: Account, scopes: readonly string[], redirectUri: string): string {
+    this.#forgetOldCodes()
+    account.installed = true
+    const grant = { account, epoch: account.epoch, scopes, readsLimits: readsLimits(scopes) }
+    const expiresAt = this.#clock.now() + CODE_LIFETIME_MS
+    const code = { text: newCode(), grant, redirectUri, expiresAt, used: false }
+    this.#codes.set(code.text, code)
+    this.#codesByAge.add(code)
+    this.#issued.add(code.text)
+    return code.text
+  }
+
+  redeemCode(text: string, redirectUri: string): IssuedTokens | CodeRefusal {
+    const code = this.#codes.get(text)
+    if (code === undefined || code.used || !isInForce(code.grant)) return 'unknown-code'
+    if (this.#clock.now() >= code.expiresAt) return 'expired-code'
+    if (code.redirectUri !== redirectUri) return 'other-redirect-uri'
+    code.used = true
+    const refreshToken = this.#issueRefreshToken(code.grant)
+    return this.#issueAccessToken(code.grant, refreshToken)
+  }
+
+  refresh(refreshToken: string): IssuedTokens | 'unknown-refresh-token' {
+    const grant = this.refreshToken(refreshToken)
+    if (grant === undefined) return 'unknown-refresh-token'
+    if (!this.#options.rotateRefreshTokens) return this.#issueAccessToken(grant, refreshToken)
+    this.deleteRefreshToken(refreshToken)
+    return this.#issueAccessToken(grant, this.#issueRefreshToken(grant))
+  }
+
+  /** What a refresh token stands for; nothing if it was never given out, was deleted or its account uninstalled. */
+  refreshToken(token: string): Grant | undefined {
+    const grant = this.#refreshTokens.get(token)
+    if (grant === undefined || isInForce(grant)) return grant
+    this.deleteRefreshToken(token)
+    return undefined
+  }
+
+  /** False if there is no such token. Access tokens obtained with it stay alive. */
+  deleteRefreshToken(token: string): boolean {
+    const grant = this.#refreshTokens.get(token)
+    if (grant === undefined) return false
+    this.#refreshTokens.delete(token)
+    this.#deadRefreshTokens.set(token, grant.account.hubId)
+    this.#deadRefreshTokensByAge.add(token)
+    if (this.#deadRefreshTokens.size > REMEMBERED_DEAD_REFRESH_TOKENS) {
+      this.#deadRefreshTokens.delete(this.#deadRefreshTokensByAge.takeOldest() ?? '')
+    }
+    return isInForce(grant)
+  }
+
+  /** An access token, expired or not; nothing if it was never given out, is long gone, revoked or its account uninstalled. */
+  accessToken(token: string): AccessToken | undefined {
+    const found = this.#accessTokens.get(token)
+    return found === undefined || found.revoked || !isInForce(found.grant) ? undefined : found
+  }
+
+  isExpired(token: AccessToken): boolean {
+    return this.#clock.now() >= token.expiresAt
+  }
+
+  /** Whole seconds an access token still lives, never more than it really does. */
+  secondsLeft(token: AccessToken): number {
+    return Math.max(0, Math.floor((token.expiresAt - this.#clock.now()) / 1000))
+  }
+
+  /** False if the account isn't installed. Everything it granted is refused from now on; it may install again. */
+  uninstall(account: Account): boolean {
+    if (!account.installed) return false
+    account.installed = false
+    account.epoch++
+    return true
+  }
+
+  hubIdOfCode(code: string): number | null {
+    return this.#codes.get(code)?.grant.account.hubId ?? null
+  }
+
+  hubIdOfRefreshToken(token: string): number | null {
+    return this.#refreshTokens.get(token)?.account.hubId ?? this.#deadRefreshTokens.get(token) ?? null
+  }
+
+  hubIdOfAccessToken(token: string): number | null {
+    return this.#accessTokens.get(token)?.grant.account.hubId ?? null
+  }
+
+  /** Codes, access and refresh tokens, oldest first. */
+  issued(): readonly string[] {
+    return this.#issued.all()
+  }
+
+  #issueRefreshToken(grant: Grant): string {
+    const token = newRefreshToken()
+    this.#refreshTokens.set(token, grant)
+    this.#issued.add(token)
+    return token
+  }
+
+  #issueAccessToken(grant: Grant, refreshToken: string): IssuedTokens {
+    this.#forgetOldAccessTokens()
+    const lifetime = this.#options.tokenLifetimeMs
+    const accessToken = { token: newAccessToken(), grant, expiresAt: this.#clock.now() + lifetime, revoked: false }
+    this.#accessTokens.set(accessToken.token, accessToken)
+    this.#accessTokensByAge.add(accessToken)
+    this.#issued.add(accessToken.token)
+    return { accessToken, refreshToken, expiresIn: Math.floor(lifetime / 1000) }
+  }
+
+  #forgetOldCodes(): void {
+    const before = this.#clock.now() - REMEMBERED_MS
+    for (let code = this.#codesByAge.oldest; code !== undefined; code = this.#codesByAge.oldest) {
+      if (code.expiresAt > before) return
+      this.#codesByAge.takeOldest()
+      this.#codes.delete(code.text)
+    }
+  }
+
+  #forgetOldAccessTokens(): void {
+    const now = this.#clock.now()
+    for (let token = this.#accessTokensByAge.oldest; token !== undefined; token = this.#accessTokensByAge.oldest) {
+      const isCrowded = this.#accessTokens.size > REMEMBERED_EXPIRED_TOKENS
+      if (token.expiresAt > (isCrowded ? now : now - REMEMBERED_MS)) return
+      this.#accessTokensByAge.takeOldest()
+      this.#accessTokens.delete(token.token)
+    }
+  }
+}
+
+function isInForce(grant: Grant): boolean {
+  return grant.epoch === grant.account.epoch
+}
+
+const FIRST_HUB_ID = 1_000_001
+
+const COMPANY_NAMES = [
+  'acme',
+  'bluefin-logistics',
+  'cedar-works',
+  'dawnlight-media',
+  'evergreen-dental',
+  'foxglove-design',
+  'granite-peak',
+  'harborview',
+  'inkwell-press',
+  'juniper-health',
+  'kestrel-energy',
+  'lantern-labs',
+  'meridian-travel',
+  'northgate-homes',
+  'orchard-foods',
+  'pinecrest-legal',
+  'quarry-stone',
+  'redwood-finance',
+  'silverline-auto',
+  'tidewater-marine',
+  'umber-and-oak',
+  'vantage-optics',
+  'willow-fitness',
+  'yellowtail-sushi',
+  'zephyr-air',
+]

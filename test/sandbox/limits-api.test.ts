@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import { ASSOCIATIONS, CUSTOM_PROPERTIES, HUB, metadataPath, visit } from './visit.ts'
+
+const DATED = ['2025-09', '2026-03', '2026-09'].map((version) => `/crm/limits/${version}`)
+
+describe('reports', () => {
+  test('of custom properties have every field of the interface', async () => {
+    const { connect, read } = await visit()
+    const { access_token: token } = await connect()
+    const answer = await read(CUSTOM_PROPERTIES, token)
+    expect(answer.status).toBe(200)
+    const report = (await answer.json()) as { byObjectType: object[] }
+    expect(report).toEqual({
+      overallLimit: 10_000,
+      overallUsage: expect.any(Number),
+      overallPercentage: expect.any(Number),
+      byObjectType: expect.any(Array),
+    })
+    expect(report.byObjectType).toHaveLength(8)
+    expect(report.byObjectType[0]).toEqual({
+      limit: 1_000,
+      objectTypeId: '0-1',
+      percentage: expect.any(Number),
+      pluralLabel: 'Contacts',
+      singularLabel: 'Contact',
+      usage: expect.any(Number),
+    })
+  })
+
+  test('of associations have every field of the interface; a pair that nobody knows is empty', async () => {
+    const { connect, read } = await visit()
+    const { access_token: token } = await connect()
+    expect(await (await read(ASSOCIATIONS, token)).json()).toEqual({
+      limit: 500,
+      totalRecordsAtLimit: 0,
+      totalRecordsNearLimit: expect.any(Number),
+      atLimitFromRecordSamples: [],
+      nearLimitFromRecordSamples: expect.any(Array),
+    })
+    const unknown = await read('/crm/v3/limits/associations/records/2-1/2-2', token)
+    expect(await unknown.json()).toEqual({
+      limit: 0,
+      totalRecordsAtLimit: 0,
+      totalRecordsNearLimit: 0,
+      atLimitFromRecordSamples: [],
+      nearLimitFromRecordSamples: [],
+    })
+  })
+
+  test.each(DATED)('are the same under %s', async (base) => {
+    const { connect, read } = await visit()
+    const { access_token: token } = await connect()
+    for (const path of ['/custom-properties', '/associations/records/0-1/0-3']) {
+      const dated = await read(`${base}${path}`, token)
+      expect(dated.status).toBe(200)
+      expect(await dated.text()).toBe(await (await read(`/crm/v3/limits${path}`, token)).text())
+    }
+  })
+
+  test('that were put are answered to the letter', async () => {
+    const { connect, call, read, sandbox } = await visit()
+    const { access_token: token } = await connect()
+    const text = '{ "overallLimit": 9007199254740993, "surprise": null }'
+    const put = (path: string) => fetch(`${sandbox.url}/sandbox/accounts/${HUB}/${path}`, { method: 'PUT', body: text })
+    expect((await put('custom-properties')).status).toBe(204)
+    expect((await put('associations/2-9/0-1')).status).toBe(204)
+    expect(await (await read(CUSTOM_PROPERTIES, token)).text()).toBe(text)
+    expect(await (await read('/crm/v3/limits/associations/records/2-9/0-1', token)).text()).toBe(text)
+    const other = await call('PUT', `/sandbox/accounts/${HUB + 1}/custom-properties`, {})
+    expect(other.status).toBe(204)
+    expect(await (await read(CUSTOM_PROPERTIES, token)).text()).toBe(text)
+  })
+})
+
+describe('who may read', () => {
+  test.each([
+    ['no token', {}],
+    ['a junk token', { authorization: 'Bearer junk' }],
+    ['no bearer', { authorization: 'Basic eDp5' }],
+  ])('%s: 401 INVALID_AUTHENTICATION', async (_what, headers) => {
+    const { call } = await visit()
+    const answer = await call('GET', CUSTOM_PROPERTIES, undefined, headers)
+    expect(answer.status).toBe(401)
+    expect(await answer.json()).toEqual({
+      status: 'error',
+      message: expect.stringContaining('Authentication credentials not found'),
+      correlationId: expect.any(String),
+      category: 'INVALID_AUTHENTICATION',
+    })
+  })
+
+  test('an expired token: 401 EXPIRED_AUTHENTICATION with the time', async () => {
+    const { connect, read, clock } = await visit()
+    const { access_token: token } = await connect()
+    const expiry = new Date(clock.now() + 30 * 60_000).toISOString()
+    clock.move(30 * 60_000 - 1)
+    expect((await read(CUSTOM_PROPERTIES, token)).status).toBe(200)
+    clock.move(5_001)
+    const answer = await read(CUSTOM_PROPERTIES, token)
+    expect(answer.status).toBe(401)
+    expect(await answer.json()).toEqual({
+      status: 'error',
+      message: 'The OAuth token used to make this call expired 5 second(s) ago.',
+      correlationId: expect.any(String),
+      category: 'EXPIRED_AUTHENTICATION',
+      context: { 'expire time': [expiry] },
+    })
+  })
+
+  test('an access token used as nothing but a refresh token or the reverse: refused', async () => {
+    const { connect, read, refresh } = await visit()
+    const tokens = await connect()
+    expect((await read(CUSTOM_PROPERTIES, tokens.refresh_token)).status).toBe(401)
+    expect((await refresh(tokens.access_token)).status).toBe(400)
+  })
+
+  test.each(['oauth', 'oauth crm.schemas.contacts.read', 'crm.objects.calls.write'])(
+    'scopes "%s": 403 MISSING_SCOPES',
+    async (scopes) => {
+      const { connect, read } = await visit()
+      const { access_token: token } = await connect(HUB, scopes)
+      for (const path of [CUSTOM_PROPERTIES, ASSOCIATIONS]) {
+        const answer = await read(path, token)
+        expect(answer.status).toBe(403)
+        expect(await answer.json()).toMatchObject({
+          status: 'error',
+          category: 'MISSING_SCOPES',
+          errors: [{ context: { requiredScopes: expect.arrayContaining(['crm.objects.contacts.read']) } }],
+          links: { scopes: expect.any(String) },
+        })
+      }
+    },
+  )
+
+  test.each([
+    'crm.objects.calls.read',
+    'crm.objects.partner-clients.write',
+    'crm.objects.custom.highly_sensitive.read.v2',
+    'tickets',
+    'e-commerce',
+    'media_bridge.read',
+  ])('scope "%s" is enough', async (scope) => {
+    const { connect, read } = await visit()
+    const { access_token: token } = await connect(HUB, `oauth ${scope}`)
+    expect((await read(CUSTOM_PROPERTIES, token)).status).toBe(200)
+  })
+})
+
+describe('the rate', () => {
+  test('is 110 calls in any 10 seconds for each account, with the remaining ones in the headers', async () => {
+    const { connect, read, clock } = await visit()
+    const [mine, other] = [await connect(HUB), await connect(HUB + 1)]
+    const first = await read(CUSTOM_PROPERTIES, mine.access_token)
+    expect(first.headers.get('x-hubspot-ratelimit-max')).toBe('110')
+    expect(first.headers.get('x-hubspot-ratelimit-interval-milliseconds')).toBe('10000')
+    expect(first.headers.get('x-hubspot-ratelimit-remaining')).toBe('109')
+    clock.move(5_000)
+    const rest = await Promise.all(Array.from({ length: 109 }, () => read(ASSOCIATIONS, mine.access_token)))
+    expect(rest.every((answer) => answer.status === 200)).toBe(true)
+
+    const refused = await read(CUSTOM_PROPERTIES, mine.access_token)
+    expect(refused.status).toBe(429)
+    expect(await refused.json()).toEqual({
+      status: 'error',
+      message: 'You have reached your ten_secondly_rolling limit.',
+      errorType: 'RATE_LIMIT',
+      correlationId: expect.any(String),
+      policyName: 'TEN_SECONDLY_ROLLING',
+      groupName: expect.stringContaining(String(HUB)),
+    })
+    expect((await read(CUSTOM_PROPERTIES, other.access_token)).status).toBe(200)
+
+    clock.move(5_000)
+    expect((await read(CUSTOM_PROPERTIES, mine.access_token)).status).toBe(200)
+    expect((await read(CUSTOM_PROPERTIES, mine.access_token)).status).toBe(429)
+    clock.move(5_000)
+    expect((await read(CUSTOM_PROPERTIES, mine.access_token)).status).toBe(200)
+  })
+})
+
+describe('after an uninstall on the provider side', () => {
+  test('tokens are refused, each with the error of its endpoint', async () => {
+    const { connect, call, read, refresh } = await visit()
+    const tokens = await connect()
+    expect((await call('DELETE', `/sandbox/accounts/${HUB}`)).status).toBe(204)
+    const limits = await read(CUSTOM_PROPERTIES, tokens.access_token)
+    expect(limits.status).toBe(401)
+    expect(await limits.json()).toMatchObject({ category: 'INVALID_AUTHENTICATION' })
+    const refreshed = await refresh(tokens.refresh_token)
+    expect(refreshed.status).toBe(400)
+    expect(await refreshed.json()).toMatchObject({ status: 'BAD_REFRESH_TOKEN' })
+    expect((await call('GET', metadataPath(tokens.access_token))).status).toBe(404)
+  })
+
+  test('the account may install again, which does not bring the old tokens back', async () => {
+    const { connect, call, read } = await visit()
+    const old = await connect()
+    await call('DELETE', `/sandbox/accounts/${HUB}`)
+    const fresh = await connect()
+    expect((await read(CUSTOM_PROPERTIES, fresh.access_token)).status).toBe(200)
+    expect((await read(CUSTOM_PROPERTIES, old.access_token)).status).toBe(401)
+  })
+})
+
+test('a path that does not exist is a 404 in the shape of the provider', async () => {
+  const { call } = await visit()
+  const answer = await call('GET', '/crm/v3/objects/contacts')
+  expect(answer.status).toBe(404)
+  expect(await answer.json()).toEqual({
+    status: 'error',
+    message: 'resource not found',
+    correlationId: expect.any(String),
+    category: 'OBJECT_NOT_FOUND',
+  })
+})

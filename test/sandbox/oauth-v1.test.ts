@@ -1,0 +1,284 @@
+import { describe, expect, test } from 'vitest'
+import {
+  CLIENT,
+  CUSTOM_PROPERTIES,
+  HUB,
+  metadataPath,
+  REDIRECT_URI,
+  refreshTokenPath,
+  SCOPES,
+  type Tokens,
+  visit,
+} from './visit.ts'
+
+describe('exchanging a code', () => {
+  test('answers the four fields of a token response', async () => {
+    const { connect } = await visit()
+    const tokens = await connect()
+    expect(tokens).toEqual({
+      token_type: 'bearer',
+      access_token: expect.any(String),
+      refresh_token: expect.stringMatching(/^na1-[0-9a-f-]{36}$/),
+      expires_in: 1800,
+    })
+  })
+
+  test('gives access tokens of realistic size that fail in clients which do not encode', async () => {
+    const { connect } = await visit()
+    for (const hubId of [HUB, HUB + 1, HUB + 2]) {
+      const { access_token: token } = await connect(hubId)
+      expect(token.length).toBeGreaterThanOrEqual(280)
+      expect(token.length).toBeLessThanOrEqual(400)
+      for (const character of '/+=-_') expect(token).toContain(character)
+    }
+  })
+
+  test('takes a code once', async () => {
+    const { approve, redeem } = await visit()
+    const code = await approve()
+    expect((await redeem(code)).status).toBe(200)
+    const second = await redeem(code)
+    expect(second.status).toBe(400)
+    expect(await second.json()).toMatchObject({ error: 'invalid_grant', status: 'BAD_AUTH_CODE' })
+  })
+
+  test('takes a code for 60 seconds', async () => {
+    const { approve, redeem, clock } = await visit()
+    const young = await approve()
+    clock.move(59_999)
+    expect((await redeem(young)).status).toBe(200)
+    const old = await approve()
+    clock.move(60_000)
+    const answer = await redeem(old)
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ error: 'invalid_grant', status: 'EXPIRED_AUTH_CODE' })
+  })
+
+  test('wants the redirect_uri that the code was issued for, and leaves the code alone otherwise', async () => {
+    const { approve, redeem, form } = await visit()
+    const code = await approve()
+    const elsewhere = { grant_type: 'authorization_code', code, redirect_uri: 'http://127.0.0.1:9/elsewhere' }
+    const answer = await form('/oauth/v1/token', elsewhere)
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ error: 'invalid_grant', status: 'BAD_REDIRECT_URI' })
+    expect((await redeem(code)).status).toBe(200)
+  })
+
+  test('refuses a code whose account was uninstalled in between', async () => {
+    const { approve, redeem, call } = await visit()
+    const code = await approve()
+    await call('DELETE', `/sandbox/accounts/${HUB}`)
+    expect(await (await redeem(code)).json()).toMatchObject({ status: 'BAD_AUTH_CODE' })
+  })
+})
+
+describe('refreshing', () => {
+  test('returns the same refresh token and a new access token', async () => {
+    const { connect, refresh } = await visit()
+    const first = await connect()
+    const second = (await (await refresh(first.refresh_token)).json()) as Tokens
+    expect(second.refresh_token).toBe(first.refresh_token)
+    expect(second.access_token).not.toBe(first.access_token)
+    expect(second).toMatchObject({ token_type: 'bearer', expires_in: 1800 })
+  })
+
+  test('with rotation returns a new refresh token and kills the old one', async () => {
+    const { connect, refresh } = await visit({ rotateRefreshTokens: true })
+    const first = await connect()
+    const second = (await (await refresh(first.refresh_token)).json()) as Tokens
+    expect(second.refresh_token).not.toBe(first.refresh_token)
+    const refused = await refresh(first.refresh_token)
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toEqual({
+      error: 'invalid_grant',
+      error_description: 'refresh token is invalid, expired or revoked',
+      status: 'BAD_REFRESH_TOKEN',
+      message: 'refresh token is invalid, expired or revoked',
+    })
+    expect((await refresh(second.refresh_token)).status).toBe(200)
+  })
+
+  test('leaves earlier access tokens alive until their own expiry', async () => {
+    const { connect, refresh, read, clock } = await visit()
+    const first = await connect()
+    clock.move(20 * 60_000)
+    const second = (await (await refresh(first.refresh_token)).json()) as Tokens
+    expect((await read(CUSTOM_PROPERTIES, first.access_token)).status).toBe(200)
+    clock.move(10 * 60_000)
+    expect((await read(CUSTOM_PROPERTIES, first.access_token)).status).toBe(401)
+    expect((await read(CUSTOM_PROPERTIES, second.access_token)).status).toBe(200)
+  })
+
+  test('never promises a longer life than a token has', async () => {
+    const { connect } = await visit({ tokenLifetimeMs: 1_900 })
+    expect((await connect()).expires_in).toBe(1)
+  })
+})
+
+describe('the token endpoint refuses with 400 and a body of four fields', () => {
+  const refusals: [what: string, fields: Record<string, string>, error: string, status: string, names: string][] = [
+    ['no grant_type', CLIENT, 'invalid_request', 'BAD_REQUEST', 'grant_type'],
+    ['another grant_type', { ...CLIENT, grant_type: 'password' }, 'unsupported_grant_type', 'BAD_GRANT_TYPE', ''],
+    ['no refresh_token', { ...CLIENT, grant_type: 'refresh_token' }, 'invalid_request', 'BAD_REQUEST', 'refresh_token'],
+    [
+      'no redirect_uri',
+      { ...CLIENT, grant_type: 'authorization_code', code: 'x' },
+      'invalid_request',
+      'BAD_REQUEST',
+      'redirect_uri',
+    ],
+    [
+      'an unknown refresh token',
+      { ...CLIENT, grant_type: 'refresh_token', refresh_token: 'x' },
+      'invalid_grant',
+      'BAD_REFRESH_TOKEN',
+      '',
+    ],
+    [
+      'an unknown code',
+      { ...CLIENT, grant_type: 'authorization_code', code: 'x', redirect_uri: REDIRECT_URI },
+      'invalid_grant',
+      'BAD_AUTH_CODE',
+      '',
+    ],
+    [
+      'an unknown client',
+      { ...CLIENT, client_id: 'x', grant_type: 'refresh_token', refresh_token: 'x' },
+      'invalid_client',
+      'BAD_CLIENT_ID',
+      '',
+    ],
+    [
+      'a wrong secret',
+      { ...CLIENT, client_secret: 'x', grant_type: 'refresh_token', refresh_token: 'x' },
+      'invalid_client',
+      'BAD_CLIENT_SECRET',
+      '',
+    ],
+  ]
+  test.each(refusals)('%s', async (_what, fields, error, status, names) => {
+    const { call } = await visit()
+    const answer = await call('POST', '/oauth/v1/token', new URLSearchParams(fields))
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('content-type')).toContain('application/json')
+    const body = (await answer.json()) as Record<string, string>
+    expect(body).toEqual({ error, error_description: body.message, status, message: expect.stringContaining(names) })
+  })
+
+  test('a body that is not a form', async () => {
+    const { call } = await visit()
+    const answer = await call(
+      'POST',
+      '/oauth/v1/token',
+      { grant_type: 'refresh_token' },
+      { 'content-type': 'application/json' },
+    )
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({
+      error: 'invalid_request',
+      message: expect.stringContaining('x-www-form-urlencoded'),
+    })
+  })
+
+  test('a wrong secret, without using up the code that came with it', async () => {
+    const { approve, call, redeem } = await visit()
+    const code = await approve()
+    const fields = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
+    await call('POST', '/oauth/v1/token', new URLSearchParams({ ...fields, ...CLIENT, client_secret: 'x' }))
+    expect((await redeem(code)).status).toBe(200)
+  })
+})
+
+describe('metadata', () => {
+  test('has every field of the interface', async () => {
+    const { connect, call, clock } = await visit()
+    const { access_token: token } = await connect()
+    clock.move(60_500)
+    const answer = await call('GET', metadataPath(token))
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({
+      token,
+      user: 'admin@acme-01.example.com',
+      hub_domain: 'acme-01.example.com',
+      scopes: SCOPES.split(' '),
+      hub_id: HUB,
+      app_id: expect.any(Number),
+      user_id: expect.any(Number),
+      expires_in: 1739,
+      token_type: 'access',
+      signed_access_token: {
+        expiresAt: clock.now() + 1_739_500,
+        scopes: expect.any(String),
+        hubId: HUB,
+        userId: expect.any(Number),
+        appId: expect.any(Number),
+        signature: expect.any(String),
+        scopeToScopeGroupPks: expect.any(String),
+        newSignature: expect.any(String),
+        hublet: 'na1',
+        trialScopes: '',
+        trialScopeToScopeGroupPks: '',
+        isUserLevel: false,
+      },
+    })
+  })
+
+  test('of an unknown or expired token is a 404, of a token of another kind a 400', async () => {
+    const { connect, call, clock } = await visit()
+    const { access_token: token } = await connect()
+    const unknown = await call('GET', metadataPath('nobody'))
+    expect(unknown.status).toBe(404)
+    expect(await unknown.json()).toMatchObject({
+      status: 'error',
+      category: expect.any(String),
+      correlationId: expect.any(String),
+    })
+    clock.move(30 * 60_000)
+    expect((await call('GET', metadataPath(token))).status).toBe(404)
+    const otherKind = await call('GET', metadataPath('pat-na1-1234'))
+    expect(otherKind.status).toBe(400)
+    expect(await otherKind.json()).toMatchObject({ message: 'The access token must have the correct format' })
+  })
+
+  test('of a refresh token names its account', async () => {
+    const { connect, call } = await visit()
+    const { refresh_token: token } = await connect()
+    const answer = await call('GET', refreshTokenPath(token))
+    expect(await answer.json()).toMatchObject({
+      token,
+      hub_id: HUB,
+      client_id: CLIENT.client_id,
+      token_type: 'refresh',
+    })
+    expect((await call('GET', refreshTokenPath('nobody'))).status).toBe(404)
+  })
+})
+
+describe('deleting a refresh token', () => {
+  test('answers 204 without a body, then 404', async () => {
+    const { connect, call, refresh } = await visit()
+    const { refresh_token: token } = await connect()
+    const answer = await call('DELETE', refreshTokenPath(token))
+    expect(answer.status).toBe(204)
+    expect(await answer.text()).toBe('')
+    expect((await call('DELETE', refreshTokenPath(token))).status).toBe(404)
+    expect(await (await refresh(token)).json()).toMatchObject({ status: 'BAD_REFRESH_TOKEN' })
+  })
+
+  test('leaves access tokens alive and the app installed', async () => {
+    const { connect, call, read } = await visit()
+    const tokens = await connect()
+    await call('DELETE', refreshTokenPath(tokens.refresh_token))
+    expect((await read(CUSTOM_PROPERTIES, tokens.access_token)).status).toBe(200)
+    const accounts = await (await call('GET', '/sandbox/accounts')).json()
+    expect(accounts).toContainEqual({ hubId: HUB, hubDomain: 'acme-01.example.com', installed: true })
+  })
+})
+
+test('two approvals of one account give two refresh tokens that both live', async () => {
+  const { connect, refresh } = await visit()
+  const [first, second] = [await connect(), await connect()]
+  expect(first.refresh_token).not.toBe(second.refresh_token)
+  expect((await refresh(first.refresh_token)).status).toBe(200)
+  expect((await refresh(second.refresh_token)).status).toBe(200)
+})
