@@ -1,0 +1,62 @@
+/** What an alert is about. */
+export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
+
+export type AlertLevel = 'warning' | 'critical'
+
+export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'uninstalled' | 'test'
+
+/** A record at or near an association limit, as the provider's samples name it. */
+export interface AlertRecord {
+  objectId: number
+  /** A stranger's text: escape it wherever it is shown. */
+  label: string
+  /** Absent for a record that is at its limit: the provider then gives no number. */
+  usage?: number
+}
+
+/**
+ * One transition of one alert, exactly as receivers get it (an item of `data.alerts` in a webhook). It is committed
+ * together with the state it reports and never changes afterwards; `id` is the same on every copy that is ever sent.
+ * Fields that a kind doesn't have are absent. Times are ISO 8601, UTC.
+ */
+export interface Alert {
+  id: string
+  kind: AlertKind
+  status: 'firing' | 'resolved'
+  /** The level that was entered; for a resolved alert the level that was left. */
+  level: AlertLevel
+  reason: AlertReason
+  /** The name of the rule that decided; for kinds without rules the kind itself. */
+  rule: string
+  account?: { hubId: number; hubDomain: string }
+  series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
+  usage?: number
+  limit?: number
+  percent?: number
+  remaining?: number
+  daysLeft?: number
+  /** The conditions of the level that was entered (of the one that was left, when resolved). */
+  threshold?: { percent?: number; count?: number; remaining?: number; daysLeft?: number }
+  previous?: { level: AlertLevel | 'ok'; usage?: number; measuredAt: string }
+  measuredAt: string
+  /** When the alert opened. */
+  since: string
+  records?: { shown: number; total: number; items: AlertRecord[] }
+  /** One sentence for kinds that are not about a number: what happened, and what to do. */
+  message?: string
+  /** Where to look: the account's page. */
+  url?: string
+}
+
+/** What one delivery carries: the alerts of one group, at one moment, for one receiver. */
+export interface Message {
+  type: 'alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test'
+  /** ISO 8601, UTC: when the group was closed. The same on every attempt. */
+  timestamp: string
+  data: {
+    groupKey: string
+    /** How many more alerts belong to this group than `alerts` shows. */
+    truncated: number
+    alerts: Alert[]
+  }
+}

@@ -1,0 +1,48 @@
+import type { AttemptOutcome } from './receiver.ts'
+
+export type NextStep = { next: 'done' } | { next: 'retry'; at: number } | { next: 'dead'; reason: string }
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Quick at first, for a receiver that restarts; then hours, for one that somebody has to mend. The last one repeats. */
+const DELAYS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR]
+const LAST_DELAY = 12 * HOUR
+const JITTER = 0.2
+const GIVE_UP_AFTER = 72 * HOUR
+
+/**
+ * What to do after an attempt: `attempts` were made so far, this one included, the first at `firstAttemptAt`; `random`
+ * is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a wait that
+ * the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last.
+ */
+export function afterAttempt(
+  attempts: number,
+  firstAttemptAt: number,
+  outcome: AttemptOutcome,
+  now: number,
+  random: number,
+): NextStep {
+  switch (outcome.outcome) {
+    case 'delivered':
+      return { next: 'done' }
+    case 'disable':
+      return { next: 'dead', reason: outcome.reason }
+    case 'retry': {
+      const end = firstAttemptAt + GIVE_UP_AFTER
+      const notBefore = now + (outcome.retryAfterMs ?? 0)
+      if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, outcome.reason) }
+      const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))
+      return { next: 'retry', at: Math.min(Math.max(planned, notBefore), end) }
+    }
+  }
+}
+
+function delayAfter(attempts: number): number {
+  return DELAYS[Math.max(1, attempts) - 1] ?? LAST_DELAY
+}
+
+function gaveUp(attempts: number, reason: string): string {
+  return `gave up after ${attempts === 1 ? '1 attempt' : `${attempts} attempts`} in three days: ${reason}`
+}

@@ -1,0 +1,32 @@
+/**
+ * Labels, domains and names come from strangers' accounts. Whatever shows them to people makes them one line of
+ * bounded length first, without characters that hide or reorder what stands around them.
+ */
+/** All format characters but the joiners that emoji and some scripts are written with. */
+const INVISIBLE = /(?!\u200c|\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
+const BREAKS_AND_CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu
+const ELLIPSIS = '…'
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+export function cleanText(text: string, maxLength = 120): string {
+  // Ten kilobytes are as hostile as one: look only at what could be shown.
+  const start = text.slice(0, 8 * maxLength).toWellFormed()
+  const line = start.replace(INVISIBLE, '').replace(BREAKS_AND_CONTROLS, ' ').trim()
+  return shorten(line, maxLength)
+}
+
+/** At most `maxLength` code points, cut where no emoji or accented letter is torn. */
+export function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const points = Array.from(text)
+  if (points.length <= maxLength) return text
+  let kept = ''
+  let length = 0
+  for (const { segment } of graphemes.segment(points.slice(0, maxLength).join(''))) {
+    length += Array.from(segment).length
+    if (length >= maxLength) break
+    kept += segment
+  }
+  return `${kept === '' ? points.slice(0, maxLength - 1).join('') : kept.trimEnd()}${ELLIPSIS}`
+}

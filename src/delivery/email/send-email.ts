@@ -1,0 +1,107 @@
+import nodemailer from 'nodemailer'
+import { type Secret, withoutSecrets } from '../../runtime/secret.ts'
+import { formatCount, formatSeconds } from '../format-number.ts'
+import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
+import { renderEmail } from './render-email.ts'
+import { smtpFailure } from './smtp-failure.ts'
+import { type SmtpServer, smtpServer } from './smtp-server.ts'
+import { messageId, threadRoot } from './thread.ts'
+
+/** So few that no mail server minds, so many that one stuck mail does not hold the others up. */
+const CONNECTIONS = 3
+const CONNECT_TIMEOUT = 10_000
+const SILENCE_TIMEOUT = 30_000
+const IDLE_TIMEOUT = 30_000
+
+export interface EmailOptions {
+  name: string
+  /** `smtp://` or `smtps://`, with user and password where the server wants them. */
+  smtp: Secret
+  from: string
+  to: string[]
+  /** `optional` lets a mail go out in the clear, and to a server whose certificate nobody vouches for. */
+  tls: 'required' | 'optional'
+  /** From connecting to the server's word that it has the mail. */
+  timeoutMs?: number
+}
+
+/** A receiver that gets each message as a mail. Throws if the URL can't be used. */
+export function createEmailReceiver(options: EmailOptions): Receiver {
+  const { name, from, to, timeoutMs = 60_000 } = options
+  const server = smtpServer(name, options.smtp)
+  const transport = createTransport(server, options.tls, timeoutMs)
+  const underWay = new Set<Promise<AttemptOutcome>>()
+
+  async function attempt(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    try {
+      const sent = await transport.sendMail({
+        ...mailFor(delivery, from),
+        from,
+        to,
+        signal: AbortSignal.any([signal, deadline]),
+      })
+      return accepted(sent.accepted.length, sent.rejected.length)
+    } catch (error) {
+      if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
+      if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
+      return { outcome: 'retry', reason: withoutSecrets(smtpFailure(error), ...server.secrets) }
+    }
+  }
+
+  async function send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
+    const sending = attempt(delivery, signal)
+    underWay.add(sending)
+    return await sending.finally(() => underWay.delete(sending))
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all(underWay)
+    transport.close()
+  }
+
+  return { name, type: 'email', send, close }
+}
+
+function createTransport({ host, port, secure, auth }: SmtpServer, tls: 'required' | 'optional', timeoutMs: number) {
+  const required = tls === 'required'
+  return nodemailer.createTransport({
+    pool: true,
+    maxConnections: CONNECTIONS,
+    maxMessages: Number.POSITIVE_INFINITY,
+    // When to try again is decided in one place, and that is not here.
+    maxRequeues: 0,
+    idleTimeout: IDLE_TIMEOUT,
+    host,
+    port,
+    secure,
+    requireTLS: required && !secure,
+    tls: { rejectUnauthorized: required },
+    ...(auth !== undefined && { auth }),
+    connectionTimeout: Math.min(CONNECT_TIMEOUT, timeoutMs),
+    greetingTimeout: Math.min(CONNECT_TIMEOUT, timeoutMs),
+    dnsTimeout: Math.min(CONNECT_TIMEOUT, timeoutMs),
+    socketTimeout: Math.min(SILENCE_TIMEOUT, timeoutMs),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+}
+
+function mailFor({ id, message, now }: OutgoingDelivery, from: string) {
+  const root = threadRoot(message, from)
+  return {
+    ...renderEmail(message, now),
+    date: new Date(now),
+    messageId: messageId(id, from),
+    inReplyTo: root,
+    references: [root],
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+  }
+}
+
+/** Once the server has taken the mail for some, another attempt would bring those a second copy: said, not repeated. */
+function accepted(taken: number, refused: number): AttemptOutcome {
+  if (refused === 0) return { outcome: 'delivered' }
+  const of = `${formatCount(refused)} of ${formatCount(taken + refused)} recipients`
+  return { outcome: 'delivered', detail: `${of} refused by the mail server` }
+}

@@ -1,0 +1,45 @@
+import type { NodemailerError } from 'nodemailer'
+import { cleanText } from '../clean-text.ts'
+import { networkFailure, networkFailureOfCode } from '../network-failure.ts'
+
+const MAX_REPLY = 160
+
+/** Why a mail could not be sent, for people. It may quote the server's reply: take secrets out of it before it is shown. */
+export function smtpFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'sending failed'
+  const { code, originalCode, responseCode, response, command } = error as NodemailerError
+  if (typeof responseCode === 'number')
+    return `${REFUSED[code ?? ''] ?? 'refused'}: ${oneLine(response ?? '', responseCode)}`
+  if (originalCode !== undefined) return networkFailureOfCode(originalCode)
+  switch (code) {
+    case 'ETIMEDOUT':
+      return command === 'CONN' ? 'timed out while connecting' : 'timed out waiting for the mail server'
+    case 'ECONNECTION':
+    case 'ESOCKET':
+      return 'the mail server closed the connection'
+    case 'EAUTH':
+    case 'ENOAUTH':
+      return 'login failed: the mail server offers no way to log in that fits'
+    case 'EENVELOPE':
+      return 'no usable sender or recipient address'
+    case 'EPROTOCOL':
+      return 'answered with something that is not SMTP'
+    case 'ETLS':
+      return 'no encrypted connection'
+    default:
+      return networkFailure(error)
+  }
+}
+
+const REFUSED: Record<string, string> = {
+  EAUTH: 'login refused',
+  EENVELOPE: 'sender or recipients refused',
+  EMESSAGE: 'message refused',
+  ETLS: 'no encrypted connection, STARTTLS refused',
+}
+
+/** A reply of several lines repeats its code in front of each. */
+function oneLine(response: string, responseCode: number): string {
+  const text = response.replace(new RegExp(`(^|\\n)${responseCode}[ -]?`, 'g'), ' ')
+  return cleanText(`${responseCode} ${text}`, MAX_REPLY)
+}

@@ -1,0 +1,32 @@
+import type { Message } from '../alerts/alert.ts'
+
+/** One attempt to deliver one message. */
+export interface OutgoingDelivery {
+  /** The same on every attempt, so that whoever receives can recognise a copy. */
+  id: string
+  message: Message
+  /** The moment of this attempt, in milliseconds. */
+  now: number
+}
+
+/**
+ * What became of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
+ * far side wants nothing more, ever.
+ */
+export type AttemptOutcome =
+  | { outcome: 'delivered'; detail?: string }
+  | { outcome: 'retry'; reason: string; retryAfterMs?: number }
+  | { outcome: 'disable'; reason: string }
+
+/** Somewhere that messages go. It tries once and says what came of it; when to try again is not its to decide. */
+export interface Receiver {
+  readonly name: string
+  readonly type: 'email' | 'webhook'
+  /**
+   * Doesn't throw for anything the far side or the network does. When `signal` aborts, the attempt ends at once as a
+   * `retry`: whoever aborted looks at the signal and doesn't count it.
+   */
+  send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome>
+  /** Lets attempts under way end, then gives the connections up. */
+  close(): Promise<void>
+}

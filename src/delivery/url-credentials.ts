@@ -1,0 +1,21 @@
+import type { Secret } from '../runtime/secret.ts'
+
+/** A URL with user and password taken out of it and decoded, or null for what is no URL. Never throws: errors would quote it. */
+export function splitCredentials(secret: Secret): { url: URL; user: string; password: string } | null {
+  const url = URL.parse(secret.reveal())
+  if (url === null) return null
+  const user = decode(url.username)
+  const password = decode(url.password)
+  url.username = ''
+  url.password = ''
+  return { url, user, password }
+}
+
+/** A password with a bare `%` was meant as it stands. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

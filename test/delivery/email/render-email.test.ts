@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { renderEmail } from '../../../src/delivery/email/render-email.ts'
+import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
+
+/** What a reader of the HTML part reads. */
+function readable(html: string): string {
+  const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
+  return html
+    .replace(/<style>.*<\/style>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&nbsp;/g, ' ')
+    .replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? '')
+    .replace(/\s+/g, ' ')
+}
+
+/** Every element's name. */
+function elements(html: string): Set<string> {
+  return new Set([...html.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map(([, name = '']) => name.toLowerCase()))
+}
+
+describe('a limit alert', () => {
+  const { text, html } = renderEmail(aMessage(), NOW)
+
+  test('reads, as text, as follows', () => {
+    expect(text).toBe(`[CRITICAL] acme.example.com (123)
+Got worse, from warning to critical: custom properties 96 % of 1,000.
+
+████████████████████████████░░ 96 %
+
+Usage      960 of 1,000 (96 %), 40 left
+Before     940 (warning), +20 since 2026-11-21 09:45 UTC
+Threshold  critical at 95 % used
+Rule       customProperties.overall
+Forecast   full in about 6.5 days
+Since      2026-11-20 09:00 UTC (25 hours ago)
+Measured   2026-11-21 10:00 UTC (5 minutes ago)
+
+https://plimsoll.example.com/accounts/123
+
+-- 
+Sent by Plimsoll, 2026-11-21 10:00 UTC.
+`)
+  })
+
+  test('says the same in HTML', () => {
+    const read = readable(html)
+    for (const line of text.split('\n').filter((line) => /^(Got worse|Usage|Before|Threshold|Rule|Since)/.test(line))) {
+      expect(read).toContain(line.replace(/\s+/g, ' '))
+    }
+    expect(html).toContain('href="https://plimsoll.example.com/accounts/123"')
+    expect(html).toContain('width="96%"')
+    expect(html).toContain('width="4%"')
+  })
+
+  test('loads nothing and runs nothing', () => {
+    expect(html).not.toMatch(/\bsrc=|url\(|@import|<link|<script|<img|\son\w+=/i)
+  })
+
+  test('stays the same mail when it is rendered again', () => {
+    expect(renderEmail(aMessage(), NOW)).toEqual({ ...renderEmail(aMessage(), NOW), text, html })
+  })
+})
+
+describe('what happened', () => {
+  const fromCritical = { level: 'critical', usage: 970, measuredAt: '2026-11-21T09:45:00.000Z' } as const
+
+  test.each([
+    ['entered', { reason: 'entered' }, 'Now critical: custom properties 96 % of 1,000.'],
+    [
+      'eased',
+      { reason: 'eased', level: 'warning', previous: fromCritical },
+      'Got better, from critical to warning: custom',
+    ],
+    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal: custom properties 96 % of 1,000.'],
+    ['repeat', { reason: 'repeat' }, 'Still critical: custom properties 96 % of 1,000.'],
+    ['uninstalled', { reason: 'uninstalled', status: 'resolved' }, 'The app was uninstalled from this account.'],
+    ['test', { kind: 'test', reason: 'test' }, 'Test: custom properties 96 % of 1,000.'],
+    ['over the limit', { usage: 1020, percent: 102, remaining: -20 }, '1,020 of 1,000 (102 %), 20 over the limit'],
+    ['unchanged', { usage: 940 }, '940 (warning), unchanged since 2026-11-21 09:45 UTC'],
+    ['fallen', { usage: 900 }, '940 (warning), -40 since 2026-11-21 09:45 UTC'],
+    [
+      'several conditions',
+      { threshold: { percent: 95, remaining: 20, daysLeft: 1 } },
+      'critical at 95 % used or 20 left or 1 day to the limit',
+    ],
+    ['resolved', { status: 'resolved', reason: 'recovered' }, 'was critical at 95 % used'],
+  ] as const)('%s', (_name, overrides, expected) => {
+    const { text, html } = renderEmail(aMessage([anAlert(overrides)]), NOW)
+    expect(text).toContain(expected)
+    expect(readable(html)).toContain(expected)
+  })
+
+  test('is the sentence of an alert that is not about a number', () => {
+    const { text, html } = renderEmail(aMessage([aTokenAlert()]), NOW)
+    for (const part of [text, readable(html)]) {
+      expect(part).toContain('The provider refuses the refresh token. Ask the customer to connect the account again.')
+      expect(part).not.toMatch(/Usage|Threshold|undefined|NaN|%/)
+    }
+  })
+})
+
+test.each([
+  [0, 0],
+  [0.4, 1],
+  [50, 15],
+  [99.9, 29],
+  [100, 30],
+  [250, 30],
+])('a bar for %f percent has %i of 30 parts', (percent, parts) => {
+  const { text } = renderEmail(aMessage([anAlert({ percent })]), NOW)
+  expect(text.match(/█/g)?.length ?? 0).toBe(parts)
+  expect(text.match(/[█░]/g)).toHaveLength(30)
+})
+
+describe('records', () => {
+  test('are named with id and usage, and how many are not shown', () => {
+    const { text, html } = renderEmail(aMessage([anAtLimitAlert()]), NOW)
+    expect(text).toContain(
+      'Records (3 of 212 shown)\n  Acme Holdings  #1201  at its limit\n  Grüße & Söhne <GmbH>  #77002',
+    )
+    expect(readable(html)).toContain('Records (3 of 212 shown)')
+    expect(readable(html)).toContain('Grüße & Söhne <GmbH> 77002 9,990')
+    expect(html).toContain('<bdi>Grüße &amp; Söhne &lt;GmbH&gt;</bdi>')
+  })
+
+  test('say nothing of samples where all are shown', () => {
+    const records = { shown: 1, total: 1, items: [{ objectId: 1, label: '' }] }
+    const { text } = renderEmail(aMessage([anAtLimitAlert({ records })]), NOW)
+    expect(text).toContain('Records (1)\n  (no name)  #1  at its limit')
+  })
+})
+
+describe('strings of strangers', () => {
+  const hostile = `<script>alert('1')</script>"\r\n\u202e<img src=x onerror=y>&amp;👩‍🚀${'x'.repeat(10_000)}`
+  const message = aMessage([
+    anAtLimitAlert({
+      account: { hubId: 1, hubDomain: hostile },
+      series: { metric: 'customProperties.objectType', objectTypeId: hostile, label: hostile },
+      rule: hostile,
+      records: { shown: 1, total: 1, items: [{ objectId: 1, label: hostile }] },
+    }),
+    aTokenAlert({ message: hostile, url: `javascript:alert("${hostile}")` }),
+  ])
+
+  test.each(['alert.firing', 'alert.digest'] as const)('are shown as text, short and in order, in an %s', (type) => {
+    const harmless = elements(renderEmail(aMessage([anAtLimitAlert(), aTokenAlert()], { type }), NOW).html)
+    const { subject, text, html } = renderEmail({ ...message, type }, NOW)
+    for (const name of elements(html)) expect(harmless).toContain(name)
+    expect(html).not.toMatch(/<script|<img|javascript:/)
+    expect(html).toContain('&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;')
+    for (const part of [subject, text, html]) {
+      expect(part).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
+      expect(part).not.toMatch(/x{700}/)
+      expect(part).not.toContain('\r')
+    }
+    expect(text).not.toContain('javascript:')
+  })
+
+  test('keep their emoji', () => {
+    const records = { shown: 1, total: 1, items: [{ objectId: 1, label: '👩‍🚀❤️' }] }
+    const { text, html } = renderEmail(aMessage([anAtLimitAlert({ records })]), NOW)
+    for (const part of [text, html]) expect(part).toContain('👩‍🚀❤️')
+  })
+
+  test('never add an element, whatever they are', () => {
+    const harmless = elements(renderEmail(message, NOW).html)
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'<>"\'&/=a \n\u202e') }), (label) => {
+        const { html } = renderEmail(
+          aMessage([
+            anAtLimitAlert({
+              account: { hubId: 1, hubDomain: label },
+              records: { shown: 1, total: 1, items: [{ objectId: 1, label }] },
+              url: `https://plimsoll.example.com/${label}`,
+            }),
+          ]),
+          NOW,
+        )
+        for (const name of elements(html)) expect(harmless).toContain(name)
+      }),
+    )
+  })
+})
+
+describe('a group', () => {
+  const resolved = anAlert({ status: 'resolved', reason: 'recovered', percent: 72, usage: 720 })
+  const warning = anAlert({ level: 'warning', percent: 86 })
+
+  test('has a section for each alert, the worst first, and counts them', () => {
+    const alerts = [onAccount(1, resolved), onAccount(2, warning), onAccount(3, anAlert())]
+    const { text, html } = renderEmail(aMessage(alerts, { truncated: 4 }), NOW)
+    for (const part of [text, readable(html)]) {
+      expect(part).toContain('7 alerts, the first 3: 1 critical, 1 warning, 1 resolved.')
+      expect(part).toContain('4 more alerts not shown.')
+      const order = ['(3)', '(2)', '(1)'].map((account) => part.indexOf(`example.com ${account}`, 100))
+      expect(order).toEqual([...order].sort((a, b) => a - b))
+    }
+    expect(text.match(/^Usage/gm)).toHaveLength(3)
+  })
+
+  test('of hundreds stays within what mail programs show: a row each, after the first', () => {
+    const alerts = Array.from({ length: 200 }, (_, index) => onAccount(1000 + index, warning))
+    const { text, html } = renderEmail(aMessage(alerts), NOW)
+    expect(html.length).toBeLessThan(125_000)
+    expect(text.match(/^Usage/gm)).toHaveLength(10)
+    for (const { account } of alerts) {
+      expect(text).toContain(`(${account?.hubId})`)
+      expect(html).toContain(`(${account?.hubId})`)
+    }
+  })
+})
+
+test('a digest ranks accounts by how urgent they are, a row each, and says how many are left out', () => {
+  const alerts = [
+    onAccount(1, anAlert({ level: 'warning', percent: 81, usage: 810 })),
+    onAccount(2, anAlert({ level: 'warning', percent: 94, usage: 940 })),
+    onAccount(3, anAtLimitAlert()),
+    onAccount(4, anAlert({ percent: 99, usage: 990 })),
+  ]
+  const { text, html } = renderEmail(aMessage(alerts, { type: 'alert.digest', truncated: 1 }), NOW)
+  expect(text).toContain('4 accounts: 2 critical, 2 warning, 1 more alert.')
+  expect(text).toContain('[CRITICAL] account-4.example.com (4)\n  custom properties 99 % of 1,000\n  https://')
+  const rows = readable(html)
+  expect(rows).toContain('Account What Fullness Level')
+  expect(rows).toContain('account-4.example.com (4) custom properties 99 % of 1,000 CRITICAL')
+  expect(rows).toContain('account-3.example.com (3) 212 records at their association limit (0-1 to 0-2) CRITICAL')
+  expect(rows).toContain('1 more alert not shown.')
+  const order = [4, 3, 2, 1].map((hubId) => rows.indexOf(`account-${hubId}.`))
+  expect(order).toEqual([...order].sort((a, b) => a - b))
+})

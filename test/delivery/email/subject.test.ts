@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
+import { subjectOf } from '../../../src/delivery/email/subject.ts'
+import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount } from '../example-messages.ts'
+
+const contacts = { metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' }
+const pair = { from: '0-1', to: '0-2' }
+const warning = anAlert({ level: 'warning', percent: 86, usage: 860, remaining: 140 })
+const resolved = anAlert({ status: 'resolved', reason: 'recovered', percent: 72, usage: 720 })
+
+function without(alert: Alert, ...fields: (keyof Alert)[]): Alert {
+  const copy = { ...alert }
+  for (const field of fields) delete copy[field]
+  return copy
+}
+
+describe('the subject of', () => {
+  test.each<[string, Message, string]>([
+    ['a critical alert', aMessage(), '[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000'],
+    ['a warning', aMessage([warning]), '[WARNING] acme.example.com (123): custom properties 86 % of 1,000'],
+    [
+      'a resolved alert',
+      aMessage([resolved], { type: 'alert.resolved' }),
+      '[RESOLVED] acme.example.com (123): custom properties 72 % of 1,000',
+    ],
+    [
+      'an object type',
+      aMessage([anAlert({ series: contacts, percent: 99.96, limit: 12_500 })]),
+      '[CRITICAL] acme.example.com (123): custom properties of Contacts (0-1) 99.9 % of 12,500',
+    ],
+    [
+      'an object type without a label',
+      aMessage([anAlert({ series: { metric: 'customProperties.objectType', objectTypeId: '2-77' } })]),
+      '[CRITICAL] acme.example.com (123): custom properties of 2-77 96 % of 1,000',
+    ],
+    [
+      'records at their limit',
+      aMessage([anAtLimitAlert({ usage: 1212 })]),
+      '[CRITICAL] acme.example.com (123): 1,212 records at their association limit (0-1 to 0-2)',
+    ],
+    [
+      'one record near its limit',
+      aMessage([anAtLimitAlert({ usage: 1, series: { metric: 'associations.nearLimit', ...pair } })]),
+      '[CRITICAL] acme.example.com (123): 1 record near its association limit (0-1 to 0-2)',
+    ],
+    [
+      'the fullest record',
+      aMessage([anAlert({ series: { metric: 'associations.fullest', ...pair }, percent: 92.34, limit: 10_000 })]),
+      '[CRITICAL] acme.example.com (123): fullest record 0-1 to 0-2 92.3 % of 10,000',
+    ],
+    [
+      'more than the limit',
+      aMessage([anAlert({ usage: 1020, percent: 102, remaining: -20 })]),
+      '[CRITICAL] acme.example.com (123): custom properties 102 % of 1,000',
+    ],
+    [
+      'an alert for the days that are left',
+      aMessage([anAlert({ percent: 70, usage: 700, daysLeft: 5.26, threshold: { percent: 95, daysLeft: 7 } })]),
+      '[CRITICAL] acme.example.com (123): custom properties 70 % of 1,000, full in 5.3 days',
+    ],
+    [
+      'a usage whose limit is not known',
+      aMessage([without(anAlert(), 'limit', 'percent', 'remaining')]),
+      '[CRITICAL] acme.example.com (123): custom properties 960',
+    ],
+    [
+      'a limit that changed',
+      aMessage([anAlert({ kind: 'limit-changed', level: 'warning', reason: 'entered', limit: 500, usage: 480 })]),
+      '[WARNING] acme.example.com (123): limit of custom properties is now 500, 96 % used',
+    ],
+    ['a token that is lost', aMessage([aTokenAlert()]), '[CRITICAL] acme.example.com (123): reauthorisation needed'],
+    [
+      'a token that may yet be saved',
+      aMessage([aTokenAlert({ level: 'warning' })]),
+      '[WARNING] acme.example.com (123): token refresh keeps failing',
+    ],
+    [
+      'an account that left',
+      aMessage([anAlert({ status: 'resolved', reason: 'uninstalled' })], { type: 'alert.resolved' }),
+      '[RESOLVED] acme.example.com (123): app uninstalled, alert closed',
+    ],
+    [
+      'an account that is not read',
+      aMessage([aTokenAlert({ kind: 'poll', level: 'warning', message: 'No reading for 2 hours.' })]),
+      '[WARNING] acme.example.com (123): no fresh reading',
+    ],
+    [
+      'a fleet alert',
+      aMessage([
+        without(aTokenAlert({ kind: 'fleet', message: 'The client secret is refused. Check it.' }), 'account'),
+      ]),
+      '[CRITICAL] The client secret is refused',
+    ],
+    [
+      'a fleet alert without a word',
+      aMessage([without(aTokenAlert({ kind: 'fleet' }), 'account', 'message')]),
+      '[CRITICAL] many accounts fail the same way',
+    ],
+    [
+      'a test',
+      aMessage([without(aTokenAlert({ kind: 'test', reason: 'test' }), 'account', 'message')], { type: 'alert.test' }),
+      '[TEST] this receiver works',
+    ],
+    [
+      'a test that looks like an alert',
+      aMessage([anAlert({ kind: 'test', reason: 'test' })], { type: 'alert.test' }),
+      '[TEST] acme.example.com (123): custom properties 96 % of 1,000',
+    ],
+    [
+      'three accounts',
+      aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)]),
+      '[CRITICAL] custom properties: acme.example.com (123) 96 % of 1,000 and 2 more (3 accounts)',
+    ],
+    [
+      'three accounts and more that are not shown',
+      aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)], { truncated: 1500 }),
+      '[CRITICAL] custom properties: acme.example.com (123) 96 % of 1,000 and 1,502 more (3+ accounts)',
+    ],
+    [
+      'two accounts whose tokens are lost',
+      aMessage([aTokenAlert(), onAccount(7, aTokenAlert())]),
+      '[CRITICAL] reauthorisation needed: acme.example.com (123) and 1 more (2 accounts)',
+    ],
+    [
+      'two accounts with different troubles',
+      aMessage([onAccount(7, warning), aTokenAlert()]),
+      '[CRITICAL] acme.example.com (123): reauthorisation needed and 1 more (2 accounts)',
+    ],
+    [
+      'one account with three series',
+      aMessage([warning, anAtLimitAlert(), anAlert({ series: contacts })]),
+      '[CRITICAL] acme.example.com (123): custom properties of Contacts (0-1) 96 % of 1,000 and 2 more',
+    ],
+    [
+      'a group in which the worst is over',
+      aMessage([resolved, onAccount(7, warning)]),
+      '[WARNING] custom properties: account-7.example.com (7) 86 % of 1,000 and 1 more (2 accounts)',
+    ],
+    [
+      'a digest',
+      aMessage(
+        Array.from({ length: 13 }, (_, index) => onAccount(index, index < 3 ? anAlert() : warning)),
+        { type: 'alert.digest' },
+      ),
+      '[DIGEST] 13 accounts: 3 critical, 10 warning',
+    ],
+    [
+      'a digest in which accounts have several alerts',
+      aMessage([anAlert(), anAtLimitAlert({ level: 'warning' })], { type: 'alert.digest', truncated: 40 }),
+      '[DIGEST] 1 account: 1 critical, 40 more alerts',
+    ],
+  ])('%s', (_name, message, expected) => {
+    expect(subjectOf(message)).toBe(expected)
+  })
+})
+
+describe('what strangers put in', () => {
+  const called = (hubDomain: string) => subjectOf(aMessage([anAlert({ account: { hubId: 1, hubDomain } })]))
+
+  test('breaks no line and hides nothing', () => {
+    expect(called('a\r\nBcc: b\u0000\u202ec\u2066d\u200b')).toBe(
+      '[CRITICAL] a Bcc: b cd (1): custom properties 96 % of 1,000',
+    )
+  })
+
+  test('is no encoded word that a mail program would decode', () => {
+    for (const trick of ['=?utf-8?q?=0d=0aBcc:x?=', '=\u200b?utf-8?q?x?=', '==??utf-8?b?eA==?=']) {
+      expect(called(trick)).not.toContain('=?')
+    }
+  })
+
+  test('keeps its emoji', () => {
+    expect(called('👩‍🚀 & <b>')).toBe('[CRITICAL] 👩‍🚀 & <b> (1): custom properties 96 % of 1,000')
+  })
+
+  test('can not make it long, nor push the count of accounts out', () => {
+    const long = '👩‍🚀x'.repeat(5000)
+    const series = { ...contacts, label: long }
+    const alerts = [anAlert({ series }), onAccount(7, anAlert({ series }), long), onAccount(8, warning, long)]
+    for (const message of [aMessage(alerts), aMessage(alerts.slice(0, 2)), aMessage(alerts.slice(1, 2))]) {
+      const subject = subjectOf(message)
+      expect(Array.from(subject).length).toBeLessThanOrEqual(180)
+      expect(subject.isWellFormed()).toBe(true)
+    }
+    expect(subjectOf(aMessage(alerts))).toMatch(/ and 2 more \(3 accounts\)$/)
+  })
+})
