@@ -163,7 +163,9 @@ const alerts = z
       .max(100, 'must be from 0 to 100')
       .prefault(3)
       .describe('Percentage points inside a percent condition before a level is left, so that alerts do not flap.'),
-    for: whole(0, 100).prefault(0).describe('Polls in a row that must agree before a level is entered; 0 and 1: at once.'),
+    for: whole(0, 100)
+      .prefault(0)
+      .describe('Polls in a row that must agree before a level is entered; 0 and 1: at once.'),
     repeatEvery: duration({ min: '1s', max: '365d' })
       .prefault('24h')
       .describe('How often a firing alert is told again.'),

@@ -1,0 +1,127 @@
+import { Secret } from '../runtime/secret.ts'
+import {
+  asObject,
+  type JsonObject,
+  optionalString,
+  readCount,
+  readList,
+  readNonEmptyString,
+  readNumber,
+  readString,
+  UnreadableError,
+} from './read.ts'
+
+/** Answer of the token endpoint (interface 2.1), the same for both grants. */
+export interface TokenAnswer {
+  accessToken: Secret
+  /** Absent: the one there is stays good. */
+  refreshToken: Secret | undefined
+  /** Life of the access token from the moment the request was sent, ms. */
+  lifetimeMs: number
+}
+
+/** Whom an access token was made for (interface 2.2). */
+export interface TokenMetadata {
+  hubId: number
+  hubDomain: string | undefined
+  user: string | undefined
+  userId: number | undefined
+  appId: number | undefined
+  scopes: string[]
+}
+
+/** Association limit report (interface 2.3) of one direction of a pair. Totals count all, lists hold samples. */
+export interface AssociationReport {
+  limit: number
+  totalRecordsAtLimit: number
+  totalRecordsNearLimit: number
+  atLimit: { label: string; objectId: number }[]
+  nearLimit: { label: string; objectId: number; usage: number; reportedPercentage: number }[]
+}
+
+/** Custom property limit report (interface 2.4). */
+export interface CustomPropertyReport {
+  overallLimit: number
+  overallUsage: number
+  /** As reported; its unit is not given, so nothing is decided by it. */
+  reportedPercentage: number
+  byObjectType: {
+    objectTypeId: string
+    singularLabel: string
+    pluralLabel: string
+    limit: number
+    usage: number
+    reportedPercentage: number
+  }[]
+}
+
+export function readTokenAnswer(json: unknown): TokenAnswer {
+  const answer = asObject(json, 'the answer')
+  const expiresIn = readCount(answer, 'expires_in')
+  if (expiresIn === 0) throw new UnreadableError('expires_in is the number 0: expected seconds that are left')
+  const refreshToken = optionalString(answer, 'refresh_token')
+  return {
+    accessToken: new Secret(readNonEmptyString(answer, 'access_token')),
+    refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
+    lifetimeMs: expiresIn * 1000,
+  }
+}
+
+export function readMetadata(json: unknown): TokenMetadata {
+  const answer = asObject(json, 'the answer')
+  const scopes = answer.scopes
+  if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === 'string')) {
+    throw new UnreadableError('scopes is not what it should be: expected a list of strings')
+  }
+  const hubId = readCount(answer, 'hub_id')
+  if (hubId === 0) throw new UnreadableError('hub_id is the number 0: expected an account')
+  return {
+    hubId,
+    hubDomain: optionalString(answer, 'hub_domain'),
+    user: optionalString(answer, 'user'),
+    userId: optionalCount(answer, 'user_id'),
+    appId: optionalCount(answer, 'app_id'),
+    scopes,
+  }
+}
+
+export function readAssociationReport(json: unknown): AssociationReport {
+  const answer = asObject(json, 'the answer')
+  return {
+    limit: readCount(answer, 'limit'),
+    totalRecordsAtLimit: readCount(answer, 'totalRecordsAtLimit'),
+    totalRecordsNearLimit: readCount(answer, 'totalRecordsNearLimit'),
+    atLimit: readList(answer, 'atLimitFromRecordSamples', (item, at) => ({
+      label: readString(item, 'label', at),
+      objectId: readCount(item, 'objectId', at),
+    })),
+    nearLimit: readList(answer, 'nearLimitFromRecordSamples', (item, at) => ({
+      label: readString(item, 'label', at),
+      objectId: readCount(item, 'objectId', at),
+      usage: readCount(item, 'usage', at),
+      reportedPercentage: readNumber(item, 'percentage', at),
+    })),
+  }
+}
+
+export function readCustomPropertyReport(json: unknown): CustomPropertyReport {
+  const answer = asObject(json, 'the answer')
+  return {
+    overallLimit: readCount(answer, 'overallLimit'),
+    overallUsage: readCount(answer, 'overallUsage'),
+    reportedPercentage: readNumber(answer, 'overallPercentage'),
+    byObjectType: readList(answer, 'byObjectType', (item, at) => ({
+      objectTypeId: readNonEmptyString(item, 'objectTypeId', at),
+      singularLabel: readString(item, 'singularLabel', at),
+      pluralLabel: readString(item, 'pluralLabel', at),
+      limit: readCount(item, 'limit', at),
+      usage: readCount(item, 'usage', at),
+      reportedPercentage: readNumber(item, 'percentage', at),
+    })),
+  }
+}
+
+function optionalCount(from: JsonObject, field: string): number | undefined {
+  const value = from[field]
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined
+}

@@ -1,0 +1,93 @@
+import type { FailureClass, ProviderFailure } from './failure.ts'
+import { CallError, type HttpResponse } from './http.ts'
+import { asObject, type JsonObject, optionalString, parseJson, UnreadableError } from './read.ts'
+
+/** Which family of endpoints answered: they use different words for the same number. */
+export type Family = 'token' | 'crm'
+
+/** An account that moves to another data centre: told to stay away, for up to a day. */
+const MIGRATING = 477
+const LONGEST_WAIT_MS = 24 * 3_600_000
+
+/**
+ * What an answer that is no success means, from the provider's three shapes of error bodies - OAuth's
+ * (`error`, `error_description`, `status`), the CRM's (`category`, `message`, `context`), the rate limit's
+ * (`errorType`, `policyName`) - and from none of them: any field may be missing, the body may be HTML.
+ */
+export function classifyAnswer(family: Family, answer: HttpResponse, now: number): ProviderFailure {
+  const body = readErrorBody(answer.body)
+  const retryAfterMs = retryAfter(answer.headers, now)
+  const detail = optionalString(body, 'error_description') ?? optionalString(body, 'message')
+  const kind = classOf(family, answer.status, body)
+  return {
+    class: kind,
+    code: codeOf(answer.status, body),
+    message: `the provider answered ${answer.status}${detail === undefined ? '' : `: ${shorten(detail)}`}`,
+    status: answer.status,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
+}
+
+/** No answer, or one that can't be read although it says success. */
+export function classifyError(error: unknown): ProviderFailure {
+  if (error instanceof CallError) return { class: 'transient', code: error.code, message: error.message, status: 0 }
+  if (error instanceof UnreadableError) {
+    return { class: 'transient', code: 'unreadable', message: error.message, status: 200 }
+  }
+  throw error
+}
+
+function classOf(family: Family, status: number, body: JsonObject): FailureClass {
+  if (status === MIGRATING) return 'parked'
+  if (status === 408 || status === 423 || status === 425 || status === 429 || status >= 500) return 'transient'
+  return family === 'token' ? tokenClass(status, body) : crmClass(status)
+}
+
+function tokenClass(status: number, body: JsonObject): FailureClass {
+  const words = [optionalString(body, 'status'), optionalString(body, 'error')]
+  const refused = ['BAD_REFRESH_TOKEN', 'BAD_AUTH_CODE', 'EXPIRED_AUTH_CODE', 'invalid_grant']
+  if (status === 400 && words.some((word) => word !== undefined && refused.includes(word))) return 'rejected'
+  return 'client'
+}
+
+function crmClass(status: number): FailureClass {
+  if (status === 401) return 'unauthorized'
+  if (status === 403) return 'forbidden'
+  return 'client'
+}
+
+function codeOf(status: number, body: JsonObject): string {
+  const word =
+    optionalString(body, 'category') ??
+    optionalString(body, 'policyName') ??
+    // "error" says nothing that the number does not.
+    [optionalString(body, 'status'), optionalString(body, 'error')].find(
+      (value) => value !== undefined && value !== 'error',
+    )
+  return word !== undefined && /^[A-Za-z_]{1,60}$/.test(word) ? word : String(status)
+}
+
+function readErrorBody(body: Buffer): JsonObject {
+  try {
+    return asObject(parseJson(body), 'the answer')
+  } catch {
+    return {}
+  }
+}
+
+/** Seconds or an HTTP date (RFC 9110, 10.2.3); never longer than a day. */
+export function retryAfter(headers: HttpResponse['headers'], now: number): number | undefined {
+  const value = headers['retry-after']
+  if (typeof value !== 'string') return undefined
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_WAIT_MS) : undefined
+}
+
+/**
+ * A stranger's sentence, fit for logs. Whatever looks like a token is taken out, whosever it is: an answer may repeat
+ * more than what we sent.
+ */
+function shorten(text: string): string {
+  const line = text.replace(/\s+/g, ' ').replace(/(?=\S*\d)[\w+/=~.%-]{20,}/g, '[removed]')
+  return line.length <= 200 ? line : `${line.slice(0, 199)}…`
+}

@@ -1,0 +1,125 @@
+import type { Clock } from '../runtime/clock.ts'
+import { redactUrls } from '../runtime/logger.ts'
+import { type Secret, withoutSecrets } from '../runtime/secret.ts'
+import {
+  type AssociationReport,
+  type CustomPropertyReport,
+  readAssociationReport,
+  readCustomPropertyReport,
+  readMetadata,
+  readTokenAnswer,
+  type TokenAnswer,
+  type TokenMetadata,
+} from './answers.ts'
+import { classifyAnswer, classifyError, type Family } from './classify.ts'
+import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
+import { failed, type ProviderResult } from './failure.ts'
+import { createHttpClient, type HttpRequest } from './http.ts'
+import { parseJson, UnreadableError } from './read.ts'
+
+/** The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. */
+export interface ProviderClient {
+  /** Interface 4.1. `lifetimeMs` of the answer counts from when the request was sent. */
+  exchangeCode(code: Secret): Promise<ProviderResult<TokenAnswer>>
+  /** Interface 4.2. */
+  refresh(refreshToken: Secret): Promise<ProviderResult<TokenAnswer>>
+  /** Interface 4.3. */
+  metadata(accessToken: Secret): Promise<ProviderResult<TokenMetadata>>
+  /** Interface 4.4. A token that the provider doesn't know (any more) counts as deleted. */
+  deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
+  /** Interface 4.5: one direction of a pair. */
+  associations(accessToken: Secret, from: string, to: string): Promise<ProviderResult<AssociationReport>>
+  /** Interface 4.6. */
+  customProperties(accessToken: Secret): Promise<ProviderResult<CustomPropertyReport>>
+  close(): Promise<void>
+}
+
+export interface ProviderOptions {
+  dialect: DialectName
+  baseUrl: string
+  clientId: string
+  clientSecret: Secret
+  redirectUri: string
+  timeoutMs: number
+  connections: number
+  clock: Clock
+}
+
+const MAX_ANSWER_BYTES = 2_000_000
+
+export function createProviderClient(options: ProviderOptions): ProviderClient {
+  const http = createHttpClient({ ...options, maxAnswerBytes: MAX_ANSWER_BYTES })
+  const dialect = DIALECTS[options.dialect]
+  const app = (): AppCredentials => ({ clientId: options.clientId, clientSecret: options.clientSecret.reveal() })
+
+  async function call<T>(
+    family: Family,
+    request: HttpRequest,
+    secrets: readonly Secret[],
+    read: (body: Buffer) => T,
+  ): Promise<ProviderResult<T>> {
+    const result = await attempt(family, request, read)
+    if (result.ok) return result
+    // A stranger's error text may repeat what we sent.
+    const message = withoutSecrets(redactUrls(result.failure.message), ...secrets, options.clientSecret)
+    return failed({ ...result.failure, message })
+  }
+
+  async function attempt<T>(
+    family: Family,
+    request: HttpRequest,
+    read: (body: Buffer) => T,
+  ): Promise<ProviderResult<T>> {
+    try {
+      const answer = await http.send(request)
+      if (answer.status < 200 || answer.status >= 300) {
+        return failed(classifyAnswer(family, answer, options.clock.now()))
+      }
+      return { ok: true, value: read(answer.body) }
+    } catch (error) {
+      return failed(classifyError(error))
+    }
+  }
+
+  function grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
+    const { clientId, clientSecret } = app()
+    const full = { ...form, client_id: clientId, client_secret: clientSecret }
+    return call('token', dialect.token(full), [secret], (body) => readTokenAnswer(parseJson(body)))
+  }
+
+  return {
+    exchangeCode: (code) =>
+      grant({ grant_type: 'authorization_code', code: code.reveal(), redirect_uri: options.redirectUri }, code),
+    refresh: (token) => grant({ grant_type: 'refresh_token', refresh_token: token.reveal() }, token),
+    metadata: (token) =>
+      call('crm', dialect.metadata(token.reveal(), app()), [token], (body) => readActiveMetadata(parseJson(body))),
+    deleteRefreshToken: async (token) => {
+      const request = dialect.deleteRefreshToken(token.reveal(), app())
+      const result = await call('token', request, [token], () => 'deleted' as const)
+      return result.ok ? result : deletedAnyway(result)
+    },
+    associations: (token, from, to) =>
+      call('crm', dialect.associations(token.reveal(), from, to), [token], (body) =>
+        readAssociationReport(parseJson(body)),
+      ),
+    customProperties: (token) =>
+      call('crm', dialect.customProperties(token.reveal()), [token], (body) =>
+        readCustomPropertyReport(parseJson(body)),
+      ),
+    close: () => http.close(),
+  }
+}
+
+/** The successor answers 200 for any token and says in `active` whether it is one. */
+function readActiveMetadata(json: unknown): TokenMetadata {
+  if (typeof json === 'object' && json !== null && 'active' in json && json.active === false) {
+    throw new UnreadableError('the provider says that the access token is not active')
+  }
+  return readMetadata(json)
+}
+
+/** A deletion may be tried again after its answer was lost: what the token endpoint then doesn't know is gone. */
+function deletedAnyway(result: { ok: false } & ProviderResult<'deleted'>): ProviderResult<'deleted' | 'was-gone'> {
+  const { status, class: kind } = result.failure
+  return status === 404 || kind === 'rejected' ? { ok: true, value: 'was-gone' } : result
+}

@@ -1,0 +1,83 @@
+import type { HttpRequest } from './http.ts'
+
+/**
+ * The two versions of the interface. `v1` is what is in force today; the provider switches its OAuth endpoints off on
+ * 16 February 2027. `2026-03` is the announced successor: tokens travel in bodies, no longer in paths.
+ */
+export type DialectName = 'v1' | '2026-03'
+
+export interface AppCredentials {
+  clientId: string
+  clientSecret: string
+}
+
+/** How each call is written in one dialect. Tokens come in clear text here and nowhere else. */
+export interface Dialect {
+  /** Form of a grant (interface 4.1, 4.2). */
+  token(form: Record<string, string>): HttpRequest
+  metadata(accessToken: string, app: AppCredentials): HttpRequest
+  deleteRefreshToken(refreshToken: string, app: AppCredentials): HttpRequest
+  associations(accessToken: string, from: string, to: string): HttpRequest
+  customProperties(accessToken: string): HttpRequest
+}
+
+const ACCEPT_JSON = { accept: 'application/json' }
+
+export const DIALECTS: Record<DialectName, Dialect> = {
+  v1: {
+    token: (form) => post('/oauth/v1/token', form),
+    metadata: (accessToken) => ({
+      method: 'GET',
+      path: `/oauth/v1/access-tokens/${encodeURIComponent(accessToken)}`,
+      headers: ACCEPT_JSON,
+    }),
+    deleteRefreshToken: (refreshToken) => ({
+      method: 'DELETE',
+      path: `/oauth/v1/refresh-tokens/${encodeURIComponent(refreshToken)}`,
+      headers: ACCEPT_JSON,
+    }),
+    ...limitsUnder('/crm/v3/limits'),
+  },
+  '2026-03': {
+    token: (form) => post('/oauth/2026-03/token', form),
+    metadata: (accessToken, app) =>
+      post('/oauth/2026-03/token/introspect', {
+        ...credentials(app),
+        token: accessToken,
+        token_type_hint: 'access_token',
+      }),
+    deleteRefreshToken: (refreshToken, app) =>
+      post('/oauth/2026-03/token/revoke', {
+        ...credentials(app),
+        token: refreshToken,
+        token_type_hint: 'refresh_token',
+      }),
+    ...limitsUnder('/crm/limits/2026-03'),
+  },
+}
+
+function limitsUnder(base: string): Pick<Dialect, 'associations' | 'customProperties'> {
+  const get = (accessToken: string, path: string): HttpRequest => ({
+    method: 'GET',
+    path: base + path,
+    headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
+  })
+  return {
+    associations: (accessToken, from, to) =>
+      get(accessToken, `/associations/records/${encodeURIComponent(from)}/${encodeURIComponent(to)}`),
+    customProperties: (accessToken) => get(accessToken, '/custom-properties'),
+  }
+}
+
+function post(path: string, form: Record<string, string>): HttpRequest {
+  return {
+    method: 'POST',
+    path,
+    headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(form).toString(),
+  }
+}
+
+function credentials(app: AppCredentials): Record<string, string> {
+  return { client_id: app.clientId, client_secret: app.clientSecret }
+}

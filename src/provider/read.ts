@@ -1,0 +1,80 @@
+/**
+ * Reading what a stranger sent. Every reader says which field is wrong and what was found; unknown fields are nobody's
+ * business and are never looked at.
+ */
+export class UnreadableError extends Error {}
+
+export type JsonObject = Record<string, unknown>
+
+export function parseJson(body: Buffer): unknown {
+  if (body.length === 0) throw new UnreadableError('the answer is empty')
+  const text = body.toString('utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    if (text.trimStart().startsWith('<')) throw new UnreadableError('the answer is HTML, not JSON')
+    throw new UnreadableError(`the answer of ${body.length} bytes is not valid JSON`)
+  }
+}
+
+export function asObject(value: unknown, name: string): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'an object', value)
+  return value as JsonObject
+}
+
+export function readString(from: JsonObject, field: string, at = ''): string {
+  const value = from[field]
+  if (typeof value !== 'string') throw wrong(at + field, 'a string', value)
+  return value
+}
+
+export function readNonEmptyString(from: JsonObject, field: string, at = ''): string {
+  const value = readString(from, field, at)
+  if (value === '') throw wrong(at + field, 'a string that is not empty', value)
+  return value
+}
+
+/** A whole number from 0 to 2^53-1. */
+export function readCount(from: JsonObject, field: string, at = ''): number {
+  const value = from[field]
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw wrong(at + field, 'a whole number of 0 or more', value)
+  }
+  return value
+}
+
+export function readNumber(from: JsonObject, field: string, at = ''): number {
+  const value = from[field]
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw wrong(at + field, 'a number', value)
+  return value
+}
+
+export function readList<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: string) => T): T[] {
+  const value = from[field]
+  if (!Array.isArray(value)) throw wrong(field, 'a list', value)
+  return value.map((item, index) => {
+    const at = `${field}[${index}]`
+    return readItem(asObject(item, at), `${at}.`)
+  })
+}
+
+/** Optional and only worth having if it is what it should be. */
+export function optionalString(from: JsonObject, field: string): string | undefined {
+  const value = from[field]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function wrong(field: string, expected: string, found: unknown): UnreadableError {
+  return new UnreadableError(
+    `${field} ${found === undefined ? 'is missing' : `is ${describe(found)}`}: expected ${expected}`,
+  )
+}
+
+/** Never the value itself: it may be a token. */
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return value === '' ? 'empty' : 'a string'
+  if (typeof value === 'number') return `the number ${value}`
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -1,0 +1,243 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { Redis } from 'ioredis'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+
+/**
+ * A private redis-server for whoever has none: persistent (append-only file), inside the data folder, reachable only
+ * through a socket that only this user may open. It is shared by all Plimsoll processes of one data folder - a daemon,
+ * the command line - and the last one to leave stops it. A server that a crashed daemon left behind is taken over.
+ */
+export interface EmbeddedRedis {
+  readonly socket: string
+  /** Stops the server if no other process uses it. Close your own connections first. */
+  close(): Promise<void>
+}
+
+/** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
+const LONGEST_SOCKET_PATH = 100
+
+export async function openEmbeddedRedis(dataDir: string, clock: Clock, log: Logger): Promise<EmbeddedRedis> {
+  const folder = join(resolve(dataDir), 'redis')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const server = new Server(folder, clock, log)
+  await server.ensure()
+  server.watch()
+  return { socket: server.socket, close: () => server.release() }
+}
+
+class Server {
+  readonly socket: string
+  readonly #folder: string
+  readonly #clock: Clock
+  readonly #log: Logger
+  #child: ChildProcess | undefined
+  #watching: Redis | undefined
+  #closing = false
+
+  constructor(folder: string, clock: Clock, log: Logger) {
+    this.#folder = folder
+    this.#clock = clock
+    this.#log = log
+    this.socket = socketPath(folder)
+  }
+
+  /** Starts the server unless it answers already. Of several processes that try at once, one does. */
+  async ensure(): Promise<void> {
+    const deadline = this.#clock.now() + 30_000
+    while (!(await answers(this.socket))) {
+      if (this.#clock.now() > deadline) throw new Error(`the embedded Redis did not start: see ${this.#logFile()}`)
+      if (takeLock(this.#lockFile())) {
+        try {
+          if (!(await answers(this.socket))) await this.#start()
+        } finally {
+          rmSync(this.#lockFile(), { force: true })
+        }
+      } else {
+        await this.#clock.wait(50)
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
+    const output = openSync(this.#logFile(), 'a', 0o600)
+    const child = spawn(
+      findServer(),
+      [
+        ...['--port', '0', '--unixsocket', this.socket, '--unixsocketperm', '700', '--daemonize', 'no'],
+        ...['--dir', this.#folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
+        ...['--maxmemory-policy', 'noeviction', '--databases', '1'],
+      ],
+      // Its own process group: Ctrl-C must reach the daemon alone, which still has something to write.
+      { detached: true, stdio: ['ignore', output, output] },
+    )
+    closeSync(output)
+    child.unref()
+    this.#child = child
+    let failure: string | undefined
+    child.on('error', (error) => {
+      failure = error.message
+    })
+    child.on('exit', (code, signal) => {
+      failure = `it ended with ${signal ?? code}`
+    })
+    while (!(await answers(this.socket))) {
+      if (failure !== undefined) throw new Error(`the embedded Redis did not start: ${failure}; see ${this.#logFile()}`)
+      await this.#clock.wait(20)
+    }
+    this.#log.info({ code: 'redis.embedded', folder: this.#folder }, 'embedded Redis started')
+  }
+
+  /** A connection whose end tells that the server has gone: it is then started again. */
+  watch(): void {
+    const watching = new Redis({
+      path: this.socket,
+      connectionName: `plimsoll:${process.pid}:watch`,
+      maxRetriesPerRequest: 1,
+      retryStrategy: (attempt) => {
+        if (!this.#closing) void this.#revive()
+        return Math.min(attempt * 100, 1_000)
+      },
+    })
+    watching.on('error', () => {}) // Its end is the news, and retryStrategy has it.
+    this.#watching = watching
+  }
+
+  async #revive(): Promise<void> {
+    this.#log.warn({ code: 'redis.gone' }, 'the embedded Redis is gone: starting it again')
+    await this.ensure().catch((error: unknown) => {
+      this.#log.error({ code: 'redis.gone', err: error }, 'the embedded Redis could not be started again')
+    })
+  }
+
+  async release(): Promise<void> {
+    this.#closing = true
+    const watching = this.#watching
+    if (watching === undefined) return
+    try {
+      if ((await otherProcesses(watching)) === 0) {
+        const gone = this.#child === undefined ? undefined : exited(this.#child)
+        // SHUTDOWN answers by closing the connection.
+        await watching.shutdown().catch(() => undefined)
+        await gone
+      }
+    } catch (error) {
+      this.#log.warn({ code: 'redis.gone', err: error }, 'the embedded Redis could not be stopped')
+    } finally {
+      watching.disconnect()
+    }
+  }
+
+  #lockFile(): string {
+    return join(this.#folder, 'starting.lock')
+  }
+
+  #logFile(): string {
+    return join(this.#folder, 'redis.log')
+  }
+}
+
+function socketPath(folder: string): string {
+  const near = join(folder, 'redis.sock')
+  if (Buffer.byteLength(near) <= LONGEST_SOCKET_PATH) return near
+  const far = join(tmpdir(), `plimsoll-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`)
+  mkdirSync(far, { recursive: true, mode: 0o700 })
+  return join(far, 'redis.sock')
+}
+
+/** True once the server takes commands: while it loads its file it accepts connections already. */
+function answers(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket)
+    const end = (answer: boolean) => {
+      connection.destroy()
+      resolve(answer)
+    }
+    connection.setTimeout(2_000, () => end(false))
+    connection.on('error', () => end(false))
+    connection.on('end', () => end(false))
+    connection.on('data', (data) => end(data.toString().startsWith('+PONG')))
+    connection.write('PING\r\n')
+  })
+}
+
+/** Linked into place, so that the file is never seen without the process that holds it. */
+function takeLock(file: string): boolean {
+  const own = `${file}.${process.pid}`
+  writeFileSync(own, String(process.pid), { mode: 0o600 })
+  try {
+    linkSync(own, file)
+    return true
+  } catch {
+    // Left by a process that died while starting the server: the next attempt takes it.
+    if (!isAlive(lockHolder(file))) rmSync(file, { force: true })
+    return false
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function lockHolder(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function otherProcesses(redis: Redis): Promise<number> {
+  const clients = (await redis.client('LIST')) as string
+  const names = [...clients.matchAll(/ name=plimsoll:(\d+):/g)].map((match) => Number(match[1]))
+  return new Set(names.filter((pid) => pid !== process.pid)).size
+}
+
+function exited(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => child.once('exit', () => resolve()))
+}
+
+export function findServer(): string {
+  const named = process.env.REDIS_SERVER_BIN
+  if (named !== undefined && named !== '') return named
+  for (const name of ['redis-server', 'valkey-server']) {
+    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+      const file = join(folder, name)
+      if (isExecutable(file)) return file
+    }
+  }
+  throw new Error('there is no redis-server on this machine: apt-get install redis-server, or set redis.url')
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

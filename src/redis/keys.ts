@@ -1,0 +1,126 @@
+/**
+ * Every key of Plimsoll, in one place. An account's keys carry the hash tag of its partition, so that any atomic step
+ * on one account touches one slot of a Redis Cluster and the accounts spread over its nodes. What belongs to no account
+ * (groups and deliveries, queues) has tags of its own.
+ */
+
+/** Fixed for ever: a different number would look for every account in the wrong place. */
+export const PARTITIONS = 64
+
+export type DueKind = 'refresh' | 'poll' | 'uninstall'
+
+export const ACCOUNT_STATES = ['active', 'failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'] as const
+export type AccountState = (typeof ACCOUNT_STATES)[number]
+
+export interface AccountKeys {
+  /** hash: state, generation, times and last outcomes, all short */
+  account: string
+  /** hash: the encrypted tokens and the granted scopes */
+  tokens: string
+  /** string: random owner of the refresh under way */
+  lease: string
+  /** string: last full reports, compressed */
+  readings: string
+  /** stream: one entry per poll that saw a change */
+  history: string
+  /** hash: series -> state of its alert */
+  alerts: string
+  /** list: times of the last calls, for the account's share of the provider's bucket */
+  calls: string
+}
+
+export interface PartitionKeys {
+  /** zset: hubId -> when it is due, ms */
+  due: Record<DueKind, string>
+  /** zset per state: hubId -> hubId, so that a page of them is a range */
+  state: Record<AccountState, string>
+  /** set: hubIds with an alert open or pending */
+  alerting: string
+  /** stream: alerts committed and not yet handed on */
+  outbox: string
+}
+
+export interface DeliveryKeys {
+  /** zset: group -> when it closes, ms */
+  groupsDue: string
+  /** zset: delivery id -> next attempt, ms */
+  deliveriesDue: string
+  /** zset: receiver and alert id -> when it was collected, so that no alert joins a group twice */
+  collected: string
+  /** stream, capped: every attempt with its outcome */
+  log: string
+  /** hash: receiver -> why it is switched off */
+  disabled: string
+  /** string: when an account was connected last, ms */
+  connectedAt: string
+  /** list: alerts that wait for the group to close */
+  group(key: string): string
+  /** hash: when the group was last closed, how often */
+  groupState(key: string): string
+  /** hash: the message, attempts so far */
+  delivery(id: string): string
+}
+
+export interface Keys {
+  readonly prefix: string
+  partitionOf(hubId: number): number
+  partition(number: number): PartitionKeys
+  account(hubId: number): AccountKeys
+  installState(state: string): string
+  readonly canary: string
+  readonly progress: string
+  readonly delivery: DeliveryKeys
+  /** BullMQ's own prefix: all keys of a queue must share a slot. */
+  readonly queues: string
+}
+
+export function createKeys(prefix: string): Keys {
+  const partitions = Array.from({ length: PARTITIONS }, (_, number) => partitionKeys(`${prefix}:{${number}}`))
+  const partitionOf = (hubId: number) => hubId % PARTITIONS
+  const out = `${prefix}:{delivery}`
+  return {
+    prefix,
+    partitionOf,
+    partition: (number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
+    account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
+    installState: (state) => `${prefix}:install:${state}`,
+    canary: `${prefix}:canary`,
+    progress: `${prefix}:progress`,
+    delivery: {
+      groupsDue: `${out}:groups`,
+      deliveriesDue: `${out}:due`,
+      collected: `${out}:collected`,
+      log: `${out}:log`,
+      disabled: `${out}:disabled`,
+      connectedAt: `${out}:connected-at`,
+      group: (key) => `${out}:group:${key}`,
+      groupState: (key) => `${out}:group-state:${key}`,
+      delivery: (id) => `${out}:delivery:${id}`,
+    },
+    queues: `{${prefix}}`,
+  }
+}
+
+function partitionKeys(tag: string): PartitionKeys {
+  return {
+    due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
+    state: Object.fromEntries(ACCOUNT_STATES.map((state) => [state, `${tag}:accounts:${state}`])) as Record<
+      AccountState,
+      string
+    >,
+    alerting: `${tag}:alerting`,
+    outbox: `${tag}:outbox`,
+  }
+}
+
+function accountKeys(tag: string, hubId: number): AccountKeys {
+  return {
+    account: `${tag}:account:${hubId}`,
+    tokens: `${tag}:tokens:${hubId}`,
+    lease: `${tag}:lease:${hubId}`,
+    readings: `${tag}:readings:${hubId}`,
+    history: `${tag}:history:${hubId}`,
+    alerts: `${tag}:alerts:${hubId}`,
+    calls: `${tag}:calls:${hubId}`,
+  }
+}

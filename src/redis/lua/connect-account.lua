@@ -1,0 +1,27 @@
+--!include account-step
+-- Stores an account that was just authorised, for the first time or again: new tokens, a clean record, history kept.
+-- The generation moves on, so that a refresh under way with the tokens from before can't write over these.
+-- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
+--   fields of the account (JSON), alert writes (JSON).
+-- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again).
+local hubId, now, access, refresh, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local obtainedAt, expiresAt, refreshAt = ARGV[6], ARGV[7], ARGV[8]
+local fields, writes = cjson.decode(ARGV[9]), cjson.decode(ARGV[10])
+
+if not alertsAreAsRead(writes.changes) then return 'stale' end
+local known = redis.call('EXISTS', ACCOUNT) == 1
+redis.call('DEL', TOKENS)
+redis.call('HSET', TOKENS, 'access', access, 'refresh', refresh, 'scopes', scopes)
+redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'parkedUntil',
+  'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstalledAt', 'uninstallReason', 'uninstallFailures',
+  'uninstallFailureReason')
+redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
+  'refreshedAt', obtainedAt)
+redis.call('HINCRBY', ACCOUNT, 'generation', 1)
+setFields(fields)
+setState(hubId, 'active')
+redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
+redis.call('ZADD', DUE_POLL, now, hubId)
+redis.call('ZREM', DUE_UNINSTALL, hubId)
+writeAlerts(hubId, writes)
+return known and 'reconnected' or 'connected'

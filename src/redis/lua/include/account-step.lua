@@ -1,0 +1,52 @@
+-- The keys of one account and its partition, as every step on an account gets them, and what such steps share.
+local ACCOUNT, TOKENS, LEASE, READINGS, HISTORY, ALERTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ALERTING, OUTBOX = KEYS[7], KEYS[8]
+local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = KEYS[9], KEYS[10], KEYS[11]
+local IN_STATE = {
+  active = KEYS[12], failing = KEYS[13], parked = KEYS[14],
+  reauthorize = KEYS[15], uninstalling = KEYS[16], uninstalled = KEYS[17],
+}
+
+local function isLive(state)
+  return state and state ~= 'uninstalling' and state ~= 'uninstalled'
+end
+
+local function setState(hubId, to)
+  local from = redis.call('HGET', ACCOUNT, 'state')
+  if from == to then return end
+  if from then redis.call('ZREM', IN_STATE[from], hubId) end
+  redis.call('HSET', ACCOUNT, 'state', to)
+  redis.call('ZADD', IN_STATE[to], hubId, hubId)
+end
+
+local function setFields(fields)
+  for name, value in pairs(fields) do
+    if value == '' then redis.call('HDEL', ACCOUNT, name) else redis.call('HSET', ACCOUNT, name, value) end
+  end
+end
+
+local function releaseLease(owner)
+  if redis.call('GET', LEASE) == owner then redis.call('DEL', LEASE) end
+end
+
+-- changes: { { field, state as it was read ('' = none), state from now on ('' = none) }, ... }
+local function alertsAreAsRead(changes)
+  for _, change in ipairs(changes) do
+    if (redis.call('HGET', ALERTS, change[1]) or '') ~= change[2] then return false end
+  end
+  return true
+end
+
+local function writeAlerts(hubId, writes)
+  for _, change in ipairs(writes.changes) do
+    if change[3] == '' then redis.call('HDEL', ALERTS, change[1])
+    else redis.call('HSET', ALERTS, change[1], change[3]) end
+  end
+  for _, message in ipairs(writes.messages) do
+    redis.call('XADD', OUTBOX, '*', 'alert', message)
+  end
+  if #writes.changes > 0 then
+    if redis.call('EXISTS', ALERTS) == 1 then redis.call('SADD', ALERTING, hubId)
+    else redis.call('SREM', ALERTING, hubId) end
+  end
+end

@@ -1,0 +1,18 @@
+--!include account-step
+-- Notes a failed refresh and when to try again, if the tokens are still the ones it was tried with.
+-- ARGV: hubId, owner of the lease, generation as read, state from now on, next refresh, next poll ('' = as it is,
+--   'never' = not until the account is well again), fields of the account (JSON), alert writes (JSON).
+-- Returns 'recorded' | 'lost'.
+local hubId, owner, generation, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local refreshAt, pollAt, fields, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7]), cjson.decode(ARGV[8])
+
+releaseLease(owner)
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
+setState(hubId, state)
+setFields(fields)
+redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
+if pollAt == 'never' then redis.call('ZREM', DUE_POLL, hubId)
+elseif pollAt ~= '' then redis.call('ZADD', DUE_POLL, pollAt, hubId) end
+writeAlerts(hubId, writes)
+return 'recorded'

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import type { Result } from 'ioredis'
+
+/**
+ * The atomic steps: one Lua file each, in `lua/`. A file's head says what its keys and arguments are and what it
+ * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`.
+ */
+const STEPS = {
+  claimDue: { file: 'claim-due', keys: 1 },
+  beginRefresh: { file: 'begin-refresh', keys: 17 },
+  storeTokens: { file: 'store-tokens', keys: 17 },
+  recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
+  connectAccount: { file: 'connect-account', keys: 17 },
+  beginUninstall: { file: 'begin-uninstall', keys: 17 },
+  finishUninstall: { file: 'finish-uninstall', keys: 17 },
+  commitPoll: { file: 'commit-poll', keys: 17 },
+  renewLease: { file: 'renew-lease', keys: 1 },
+  releaseLease: { file: 'release-lease', keys: 1 },
+  takeCalls: { file: 'take-calls', keys: 1 },
+  collectAlert: { file: 'collect-alert', keys: 4 },
+  closeGroup: { file: 'close-group' },
+  recordAttempt: { file: 'record-attempt', keys: 3 },
+} as const
+
+type Argument = string | number | Buffer
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    claimDue(...args: Argument[]): Result<[string[], string], Context>
+    beginRefreshBuffer(...args: Argument[]): Result<(Buffer | null)[], Context>
+    storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
+    recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
+    connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
+    beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'stale', Context>
+    finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
+    commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    renewLease(...args: Argument[]): Result<number, Context>
+    releaseLease(...args: Argument[]): Result<number, Context>
+    takeCalls(...args: Argument[]): Result<[number, number], Context>
+    collectAlert(...args: Argument[]): Result<number | string, Context>
+    closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
+    recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
+  }
+}
+
+/** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
+export function loadScripts(): Record<string, { lua: string; numberOfKeys?: number; readOnly?: boolean }> {
+  return Object.fromEntries(
+    Object.entries(STEPS).map(([name, step]) => [
+      name,
+      { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
+    ]),
+  )
+}
+
+function readLua(path: string): string {
+  const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8')
+  return text.replace(/^--!include (\S+)$/gm, (_, name: string) => readLua(`include/${name}.lua`))
+}

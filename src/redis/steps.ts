@@ -1,0 +1,26 @@
+import { ACCOUNT_STATES, type Keys } from './keys.ts'
+
+/** The keys of one account and its partition, in the order in which `lua/include/account-step.lua` names them. */
+export function accountStepKeys(keys: Keys, hubId: number): string[] {
+  const account = keys.account(hubId)
+  const partition = keys.partition(keys.partitionOf(hubId))
+  return [
+    ...[account.account, account.tokens, account.lease, account.readings, account.history, account.alerts],
+    ...[partition.alerting, partition.outbox],
+    ...[partition.due.refresh, partition.due.poll, partition.due.uninstall],
+    ...ACCOUNT_STATES.map((state) => partition.state[state]),
+  ]
+}
+
+/**
+ * What an atomic step writes about alerts beside its own business: states, each guarded by the state that was read, and
+ * the messages that go out because of it. Rooms that don't know alerts pass it on as it is.
+ */
+export interface AlertWrites {
+  /** [field, state as it was read ('' = none), state from now on ('' = none)] */
+  changes: [field: string, before: string, after: string][]
+  /** Alerts as JSON. */
+  messages: string[]
+}
+
+export const NO_ALERT_WRITES: AlertWrites = { changes: [], messages: [] }
