@@ -1,0 +1,107 @@
+import type { TokenAnswer } from '../provider/answers.ts'
+import type { ProviderClient } from '../provider/client.ts'
+import type { ProviderFailure } from '../provider/failure.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { accountStepKeys } from '../redis/steps.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Secret } from '../runtime/secret.ts'
+import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
+import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
+import type { Vault } from '../tokens/vault.ts'
+
+export interface ConnectDeps {
+  provider: ProviderClient
+  store: Store
+  keys: Keys
+  vault: Vault
+  announce: TokenAnnouncer
+  settings: RefreshSettings
+  clock: Clock
+  log: Logger
+}
+
+export type ConnectOutcome =
+  | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
+  | {
+      is: 'failed'
+      step: 'token' | 'metadata'
+      failure: ProviderFailure
+      /** The token that counts from now on, where one was redeemed already: the caller must not lose it. */
+      refreshToken?: Secret
+    }
+
+/** Exchanges the code of a finished install (interface 4.1) and stores the account. */
+export async function connectWithCode(deps: ConnectDeps, code: Secret): Promise<ConnectOutcome> {
+  const sentAt = deps.clock.now()
+  const answer = await deps.provider.exchangeCode(code)
+  if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
+  if (answer.value.refreshToken === undefined) return withoutRefreshToken()
+  return storeAccount(deps, answer.value, answer.value.refreshToken, sentAt)
+}
+
+/** Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. */
+export async function connectWithRefreshToken(deps: ConnectDeps, refreshToken: Secret): Promise<ConnectOutcome> {
+  const sentAt = deps.clock.now()
+  const answer = await deps.provider.refresh(refreshToken)
+  if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
+  return storeAccount(deps, answer.value, answer.value.refreshToken ?? refreshToken, sentAt)
+}
+
+async function storeAccount(
+  deps: ConnectDeps,
+  answer: TokenAnswer,
+  refreshToken: Secret,
+  sentAt: number,
+): Promise<ConnectOutcome> {
+  const metadata = await readMetadata(deps, answer.accessToken)
+  if (!metadata.ok) return { is: 'failed', step: 'metadata', failure: metadata.failure, refreshToken }
+  const { hubId, hubDomain = '', scopes, user, userId, appId } = metadata.value
+  const times = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
+  const fields = { hubDomain, user: user ?? '', userId: String(userId ?? ''), appId: String(appId ?? '') }
+  for (;;) {
+    const before = await openTokenAlert(deps, hubId)
+    const is = await deps.store.connectAccount(
+      ...accountStepKeys(deps.keys, hubId),
+      ...[hubId, deps.clock.now()],
+      deps.vault.seal(answer.accessToken, hubId, 'access'),
+      deps.vault.seal(refreshToken, hubId, 'refresh'),
+      ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
+      JSON.stringify(fields),
+      JSON.stringify(deps.announce.recovered({ hubId, hubDomain, now: deps.clock.now(), ...before })),
+    )
+    if (is === 'stale') continue
+    await deps.store.set(deps.keys.delivery.connectedAt, deps.clock.now())
+    deps.log.info({ code: 'account.connected', hubId, hubDomain, again: is === 'reconnected' }, 'account connected')
+    return { is, hubId, hubDomain, scopes }
+  }
+}
+
+/**
+ * Tried a few times, because the code is spent and nobody would ask for it again: a hiccup here must not throw away a
+ * grant that a customer has just given.
+ */
+async function readMetadata(deps: ConnectDeps, accessToken: Secret) {
+  let result = await deps.provider.metadata(accessToken)
+  for (const pause of [500, 1_500, 3_000]) {
+    if (result.ok || result.failure.class !== 'transient') break
+    await deps.clock.wait(Math.min(result.failure.retryAfterMs ?? pause, 5_000))
+    result = await deps.provider.metadata(accessToken)
+  }
+  return result
+}
+
+async function openTokenAlert(deps: ConnectDeps, hubId: number) {
+  const { alerts, account } = deps.keys.account(hubId)
+  const [tokenAlert, refreshedAt] = await Promise.all([
+    deps.store.hget(alerts, 'token'),
+    deps.store.hget(account, 'refreshedAt'),
+  ])
+  return { tokenAlert: tokenAlert ?? '', refreshedAt: Number(refreshedAt ?? 0) }
+}
+
+function withoutRefreshToken(): ConnectOutcome {
+  const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
+  return { is: 'failed', step: 'token', failure: { class: 'client', code: 'unreadable', message, status: 200 } }
+}

@@ -1,0 +1,75 @@
+import type { Store } from '../redis/connect.ts'
+import { ACCOUNT_STATES, type AccountState, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { type Account, readAccount } from './account.ts'
+
+/** Who is installed: reading only. What changes an account is an atomic step of the room that decides it. */
+export class Registry {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  async get(hubId: number): Promise<Account | undefined> {
+    const hash = await this.#store.hgetall(this.#keys.account(hubId).account)
+    return hash.state === undefined ? undefined : readAccount(hubId, hash)
+  }
+
+  async getMany(hubIds: readonly number[]): Promise<Account[]> {
+    const found = await Promise.all(hubIds.map((hubId) => this.get(hubId)))
+    return found.filter((account) => account !== undefined)
+  }
+
+  async grantedScopes(hubId: number): Promise<string[]> {
+    const scopes = await this.#store.hget(this.#keys.account(hubId).tokens, 'scopes')
+    return scopes === null || scopes === '' ? [] : scopes.split(' ')
+  }
+
+  /** One page of accounts, by hubId from just after `after`. */
+  async page(limit: number, after = 0, states: readonly AccountState[] = ACCOUNT_STATES): Promise<Account[]> {
+    const ranges = this.#everyPartition((partition) =>
+      states.map((state) => this.#store.zrangebyscore(partition.state[state], `(${after}`, '+inf', 'LIMIT', 0, limit)),
+    )
+    const hubIds = (await Promise.all(ranges)).flat().map(Number)
+    return this.getMany(hubIds.sort((a, b) => a - b).slice(0, limit))
+  }
+
+  /** All of them, page by page. */
+  async *all(states: readonly AccountState[] = ACCOUNT_STATES): AsyncGenerator<Account> {
+    let after = 0
+    for (;;) {
+      const page = await this.page(500, after, states)
+      yield* page
+      const last = page.at(-1)
+      if (last === undefined) return
+      after = last.hubId
+    }
+  }
+
+  async countByState(): Promise<Record<AccountState, number>> {
+    const counts = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, 0])) as Record<AccountState, number>
+    await Promise.all(
+      this.#everyPartition((partition) =>
+        ACCOUNT_STATES.map(async (state) => {
+          counts[state] += await this.#store.zcard(partition.state[state])
+        }),
+      ),
+    )
+    return counts
+  }
+
+  /** hubIds with an alert open or pending. */
+  async alerting(): Promise<number[]> {
+    const members = await Promise.all(this.#everyPartition((partition) => [this.#store.smembers(partition.alerting)]))
+    return members
+      .flat()
+      .map(Number)
+      .sort((a, b) => a - b)
+  }
+
+  #everyPartition<T>(read: (partition: ReturnType<Keys['partition']>) => T[]): T[] {
+    return Array.from({ length: PARTITIONS }, (_, number) => read(this.#keys.partition(number))).flat()
+  }
+}

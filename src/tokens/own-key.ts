@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { VaultKey } from './vault.ts'
+
+/**
+ * The key of an installation whose config names none: made at the first start, in the data folder, for this user's eyes
+ * only. `made` tells the caller to say that it must be backed up.
+ */
+export function ownKey(dataDir: string): { key: VaultKey; file: string; made: boolean } {
+  const folder = join(resolve(dataDir), 'keys')
+  const file = join(folder, 'k1')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const made = writeOnce(file, `${randomBytes(32).toString('base64')}\n`)
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')
+  if (key.length !== 32) throw new Error(`${file} must hold 32 bytes in base64 on one line: restore it from a backup`)
+  return { key: { id: 'k1', key }, file, made }
+}
+
+function writeOnce(file: string, text: string): boolean {
+  try {
+    writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}

@@ -1,0 +1,181 @@
+import type { TokenAnswer } from '../provider/answers.ts'
+import type { ProviderClient } from '../provider/client.ts'
+import type { ProviderFailure } from '../provider/failure.ts'
+import type { Store } from '../redis/connect.ts'
+import type { AccountState } from '../redis/keys.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { InFlight } from '../runtime/in-flight.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Secret } from '../runtime/secret.ts'
+import { afterFailure, type NextStep } from './after-failure.ts'
+import { keepLease, newLeaseOwner } from './lease.ts'
+import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import type { RefreshContext, TokenStore } from './token-store.ts'
+import type { Vault } from './vault.ts'
+
+/** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
+export interface TokenAnnouncer {
+  reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
+  recovered(account: AnnouncedAccount): AlertWrites
+}
+
+export interface AnnouncedAccount {
+  hubId: number
+  hubDomain: string
+  /** When a refresh last worked. */
+  refreshedAt: number
+  /** State of the account's token alert as stored, '' = none. */
+  tokenAlert: string
+  now: number
+}
+
+export interface RefreshDeps {
+  provider: ProviderClient
+  tokens: TokenStore
+  store: Store
+  vault: Vault
+  announce: TokenAnnouncer
+  settings: RefreshSettings
+  inFlight: InFlight
+  clock: Clock
+  random: () => number
+  log: Logger
+}
+
+export type RefreshOutcome =
+  | { is: 'refreshed'; late: boolean; lateMs: number; expired: boolean }
+  /** Not due: somebody else was faster. */
+  | { is: 'fresh' }
+  /** Another worker is at it. */
+  | { is: 'held' }
+  /** Unknown, or being uninstalled. */
+  | { is: 'gone' }
+  /** Somebody wrote newer tokens meanwhile; theirs count. */
+  | { is: 'lost' }
+  | { is: 'failed'; failure: ProviderFailure; state: AccountState; reauthorize: boolean }
+
+/**
+ * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `force` refreshes tokens that
+ * look good still, because the provider has refused the access token.
+ */
+export async function refreshAccount(deps: RefreshDeps, hubId: number, force = false): Promise<RefreshOutcome> {
+  const owner = newLeaseOwner()
+  const begun = await deps.tokens.begin(hubId, owner)
+  if (begun.is !== 'begun') return begun
+  const { context } = begun
+
+  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
+  if (!force && isFresh(context, dueAt, deps.clock.now())) {
+    await deps.tokens.leave(hubId, owner, dueAt)
+    return { is: 'fresh' }
+  }
+  const release = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
+  try {
+    const refreshToken = deps.vault.open(context.refreshToken, hubId, 'refresh')
+    const { sentAt, result } = await redeem(deps, refreshToken)
+    return result.ok
+      ? await storeAnswer(deps, { hubId, owner, context, dueAt, sentAt, refreshToken }, result.value)
+      : await recordFailure(deps, { hubId, owner, context }, result.failure)
+  } finally {
+    release()
+  }
+}
+
+function isFresh(context: RefreshContext, dueAt: number, now: number): boolean {
+  return context.state === 'active' && context.failures === 0 && now < dueAt
+}
+
+function redeem(deps: RefreshDeps, refreshToken: Secret) {
+  return deps.inFlight.run('urgent', async () => {
+    const sentAt = deps.clock.now()
+    return { sentAt, result: await deps.provider.refresh(refreshToken) }
+  })
+}
+
+interface Attempt {
+  hubId: number
+  owner: string
+  context: RefreshContext
+}
+
+async function storeAnswer(
+  deps: RefreshDeps,
+  attempt: Attempt & { dueAt: number; sentAt: number; refreshToken: Secret },
+  answer: TokenAnswer,
+): Promise<RefreshOutcome> {
+  const { hubId, owner, context, sentAt } = attempt
+  const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
+  const stopped = context.state === 'reauthorize' || context.state === 'parked'
+  const stored = await deps.tokens.storeTokens(hubId, owner, {
+    generation: context.generation,
+    access: deps.vault.seal(answer.accessToken, hubId, 'access'),
+    refresh: changedRefreshToken(deps, attempt, answer),
+    times,
+    refreshAt: planRefresh(hubId, times, deps.settings).dueAt,
+    pollAt: stopped ? sentAt : 'unchanged',
+    alerts: deps.announce.recovered({ ...announced(attempt), now: sentAt }),
+  })
+  if (stored === 'uninstalled') return { is: 'gone' }
+  if (stored === 'lost') return { is: 'lost' }
+  if (context.state !== 'active') {
+    deps.log.info({ code: 'token.recovered', hubId, before: context.state }, 'the account is active again')
+  }
+  return {
+    is: 'refreshed',
+    late: sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
+    lateMs: Math.max(0, sentAt - attempt.dueAt),
+    expired: context.state === 'active' && sentAt >= context.times.expiresAt,
+  }
+}
+
+/** Sealed only where it is another one: most providers return the same, and sealing it again would be for nothing. */
+function changedRefreshToken(deps: RefreshDeps, attempt: Attempt & { refreshToken: Secret }, answer: TokenAnswer) {
+  const { hubId, refreshToken } = attempt
+  if (answer.refreshToken === undefined || answer.refreshToken.reveal() === refreshToken.reveal()) return undefined
+  return deps.vault.seal(answer.refreshToken, hubId, 'refresh')
+}
+
+async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: ProviderFailure): Promise<RefreshOutcome> {
+  const { hubId, owner, context } = attempt
+  const now = deps.clock.now()
+  const next = afterFailure({ hubId, ...context, failure }, deps.settings, now, deps.random())
+  const recorded = await deps.tokens.recordFailure(hubId, owner, {
+    generation: context.generation,
+    state: next.state,
+    refreshAt: next.refreshAt,
+    pollAt: next.pollAt,
+    fields: failureFields(next, failure, now),
+    alerts: next.reauthorize
+      ? deps.announce.reauthorize({ ...announced(attempt), now }, failure.message)
+      : NO_ALERT_WRITES,
+  })
+  if (recorded === 'lost') return { is: 'lost' }
+  const log = failure.class === 'client' || next.reauthorize ? 'error' : 'warn'
+  deps.log[log](
+    {
+      code: `token.${next.reauthorize ? 'reauthorize' : failure.class}`,
+      hubId,
+      reason: failure.code,
+      state: next.state,
+    },
+    failure.message,
+  )
+  return { is: 'failed', failure, state: next.state, reauthorize: next.reauthorize }
+}
+
+function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
+  const { hubDomain, refreshedAt, tokenAlert } = context
+  return { hubId, hubDomain, refreshedAt, tokenAlert }
+}
+
+function failureFields(next: NextStep, failure: ProviderFailure, now: number): Record<string, string> {
+  return {
+    failures: String(next.failures),
+    failureClass: failure.class,
+    failureReason: failure.message,
+    failureAt: String(now),
+    rejectedAt: next.rejectedAt === null ? '' : String(next.rejectedAt),
+    parkedUntil: next.state === 'parked' ? String(Math.round(next.refreshAt)) : '',
+  }
+}

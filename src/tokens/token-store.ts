@@ -1,0 +1,116 @@
+import type { Store } from '../redis/connect.ts'
+import type { AccountState, Keys } from '../redis/keys.ts'
+import { type AlertWrites, accountStepKeys } from '../redis/steps.ts'
+import { REFRESH_LEASE } from './lease.ts'
+import type { TokenTimes } from './plan-refresh.ts'
+
+/** What a refresh reads together with taking its lease. */
+export interface RefreshContext {
+  leaseMs: number
+  state: AccountState
+  hubDomain: string
+  /** Moves on with every write of tokens; a write with an older one is refused. */
+  generation: string
+  times: TokenTimes
+  failures: number
+  rejectedAt: number | null
+  refreshedAt: number
+  refreshToken: Buffer
+  /** State of the account's token alert as stored, '' = none. */
+  tokenAlert: string
+}
+
+export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
+
+export interface NewTokens {
+  generation: string
+  access: Buffer
+  /** Absent: the one that is stored stays. */
+  refresh: Buffer | undefined
+  times: TokenTimes
+  refreshAt: number
+  pollAt: number | 'unchanged'
+  alerts: AlertWrites
+}
+
+export interface RefreshFailureRecord {
+  generation: string
+  state: AccountState
+  refreshAt: number
+  pollAt: number | 'never' | 'unchanged'
+  /** Fields of the account's hash; '' takes one away. */
+  fields: Record<string, string>
+  alerts: AlertWrites
+}
+
+/** The refresh's side of the store: each method is one atomic step. */
+export class TokenStore {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  async begin(hubId: number, owner: string): Promise<BeginRefresh> {
+    const { shortestMs, longestMs } = REFRESH_LEASE
+    const answer = await this.#store.beginRefreshBuffer(
+      ...accountStepKeys(this.#keys, hubId),
+      ...[owner, shortestMs, longestMs],
+    )
+    const [is, leaseMs, state, hubDomain, generation, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt] =
+      answer.map(String)
+    if (is !== 'begun') return { is: is === 'held' ? 'held' : 'gone' }
+    const refreshToken = answer[10]
+    if (!Buffer.isBuffer(refreshToken)) throw new Error(`account ${hubId} has no refresh token although it is ${state}`)
+    return {
+      is,
+      context: {
+        leaseMs: Number(leaseMs),
+        state: state as AccountState,
+        hubDomain: hubDomain ?? '',
+        generation: generation ?? '',
+        times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+        failures: Number(failures),
+        rejectedAt: rejectedAt === '' ? null : Number(rejectedAt),
+        refreshedAt: Number(refreshedAt),
+        refreshToken,
+        tokenAlert: String(answer[11]),
+      },
+    }
+  }
+
+  /** Nothing to do after all: give the lease back and put the account where its plan says. */
+  async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
+    const due = this.#keys.partition(this.#keys.partitionOf(hubId)).due.refresh
+    await Promise.all([
+      this.#store.zadd(due, 'XX', refreshAt, hubId),
+      this.#store.releaseLease(this.#keys.account(hubId).lease, owner),
+    ])
+  }
+
+  storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled'> {
+    return this.#store.storeTokens(
+      ...accountStepKeys(this.#keys, hubId),
+      ...[hubId, owner, tokens.generation, tokens.access, tokens.refresh ?? ''],
+      ...[tokens.times.obtainedAt, tokens.times.expiresAt, tokens.refreshAt],
+      tokens.pollAt === 'unchanged' ? '' : tokens.pollAt,
+      JSON.stringify(tokens.alerts),
+    )
+  }
+
+  recordFailure(hubId: number, owner: string, record: RefreshFailureRecord): Promise<'recorded' | 'lost'> {
+    return this.#store.recordRefreshFailure(
+      ...accountStepKeys(this.#keys, hubId),
+      ...[hubId, owner, record.generation, record.state, Math.round(record.refreshAt)],
+      record.pollAt === 'unchanged' ? '' : record.pollAt,
+      JSON.stringify(record.fields),
+      JSON.stringify(record.alerts),
+    )
+  }
+
+  leaseKey(hubId: number): string {
+    return this.#keys.account(hubId).lease
+  }
+}

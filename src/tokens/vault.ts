@@ -1,0 +1,77 @@
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { Secret } from '../runtime/secret.ts'
+
+/**
+ * Encryption of tokens at rest: AES-256-GCM. The id of the key stands in front of the ciphertext, so that the first
+ * configured key writes and all read. The account and the field are authenticated with it: a value that was copied to
+ * another account, or to another field, doesn't open.
+ *
+ * Layout: version (1 byte, 1) | length of the key id (1) | key id | nonce (12) | tag (16) | ciphertext
+ */
+export interface Vault {
+  seal(value: Secret, hubId: number, field: TokenField): Buffer
+  /** Throws VaultError when no key opens it. */
+  open(sealed: Buffer, hubId: number, field: TokenField): Secret
+}
+
+export type TokenField = 'access' | 'refresh' | 'canary'
+
+export interface VaultKey {
+  id: string
+  /** 32 bytes */
+  key: Buffer
+}
+
+export class VaultError extends Error {}
+
+const VERSION = 1
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export function createVault(keys: readonly VaultKey[]): Vault {
+  // A KeyObject made once: with the bare bytes each decryption costs four times as much.
+  const objects = new Map(keys.map(({ id, key }) => [id, createSecretKey(key)]))
+  const [first] = keys
+  if (first === undefined) throw new VaultError('there is no encryption key')
+  const writing = { id: Buffer.from(first.id, 'utf8'), key: objects.get(first.id) as KeyObject }
+  const head = Buffer.concat([Buffer.from([VERSION, writing.id.length]), writing.id])
+  return {
+    seal: (value, hubId, field) => {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', writing.key, nonce)
+      cipher.setAAD(additionalData(hubId, field))
+      const text = Buffer.concat([cipher.update(value.reveal(), 'utf8'), cipher.final()])
+      return Buffer.concat([head, nonce, cipher.getAuthTag(), text])
+    },
+    open: (sealed, hubId, field) => {
+      const { keyId, nonce, tag, text } = takeApart(sealed)
+      const key = objects.get(keyId)
+      if (key === undefined) throw new VaultError(`no key with the id ${keyId} is configured`)
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce)
+      decipher.setAAD(additionalData(hubId, field))
+      decipher.setAuthTag(tag)
+      try {
+        return new Secret(decipher.update(text, undefined, 'utf8') + decipher.final('utf8'))
+      } catch {
+        throw new VaultError(`the key ${keyId} doesn't open what is stored: it is another key with the same id`)
+      }
+    },
+  }
+}
+
+function additionalData(hubId: number, field: TokenField): Buffer {
+  return Buffer.from(`${hubId}:${field}`, 'utf8')
+}
+
+function takeApart(sealed: Buffer): { keyId: string; nonce: Buffer; tag: Buffer; text: Buffer } {
+  const idLength = sealed[1] ?? 0
+  const nonceAt = 2 + idLength
+  const textAt = nonceAt + NONCE_BYTES + TAG_BYTES
+  if (sealed[0] !== VERSION || sealed.length < textAt) throw new VaultError('what is stored is no encrypted value')
+  return {
+    keyId: sealed.toString('utf8', 2, nonceAt),
+    nonce: sealed.subarray(nonceAt, nonceAt + NONCE_BYTES),
+    tag: sealed.subarray(nonceAt + NONCE_BYTES, textAt),
+    text: sealed.subarray(textAt),
+  }
+}
