@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import type { SeriesState } from './evaluate.ts'
+
+/**
+ * States of alerts as they stand in Redis: a field per series (or `token`), a JSON list because an account may have many
+ * of them.
+ */
+export function encodeState(state: SeriesState): string {
+  const { level, rule, since, messages, messageAt, said, pending } = state
+  return JSON.stringify([level, rule, since, messages, messageAt, said, pending])
+}
+
+export function decodeState(stored: string): SeriesState {
+  const [level, rule, since, messages, messageAt, said, pending] = JSON.parse(stored)
+  return { level, rule, since, messages, messageAt, said, pending }
+}
+
+/** The alert's own id; it stays from opening to closing. */
+export function alertId(hubId: number, field: string, since: number): string {
+  return createHash('sha256').update(`${hubId}|${field}|${since}`).digest('hex').slice(0, 16)
+}
+
+/**
+ * The id of one message about an alert. It follows from what is committed, so that a commit that is repeated - because
+ * its answer was lost, because two workers polled at once - can't say the same thing under two ids.
+ */
+export function messageId(hubId: number, field: string, state: SeriesState): string {
+  return `${alertId(hubId, field, state.since)}-${state.messages}`
+}

@@ -1,0 +1,40 @@
+import { parseSeriesId } from '../limits/series.ts'
+import type { AlertWrites } from '../redis/steps.ts'
+import type { Alert } from './alert.ts'
+import { decodeState, messageId } from './alert-state.ts'
+import { encodeEntry } from './outbox-entry.ts'
+import { TOKEN_FIELD } from './token-alert.ts'
+
+/** Closes whatever is open for an account that is being uninstalled: not recovered, but nobody's business any more. */
+export function closeAlerts(
+  pageOf: (hubId: number) => string,
+  account: { hubId: number; hubDomain: string },
+  states: Record<string, string>,
+  now: number,
+): AlertWrites {
+  const writes: AlertWrites = { changes: [], messages: [] }
+  for (const [field, stored] of Object.entries(states)) {
+    writes.changes.push([field, stored, ''])
+    const before = decodeState(stored)
+    if (before.level === 'ok') continue
+    const state = { ...before, messages: before.messages + 1, messageAt: now }
+    const series = parseSeriesId(field)
+    const alert: Alert = {
+      id: messageId(account.hubId, field, state),
+      kind: field === TOKEN_FIELD ? 'token' : 'limit',
+      status: 'resolved',
+      level: before.level,
+      reason: 'uninstalled',
+      rule: before.rule,
+      account,
+      ...(series === undefined ? {} : { series }),
+      ...(before.said === null ? {} : { usage: before.said.usage }),
+      measuredAt: new Date(now).toISOString(),
+      since: new Date(before.since).toISOString(),
+      message: 'The app was uninstalled from this account.',
+      url: pageOf(account.hubId),
+    }
+    writes.messages.push(encodeEntry({ alert }))
+  }
+  return writes
+}

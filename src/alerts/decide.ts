@@ -1,0 +1,168 @@
+import type { Readings } from '../limits/readings.ts'
+import { parseSeriesId, recordsOf, type Series, seriesOf } from '../limits/series.ts'
+import type { AlertWrites } from '../redis/steps.ts'
+import type { Alert } from './alert.ts'
+import { decodeState, encodeState, messageId } from './alert-state.ts'
+import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
+import { encodeEntry } from './outbox-entry.ts'
+import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+
+export interface AlertSettings extends EvaluationSettings {
+  rules: readonly Rule[]
+  firstRun: 'digest' | 'alert'
+  /** Where the account's page is: an alert links to it. */
+  pageOf: (hubId: number) => string
+}
+
+export interface PolledAccount extends RuleSubject {
+  /** Before this poll; undefined for the first one. */
+  before: Readings | undefined
+  after: Readings
+  /** As stored, by series. */
+  states: Record<string, string>
+}
+
+/** The most records that one alert names. */
+const MOST_RECORDS = 10
+
+/** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
+export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
+  const writes: AlertWrites = { changes: [], messages: [] }
+  const previous = new Map(account.before === undefined ? [] : seriesOf(account.before).map((s) => [s.id, s]))
+  const current = seriesOf(account.after)
+
+  for (const series of current) {
+    const stored = account.states[series.id]
+    const before = stored === undefined ? undefined : decodeState(stored)
+    const rule = ruleFor(settings.rules, account, series)
+    const evaluation = evaluate(rule, before, series, now, settings)
+    noteState(writes, series.id, stored, evaluation)
+    if (evaluation.event === undefined || evaluation.state === undefined) continue
+    const alert = limitAlert(settings, account, { series, previous: previous.get(series.id), rule, before }, evaluation)
+    const first = account.before === undefined && settings.firstRun === 'digest'
+    writes.messages.push(encodeEntry(first ? { alert, firstReading: true } : { alert }))
+  }
+  closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
+  return writes
+}
+
+function noteState(writes: AlertWrites, id: string, stored: string | undefined, evaluation: Evaluation): void {
+  const { state } = evaluation
+  // A level that was left is not remembered; its state only carried the number of the last message.
+  const after = state === undefined || (state.level === 'ok' && state.pending === null) ? '' : encodeState(state)
+  if (after !== (stored ?? '')) writes.changes.push([id, stored ?? '', after])
+}
+
+/** A series whose alert is open and that the reports no longer have: its object type is gone, its pair not watched. */
+function closeVanished(
+  settings: AlertSettings,
+  account: PolledAccount,
+  previous: Map<string, Series>,
+  current: Set<string>,
+  writes: AlertWrites,
+  now: number,
+): void {
+  for (const [id, stored] of Object.entries(account.states)) {
+    if (current.has(id) || parseSeriesId(id) === undefined) continue
+    const before = decodeState(stored)
+    const series = previous.get(id)
+    writes.changes.push([id, stored, ''])
+    if (before.level === 'ok' || series === undefined) continue
+    const state = { ...before, messages: before.messages + 1, messageAt: now }
+    const event = { reason: 'recovered' as const, level: before.level, before: before.level }
+    const rule = ruleFor(settings.rules, account, series)
+    const evaluation = { state, stands: 'ok' as const, event }
+    const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
+    writes.messages.push(encodeEntry({ alert }))
+  }
+}
+
+function limitAlert(
+  settings: AlertSettings,
+  account: PolledAccount,
+  subject: { series: Series; previous: Series | undefined; rule: Rule | undefined; before: SeriesState | undefined },
+  evaluation: Evaluation,
+): Alert {
+  const { series, rule, before } = subject
+  const { event, state } = evaluation as Required<Evaluation>
+  const at = measuredAt(series, account.after) ?? (state as SeriesState).messageAt
+  const records = recordsOf(series, account.after)
+  const threshold = thresholdOf(rule?.[event.level])
+  return {
+    id: messageId(account.hubId, series.id, state as SeriesState),
+    kind: 'limit',
+    status: event.reason === 'recovered' ? 'resolved' : 'firing',
+    level: event.level,
+    reason: event.reason,
+    rule: rule?.name ?? (state as SeriesState).rule,
+    account: { hubId: account.hubId, hubDomain: account.hubDomain },
+    series: seriesName(series),
+    usage: series.usage,
+    ...(series.limit === null ? {} : { limit: series.limit, remaining: series.limit - series.usage }),
+    ...(series.percent === null ? {} : { percent: rounded(series.percent) }),
+    ...(threshold === undefined ? {} : { threshold }),
+    ...previousOf(before, subject.previous, account.before),
+    measuredAt: iso(at),
+    since: iso((state as SeriesState).since),
+    ...(records === undefined
+      ? {}
+      : {
+          records: {
+            shown: Math.min(records.items.length, MOST_RECORDS),
+            total: records.total,
+            items: records.items.slice(0, MOST_RECORDS),
+          },
+        }),
+    url: settings.pageOf(account.hubId),
+  }
+}
+
+/** What was said last; before anything was said, what the poll before had read. */
+function previousOf(
+  before: SeriesState | undefined,
+  previous: Series | undefined,
+  readings: Readings | undefined,
+): Pick<Alert, 'previous'> {
+  if (before?.said != null && before.level !== 'ok') {
+    const { level, usage, at } = before.said
+    return { previous: { level, usage, measuredAt: iso(at) } }
+  }
+  const at = previous === undefined || readings === undefined ? undefined : measuredAt(previous, readings)
+  return previous === undefined || at === undefined
+    ? {}
+    : { previous: { level: 'ok', usage: previous.usage, measuredAt: iso(at) } }
+}
+
+function seriesName({ metric, objectTypeId, label, from, to }: Series): NonNullable<Alert['series']> {
+  return {
+    metric,
+    ...(objectTypeId === undefined ? {} : { objectTypeId }),
+    ...(label === undefined ? {} : { label }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  }
+}
+
+function thresholdOf(level: Level | undefined): Alert['threshold'] {
+  if (level === undefined) return undefined
+  const { percent, count, remaining } = level
+  return {
+    ...(percent === undefined ? {} : { percent }),
+    ...(count === undefined ? {} : { count }),
+    ...(remaining === undefined ? {} : { remaining }),
+  }
+}
+
+function measuredAt(series: Series, readings: Readings): number | undefined {
+  return series.from === undefined
+    ? readings.customProperties?.at
+    : readings.associations[`${series.from}/${series.to}`]?.at
+}
+
+function rounded(percent: number): number {
+  return Math.round(percent * 100) / 100
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

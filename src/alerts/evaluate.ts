@@ -1,0 +1,175 @@
+import type { Series } from '../limits/series.ts'
+import type { AlertLevel, AlertReason } from './alert.ts'
+import type { Level, Rule } from './rules.ts'
+
+/** What is remembered of a series between polls; nothing is remembered of one that is plainly well. */
+export interface SeriesState {
+  level: AlertLevel | 'ok'
+  /** Name of the rule that decided last. */
+  rule: string
+  /** When the alert opened, ms; the level may have changed since. */
+  since: number
+  /** Messages about this alert so far: part of their ids. */
+  messages: number
+  /** When the last message was committed, ms. */
+  messageAt: number
+  /** What the last message said. */
+  said: { level: AlertLevel; usage: number; at: number } | null
+  /** Polls in a row that found a higher level than the one in force. */
+  pending: { warning: number; critical: number } | null
+}
+
+export interface EvaluationSettings {
+  /** Percentage points. */
+  recoverBelow: number
+  /** Polls in a row that must agree before a level is entered. */
+  for: number
+  repeatEveryMs: number
+}
+
+export interface Evaluation {
+  /** Undefined: nothing to remember. */
+  state: SeriesState | undefined
+  /** How the series stands now. */
+  stands: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
+  /** Absent: nothing to say. */
+  event?: { reason: AlertReason; level: AlertLevel; before: AlertLevel | 'ok' }
+}
+
+/** Decides one series: a pure function of the rule, what is remembered, what was read and when. */
+export function evaluate(
+  rule: Rule | undefined,
+  before: SeriesState | undefined,
+  series: Series,
+  now: number,
+  settings: EvaluationSettings,
+): Evaluation {
+  const level = before?.level ?? 'ok'
+  if (rule === undefined || rule.off === true) return { ...leave(before, level, now), stands: 'off' }
+  const target = judge(rule, series, level, rule.recoverBelow, settings.recoverBelow)
+  if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
+  if (target !== 'ok' && RANK[target] > RANK[level])
+    return rise(rule.name, before, level, target, series, now, settings)
+  if (target === 'ok') return leave(before, level, now)
+  if (target !== level) {
+    return message(rule.name, before, series, now, { reason: 'eased', level: target, before: level })
+  }
+  return stay(rule.name, before, target, series, now, settings)
+}
+
+const RANK = { ok: 0, warning: 1, critical: 2 }
+
+function judge(
+  rule: Rule,
+  series: Series,
+  level: AlertLevel | 'ok',
+  ownMargin: number | undefined,
+  percentMargin: number,
+): AlertLevel | 'ok' | 'unknown' {
+  const critical = holds(rule.critical, series, level === 'critical', ownMargin, percentMargin)
+  if (critical === true) return 'critical'
+  const warning = holds(rule.warning, series, level !== 'ok', ownMargin, percentMargin)
+  if (warning === true) return 'warning'
+  return critical === 'unknown' || warning === 'unknown' ? 'unknown' : 'ok'
+}
+
+/**
+ * Whether any condition of a level holds. A level that is in force is left later than it was entered: by the margin of
+ * the rule in its unit, or for percent by the general one.
+ */
+function holds(
+  level: Level | undefined,
+  series: Series,
+  inForce: boolean,
+  ownMargin: number | undefined,
+  percentMargin: number,
+): boolean | 'unknown' {
+  if (level === undefined) return false
+  const margin = (general: number) => (inForce ? (ownMargin ?? general) : 0)
+  const answers: (boolean | 'unknown')[] = []
+  if (level.percent !== undefined) {
+    answers.push(series.percent === null ? 'unknown' : series.percent >= level.percent - margin(percentMargin))
+  }
+  if (level.count !== undefined) answers.push(series.usage >= level.count - margin(0))
+  if (level.remaining !== undefined) {
+    answers.push(series.limit === null ? 'unknown' : series.limit - series.usage <= level.remaining + margin(0))
+  }
+  return answers.includes(true) || (answers.includes('unknown') ? 'unknown' : false)
+}
+
+function rise(
+  rule: string,
+  before: SeriesState | undefined,
+  level: AlertLevel | 'ok',
+  target: AlertLevel,
+  series: Series,
+  now: number,
+  settings: EvaluationSettings,
+): Evaluation {
+  const pending = {
+    warning: level === 'ok' ? (before?.pending?.warning ?? 0) + 1 : 0,
+    critical: target === 'critical' ? (before?.pending?.critical ?? 0) + 1 : 0,
+  }
+  const needed = Math.max(1, settings.for)
+  const reached = pending.critical >= needed ? 'critical' : pending.warning >= needed ? 'warning' : undefined
+  if (reached === undefined) {
+    const waiting = { ...(before ?? newState(rule, now)), rule, pending }
+    return { state: waiting, stands: level === 'ok' ? 'pending' : level }
+  }
+  const reason = level === 'ok' ? 'entered' : 'escalated'
+  const after = message(rule, before, series, now, { reason, level: reached, before: level })
+  // A warning that was reached while critical is still being confirmed must not start that count afresh.
+  return reached === 'warning' && pending.critical > 0 && after.state !== undefined
+    ? { ...after, state: { ...after.state, pending } }
+    : after
+}
+
+function stay(
+  rule: string,
+  before: SeriesState | undefined,
+  level: AlertLevel,
+  series: Series,
+  now: number,
+  settings: EvaluationSettings,
+): Evaluation {
+  if (before !== undefined && now - before.messageAt < settings.repeatEveryMs) {
+    return { state: withoutPending(before), stands: level }
+  }
+  return message(rule, before, series, now, { reason: 'repeat', level, before: level })
+}
+
+function leave(before: SeriesState | undefined, level: AlertLevel | 'ok', now: number): Evaluation {
+  if (before === undefined || level === 'ok') return { state: undefined, stands: 'ok' }
+  // The number of the message is still needed: the caller makes its id of it.
+  const state = { ...before, messages: before.messages + 1, messageAt: now, level: 'ok' as const, pending: null }
+  return { state, stands: 'ok', event: { reason: 'recovered', level, before: level } }
+}
+
+function message(
+  rule: string,
+  before: SeriesState | undefined,
+  series: Series,
+  now: number,
+  event: NonNullable<Evaluation['event']>,
+): Evaluation {
+  const opened = before === undefined || before.level === 'ok' ? newState(rule, now) : before
+  const state: SeriesState = {
+    ...opened,
+    rule,
+    level: event.level,
+    messages: opened.messages + 1,
+    messageAt: now,
+    said: { level: event.level, usage: series.usage, at: now },
+    pending: null,
+  }
+  return { state, stands: event.level, event }
+}
+
+function newState(rule: string, now: number): SeriesState {
+  return { level: 'ok', rule, since: now, messages: 0, messageAt: 0, said: null, pending: null }
+}
+
+function withoutPending(state: SeriesState | undefined): SeriesState | undefined {
+  if (state === undefined || state.level === 'ok') return undefined
+  return state.pending === null ? state : { ...state, pending: null }
+}

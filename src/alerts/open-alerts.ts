@@ -1,0 +1,66 @@
+import { decodeReadings } from '../limits/readings.ts'
+import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { AlertKind, AlertLevel } from './alert.ts'
+import { decodeState, messageId } from './alert-state.ts'
+import { TOKEN_FIELD } from './token-alert.ts'
+
+/** An alert that is open now, with the number as it was last read. */
+export interface OpenAlert {
+  id: string
+  kind: AlertKind
+  level: AlertLevel
+  rule: string
+  /** The series' id; `token` for the account's tokens. */
+  field: string
+  hubId: number
+  hubDomain: string
+  series?: SeriesName
+  usage?: number
+  limit?: number
+  percent?: number
+  /** ms */
+  since: number
+}
+
+/** The open alerts of the given accounts, worst first. */
+export async function readOpenAlerts(store: Store, keys: Keys, hubIds: readonly number[]): Promise<OpenAlert[]> {
+  const all = await Promise.all(hubIds.map((hubId) => ofAccount(store, keys, hubId)))
+  return all.flat().sort(byUrgency)
+}
+
+async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenAlert[]> {
+  const { account, alerts, readings } = keys.account(hubId)
+  const [hubDomain, states, stored] = await Promise.all([
+    store.hget(account, 'hubDomain'),
+    store.hgetall(alerts),
+    store.getBuffer(readings),
+  ])
+  const numbers = new Map(stored === null ? [] : seriesOf(decodeReadings(stored)).map((series) => [series.id, series]))
+  return Object.entries(states).flatMap(([field, value]) => {
+    const state = decodeState(value)
+    if (state.level === 'ok') return []
+    const series = parseSeriesId(field)
+    const number = numbers.get(field)
+    return {
+      id: messageId(hubId, field, state),
+      kind: field === TOKEN_FIELD ? ('token' as const) : ('limit' as const),
+      level: state.level,
+      rule: state.rule,
+      field,
+      hubId,
+      hubDomain: hubDomain ?? '',
+      ...(series === undefined ? {} : { series }),
+      ...(number === undefined ? {} : { usage: number.usage }),
+      ...(number?.limit == null ? {} : { limit: number.limit }),
+      ...(number?.percent == null ? {} : { percent: Math.round(number.percent * 100) / 100 }),
+      since: state.since,
+    }
+  })
+}
+
+function byUrgency(a: OpenAlert, b: OpenAlert): number {
+  if (a.level !== b.level) return a.level === 'critical' ? -1 : 1
+  return (b.percent ?? 0) - (a.percent ?? 0) || a.since - b.since
+}

@@ -1,0 +1,85 @@
+import type { Store } from '../redis/connect.ts'
+import type { AccountState, Keys } from '../redis/keys.ts'
+import { type AlertWrites, accountStepKeys } from '../redis/steps.ts'
+import type { HistoryEntry } from './history.ts'
+import { decodeReadings, encodeReadings, type Readings } from './readings.ts'
+
+/** What a poll starts from. */
+export interface PollContext {
+  state: AccountState
+  hubDomain: string
+  expiresAt: number
+  obtainedAt: number
+  generation: string
+  /** Number of the last poll that was committed: the next one is refused if it has moved on. */
+  polls: string
+  polledAt: number
+  pollFailures: number
+  accessToken: Buffer | null
+  readings: Readings | undefined
+  /** States of the account's alerts as stored, by series. */
+  alertStates: Record<string, string>
+}
+
+export interface PollResult {
+  polls: string
+  at: number
+  nextAt: number
+  fields: Record<string, string>
+  /** Undefined: nothing could be read. */
+  readings: Readings | undefined
+  history: HistoryEntry
+  historyFrom: number
+  alerts: AlertWrites
+}
+
+export class PollStore {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  /** Undefined for an account that is not to be polled: unknown, uninstalled, to be authorised again. */
+  async read(hubId: number): Promise<PollContext | undefined> {
+    const keys = this.#keys.account(hubId)
+    const [fields, accessToken, readings, alertStates] = await Promise.all([
+      this.#store.hmget(
+        keys.account,
+        ...['state', 'hubDomain', 'expiresAt', 'obtainedAt', 'generation', 'polls', 'polledAt', 'pollFailures'],
+      ),
+      this.#store.hgetBuffer(keys.tokens, 'access'),
+      this.#store.getBuffer(keys.readings),
+      this.#store.hgetall(keys.alerts),
+    ])
+    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures] = fields
+    if (state === null || state === undefined) return undefined
+    if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
+    return {
+      state: state as AccountState,
+      hubDomain: hubDomain ?? '',
+      expiresAt: Number(expiresAt),
+      obtainedAt: Number(obtainedAt),
+      generation: generation ?? '',
+      polls: polls ?? '0',
+      polledAt: Number(polledAt ?? 0),
+      pollFailures: Number(pollFailures ?? 0),
+      accessToken,
+      readings: readings === null ? undefined : decodeReadings(readings),
+      alertStates,
+    }
+  }
+
+  commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
+    const noAlerts = result.alerts.changes.length === 0 && result.alerts.messages.length === 0
+    return this.#store.commitPoll(
+      ...accountStepKeys(this.#keys, hubId),
+      ...[hubId, result.polls, Math.round(result.nextAt), JSON.stringify(result.fields)],
+      result.readings === undefined ? '' : encodeReadings(result.readings),
+      ...[`${result.at}-*`, result.historyFrom, JSON.stringify(result.history.flat())],
+      noAlerts ? '' : JSON.stringify(result.alerts),
+    )
+  }
+}

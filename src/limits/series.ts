@@ -1,0 +1,129 @@
+import type { Readings } from './readings.ts'
+
+export const METRICS = [
+  'customProperties.overall',
+  'customProperties.objectType',
+  'associations.atLimit',
+  'associations.nearLimit',
+  'associations.fullest',
+] as const
+export type Metric = (typeof METRICS)[number]
+
+/** One number that moves toward a limit. */
+export interface Series {
+  /** Stable and short: a field of the alert states, a field of history entries. */
+  id: string
+  metric: Metric
+  objectTypeId?: string
+  /** Plural name of the object type: a stranger's text. */
+  label?: string
+  from?: string
+  to?: string
+  usage: number
+  /** Null where there is none to compare with: a count, or a limit that the provider reports as 0. */
+  limit: number | null
+  /** Usage in percent of the limit, over 100 where it is over; null where the limit is. */
+  percent: number | null
+}
+
+/** What a series is about, without its numbers. */
+export type SeriesName = Pick<Series, 'metric' | 'objectTypeId' | 'from' | 'to'>
+
+/** Records that explain a series, as far as the provider shows them. */
+export interface SeriesRecords {
+  total: number
+  items: { objectId: number; label: string; usage?: number }[]
+}
+
+/** The provider shows a record as near its limit from this share on; below it there is nothing to see. */
+export const NEAR_PERCENT = 80
+
+/** All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1. */
+export function seriesOf(readings: Readings): Series[] {
+  return [...customPropertySeries(readings), ...associationSeries(readings)]
+}
+
+const METRIC_OF: Record<string, Metric> = {
+  overall: 'customProperties.overall',
+  type: 'customProperties.objectType',
+  at: 'associations.atLimit',
+  near: 'associations.nearLimit',
+  fullest: 'associations.fullest',
+}
+
+/** The name back from the id; undefined for what is no series. */
+export function parseSeriesId(id: string): SeriesName | undefined {
+  const [word = '', first, second] = id.split('/')
+  const metric = METRIC_OF[word]
+  if (metric === undefined) return undefined
+  if (first === undefined) return { metric }
+  return second === undefined ? { metric, objectTypeId: first } : { metric, from: first, to: second }
+}
+
+function customPropertySeries({ customProperties }: Readings): Series[] {
+  if (customProperties === undefined) return []
+  const { overallUsage, overallLimit, byObjectType } = customProperties.report
+  return [
+    { id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) },
+    ...byObjectType.map((type) => ({
+      id: `type/${type.objectTypeId}`,
+      metric: 'customProperties.objectType' as const,
+      objectTypeId: type.objectTypeId,
+      label: type.pluralLabel,
+      ...measured(type.usage, type.limit),
+    })),
+  ]
+}
+
+function associationSeries({ associations }: Readings): Series[] {
+  return Object.entries(associations).flatMap(([pair, { report }]) => {
+    const [from = '', to = ''] = pair.split('/')
+    const series = (name: string, metric: Metric, usage: number, limit: number | null): Series => ({
+      id: `${name}/${pair}`,
+      metric,
+      from,
+      to,
+      ...(limit === null ? { usage, limit, percent: null } : measured(usage, limit)),
+    })
+    return [
+      series('at', 'associations.atLimit', report.totalRecordsAtLimit, null),
+      series('near', 'associations.nearLimit', report.totalRecordsNearLimit, null),
+      series('fullest', 'associations.fullest', fullestUsage(report), report.limit),
+    ]
+  })
+}
+
+/**
+ * Usage of the fullest record shown. A record at its limit comes without a number and counts as full; where none is
+ * shown at all, every record is below 80 % and 0 stands for that.
+ */
+function fullestUsage(report: Readings['associations'][string]['report']): number {
+  const shown = report.nearLimit.map((record) => record.usage)
+  if (report.totalRecordsAtLimit > 0) shown.push(report.limit)
+  else if (report.totalRecordsNearLimit > 0 && shown.length === 0) shown.push((report.limit * NEAR_PERCENT) / 100)
+  return Math.max(0, ...shown)
+}
+
+function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' | 'percent'> {
+  return limit > 0 ? { usage, limit, percent: (usage * 100) / limit } : { usage, limit: null, percent: null }
+}
+
+/** The records behind a series of associations; undefined for the others. */
+export function recordsOf(series: Series, readings: Readings): SeriesRecords | undefined {
+  const report = readings.associations[`${series.from}/${series.to}`]?.report
+  if (report === undefined) return undefined
+  const near = [...report.nearLimit]
+    .sort((a, b) => b.usage - a.usage)
+    .map(({ objectId, label, usage }) => ({ objectId, label, usage }))
+  switch (series.metric) {
+    case 'associations.atLimit':
+      return { total: report.totalRecordsAtLimit, items: report.atLimit }
+    case 'associations.nearLimit':
+      return { total: report.totalRecordsNearLimit, items: near }
+    default:
+      return {
+        total: report.totalRecordsAtLimit + report.totalRecordsNearLimit,
+        items: [...report.atLimit, ...near],
+      }
+  }
+}
