@@ -1,0 +1,48 @@
+import { type ScheduledTask, schedule, validate } from 'node-cron'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { Queues, SweepKind } from './queues.ts'
+
+export interface Schedule {
+  /** node-cron expressions, seconds allowed. */
+  refreshTokens: string
+  pollLimits: string
+}
+
+/** For sweeps that usually run because somebody woke them: the tick picks up what a crash left. */
+const EVERY_FIVE_SECONDS = '*/5 * * * * *'
+
+/**
+ * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
+ * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
+ */
+export function startClock(queues: Queues, times: Schedule, log: Logger): { stop(): Promise<void> } {
+  const plan: [SweepKind, string][] = [
+    ['refresh-tokens', times.refreshTokens],
+    ['poll-limits', times.pollLimits],
+    ['uninstall', EVERY_FIVE_SECONDS],
+    ['alerts', EVERY_FIVE_SECONDS],
+  ]
+  const tasks: ScheduledTask[] = plan.map(([kind, expression]) =>
+    schedule(
+      expression,
+      async ({ date, task }) => {
+        const [next] = task?.getNextRuns(1) ?? []
+        await queues.wake(kind, date.getTime(), next?.getTime()).catch((error: unknown) => {
+          log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
+        })
+      },
+      // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
+      { name: kind, timezone: 'UTC', suppressMissedWarning: true },
+    ),
+  )
+  return {
+    stop: async () => {
+      await Promise.all(tasks.map((task) => task.destroy()))
+    },
+  }
+}
+
+/** For checking a config: whether an expression is one. */
+export function isCronExpression(expression: string): boolean {
+  return validate(expression)
+}

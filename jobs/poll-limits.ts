@@ -1,0 +1,137 @@
+import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
+import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
+import { historyEntry } from '../src/limits/history.ts'
+import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
+import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
+import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
+import { seriesOf } from '../src/limits/series.ts'
+import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
+import type { Metrics } from '../src/runtime/metrics.ts'
+import { type RefreshDeps, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import type { ChunkJob, Queues } from './queues.ts'
+
+export interface PollLimitsDeps extends RefreshDeps, EachAccountDeps, FetchDeps {
+  polls: PollStore
+  queues: Queues
+  metrics: Metrics
+  pairs: readonly Pair[]
+  everyMs: number
+  historyKeepMs: number
+  alerts: AlertSettings
+}
+
+/** A chunk of accounts whose limits are due to be polled. */
+export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
+  return eachAccount(deps, 'poll', hubIds, signal, async (hubId) => {
+    deps.metrics.polls.inc({ outcome: await pollAccount(deps, hubId, signal) })
+  })
+}
+
+type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
+
+/** Access token, both endpoints, series, alerts, one atomic step. */
+async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
+  const context = await contextWithUsableToken(deps, hubId)
+  if (context === 'gone') return 'gone'
+  if (context === 'later') return pollLater(deps, hubId)
+  let fetched = await fetchWith(deps, hubId, context, signal)
+  if (fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)) {
+    const refreshed = await refreshedContext(deps, hubId)
+    if (refreshed === undefined) return pollLater(deps, hubId)
+    fetched = await fetchWith(deps, hubId, refreshed, signal)
+  }
+  if (fetched === undefined) return pollLater(deps, hubId)
+  return commit(deps, hubId, context, fetched)
+}
+
+/** Tokens are kept fresh by their own job; this is for the rare one that is about to expire all the same. */
+async function contextWithUsableToken(deps: PollLimitsDeps, hubId: number): Promise<PollContext | 'gone' | 'later'> {
+  const context = await deps.polls.read(hubId)
+  if (context === undefined) return 'gone'
+  const life = context.expiresAt - context.obtainedAt
+  // Good for as long as the calls may take, which for a life of seconds is a tenth of it.
+  if (context.accessToken !== null && context.expiresAt - deps.clock.now() > Math.min(10_000, life / 10)) return context
+  return (await refreshedContext(deps, hubId)) ?? 'later'
+}
+
+async function refreshedContext(deps: PollLimitsDeps, hubId: number): Promise<PollContext | undefined> {
+  const outcome = await refreshAccount(deps, hubId, true)
+  deps.metrics.refreshes.inc({ outcome: outcome.is })
+  if (outcome.is === 'failed' && outcome.reauthorize) await deps.queues.wake('alerts', deps.clock.now())
+  return outcome.is === 'refreshed' || outcome.is === 'lost' ? deps.polls.read(hubId) : undefined
+}
+
+/**
+ * A token that was refused is worth one refresh, but not if it is brand-new: then the refusal has another cause, and
+ * refreshing at every poll would only add to it.
+ */
+function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: PollContext): boolean {
+  return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
+}
+
+async function fetchWith(deps: PollLimitsDeps, hubId: number, { accessToken }: PollContext, signal: AbortSignal) {
+  if (accessToken === null) return undefined
+  return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), deps.pairs, signal)
+}
+
+/** Somebody else is refreshing, or we are stopping: the account keeps its turn. */
+async function pollLater(deps: PollLimitsDeps, hubId: number): Promise<'later'> {
+  await deps.due.plan('poll', [hubId], deps.clock.now() + 2_000)
+  return 'later'
+}
+
+async function commit(
+  deps: PollLimitsDeps,
+  hubId: number,
+  context: PollContext,
+  fetched: Fetched,
+): Promise<PollOutcome> {
+  const failures = failuresOf(fetched)
+  const nothingRead = failures.length === 1 + fetched.associations.size
+  // Never before the poll that came before, whatever this machine's clock says.
+  const at = Math.max(fetched.at, context.polledAt)
+  const before = context.readings
+  const after = mergeReadings(before, { ...fetched, at })
+  const alerts = nothingRead
+    ? NO_ALERT_WRITES
+    : decideAlerts(deps.alerts, { hubId, hubDomain: context.hubDomain, before, after, states: context.alertStates }, at)
+  const committed = await deps.polls.commit(hubId, {
+    polls: context.polls,
+    at,
+    nextAt:
+      failures.length === 0
+        ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
+        : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs),
+    fields: pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
+    readings: nothingRead ? undefined : after,
+    history: historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
+    historyFrom: at - deps.historyKeepMs,
+    alerts,
+  })
+  const [failure] = failures
+  if (failure !== undefined) {
+    deps.log.warn(
+      { code: `poll.${failure.class}`, hubId, reason: failure.code, calls: failures.length },
+      failure.message,
+    )
+  }
+  if (committed !== 'committed') return committed
+  if (alerts.messages.length > 0) await deps.queues.wake('alerts', deps.clock.now())
+  return nothingRead ? 'failed' : 'committed'
+}
+
+function pollFields(
+  context: PollContext,
+  failures: readonly { message: string }[],
+  polledAt: number | undefined,
+  now: number,
+): Record<string, string> {
+  const [failure] = failures
+  return {
+    ...(polledAt === undefined ? {} : { polledAt: String(polledAt) }),
+    pollFailures: failure === undefined ? '' : String(context.pollFailures + 1),
+    pollFailureReason: failure?.message ?? '',
+    pollFailureAt: failure === undefined ? '' : String(now),
+  }
+}

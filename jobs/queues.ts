@@ -1,0 +1,79 @@
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { Store } from '../src/redis/connect.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+
+/** What a sweep looks for. */
+export type SweepKind = 'refresh-tokens' | 'poll-limits' | 'uninstall' | 'alerts'
+
+/** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
+export interface SweepJob {
+  kind: SweepKind
+  /** When the clock ticks next, ms: what is due before that gets a sweep of its own. */
+  until: number
+}
+
+export interface ChunkJob {
+  hubIds: number[]
+}
+
+export interface DeliverJob {
+  deliveryId: string
+}
+
+export interface Queues {
+  sweep: Queue<SweepJob>
+  refreshTokens: Queue<ChunkJob>
+  pollLimits: Queue<ChunkJob>
+  uninstall: Queue<ChunkJob>
+  deliver: Queue<DeliverJob>
+  /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
+  wake(kind: SweepKind, at: number, until?: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Names of the queues; a refresh never waits behind a poll because each has its own. */
+export const QUEUE = {
+  sweep: 'sweep',
+  refreshTokens: 'refresh-tokens',
+  pollLimits: 'poll-limits',
+  uninstall: 'uninstall',
+  deliver: 'deliver',
+} as const
+
+/** A failed chunk is not tried again: what it had claimed is due again by itself. */
+const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 } }
+/** Finished sweeps are remembered for a moment, so that the tick of a second daemon finds its slot taken. */
+const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 500 }, removeOnFail: { count: 100 } }
+/** How far ahead a sweep is planned that nobody gave a tick for. */
+const HORIZON_MS = 60_000
+
+export function createQueues(connection: Store, prefix: string, clock: Clock, log: Logger): Queues {
+  // BullMQ asks for its own idea of a connection; a Cluster is one too.
+  const shared = { connection: connection as Redis, prefix }
+  const sweep = new Queue<SweepJob>(QUEUE.sweep, { ...shared, defaultJobOptions: SWEEP_OPTIONS })
+  const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
+  const queues = {
+    sweep,
+    refreshTokens: chunks(QUEUE.refreshTokens),
+    pollLimits: chunks(QUEUE.pollLimits),
+    uninstall: chunks(QUEUE.uninstall),
+    deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: CHUNK_OPTIONS }),
+  }
+  for (const queue of Object.values(queues)) {
+    queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
+  }
+  return {
+    ...queues,
+    wake: async (kind, at, until = clock.now() + HORIZON_MS) => {
+      const now = clock.now()
+      // By whole seconds: whatever is due within one shares its sweep.
+      const second = Math.ceil(Math.max(at, now) / 1_000)
+      await sweep.add(kind, { kind, until }, { jobId: `${kind}-${second}`, delay: Math.max(0, second * 1_000 - now) })
+    },
+    close: async () => {
+      await Promise.all(Object.values(queues).map((queue) => queue.close()))
+    },
+  }
+}

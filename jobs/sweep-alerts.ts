@@ -1,0 +1,28 @@
+import { closeGroups, collectOutbox, type RelayDeps } from '../src/alerts/relay.ts'
+import type { Deliveries } from '../src/delivery/deliveries.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Metrics } from '../src/runtime/metrics.ts'
+import type { Queues } from './queues.ts'
+
+export interface SweepAlertsDeps {
+  relay: RelayDeps
+  deliveries: Deliveries
+  queues: Queues
+  metrics: Metrics
+  clock: Clock
+}
+
+/** Deliveries handed on at a time. */
+const BATCH = 500
+
+/** Outbox into groups, closed groups into deliveries, due deliveries into jobs. Returns when something is due next. */
+export async function sweepAlerts(deps: SweepAlertsDeps): Promise<number | undefined> {
+  const relayed = await collectOutbox(deps.relay, deps.clock.now())
+  deps.metrics.alertsRelayed.inc(relayed)
+  const nextGroup = await closeGroups(deps.relay, deps.clock.now())
+  const { ids, next } = await deps.deliveries.claim(deps.clock.now(), BATCH)
+  if (ids.length > 0)
+    await deps.queues.deliver.addBulk(ids.map((id) => ({ name: 'deliver', data: { deliveryId: id } })))
+  const moments = [nextGroup, next].filter((moment) => moment !== undefined)
+  return moments.length === 0 ? undefined : Math.min(...moments)
+}

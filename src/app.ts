@@ -1,0 +1,294 @@
+import type { Config } from '../config/schema.ts'
+import { startClock } from '../jobs/clock.ts'
+import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
+import { startWorkers } from '../jobs/workers.ts'
+import { DueSets } from './accounts/due-sets.ts'
+import { Registry } from './accounts/registry.ts'
+import { beginUninstall } from './accounts/uninstall.ts'
+import { closeAlerts } from './alerts/close-alerts.ts'
+import { tokenAnnouncer } from './alerts/token-alert.ts'
+import { Deliveries } from './delivery/deliveries.ts'
+import { createEmailReceiver } from './delivery/email/send-email.ts'
+import type { Receiver } from './delivery/receiver.ts'
+import { createWebhookReceiver } from './delivery/webhook/send-webhook.ts'
+import { type HealthReport, judgeHealth } from './http/health.ts'
+import { type HttpServer, startHttpServer } from './http/server.ts'
+import { CallShare } from './limits/call-share.ts'
+import { History } from './limits/history.ts'
+import { PollStore } from './limits/poll-store.ts'
+import { createProviderClient, type ProviderClient } from './provider/client.ts'
+import { connectRedis, type Purpose, type RedisAddress, type Store } from './redis/connect.ts'
+import { openEmbeddedRedis } from './redis/embedded.ts'
+import { createKeys, type Keys } from './redis/keys.ts'
+import type { Clock } from './runtime/clock.ts'
+import { InFlight } from './runtime/in-flight.ts'
+import type { Lifecycle } from './runtime/lifecycle.ts'
+import type { Logger } from './runtime/logger.ts'
+import { createMetrics, type Metrics } from './runtime/metrics.ts'
+import { checkCanary } from './tokens/canary.ts'
+import { ownKey } from './tokens/own-key.ts'
+import { TokenStore } from './tokens/token-store.ts'
+import { createVault, type Vault, type VaultKey } from './tokens/vault.ts'
+
+/** What is handed in: everything that a test holds still. */
+export interface AppInput {
+  config: Config
+  clock: Clock
+  random: () => number
+  log: Logger
+}
+
+/** What every process of Plimsoll needs, daemon or command: the store, the keys, the provider, who changes accounts. */
+export interface Parts extends AppInput {
+  lifecycle: Lifecycle
+  address: RedisAddress
+  store: Store
+  keys: Keys
+  vault: Vault
+  provider: ProviderClient
+  registry: Registry
+  due: DueSets
+  deliveries: Deliveries
+  history: History
+  queues: Queues
+  metrics: Metrics
+}
+
+/** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
+const CONNECTIONS = 64
+/** How long work in hand may take when the daemon is told to stop; the whole stop is done within ten seconds. */
+const PATIENCE_MS = 8_000
+
+/**
+ * Opens what every process needs. A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The
+ * caller closes `lifecycle`, also when this throws.
+ */
+export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
+  const { config, clock, log } = input
+  const vault = createVault(encryptionKeys(config, log))
+  const address = await openRedis(config, clock, log, lifecycle)
+  const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
+  lifecycle.onClose('the Redis connection', () => store.disconnect())
+  const keys = createKeys(config.redis.prefix)
+
+  const provider = createProviderClient({
+    dialect: config.provider.api,
+    baseUrl: config.provider.baseUrl,
+    clientId: config.provider.clientId,
+    clientSecret: config.provider.clientSecret,
+    redirectUri: config.provider.redirectUri,
+    timeoutMs: config.provider.timeout,
+    connections: CONNECTIONS,
+    clock,
+  })
+  lifecycle.onClose('the connections to the provider', () => provider.close())
+  const queueStore = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
+  const queues = createQueues(queueStore, keys.queues, clock, log)
+  lifecycle.onClose('the queues', () => queues.close())
+  return {
+    ...input,
+    ...{ lifecycle, address, store, keys, vault, provider, queues },
+    registry: new Registry(store, keys),
+    due: new DueSets(store, keys),
+    deliveries: new Deliveries(store, keys),
+    history: new History(store, keys),
+    metrics: createMetrics(),
+  }
+}
+
+/**
+ * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
+ * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws.
+ */
+export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{ url: string }> {
+  const parts = await openParts(input, lifecycle, 'steps')
+  const { config, clock, log, keys } = parts
+  const startedAt = clock.now()
+
+  const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
+  lifecycle.onClose("the pages' connection", () => pages.disconnect())
+  const http = await startHttp(parts, pages, () => readHealth(parts, pages, startedAt))
+  lifecycle.onClose('the HTTP server', () => http.close())
+  await checkCanary(parts.store, keys, parts.vault)
+
+  const receivers = createReceivers(config, lifecycle)
+  const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
+  const workers = startWorkers(workerStore, keys.queues, workerDeps(parts, receivers), log)
+  lifecycle.onClose('the workers', () => workers.stop(PATIENCE_MS))
+  const ticks = startClock(parts.queues, config.schedule, log)
+  lifecycle.onClose('the clock', () => ticks.stop())
+
+  log.info({ code: 'daemon.started', url: http.url }, `Plimsoll is at work: ${http.url}`)
+  return { url: http.url }
+}
+
+function encryptionKeys(config: Config, log: Logger): VaultKey[] {
+  if (config.encryption !== undefined) {
+    return config.encryption.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') }))
+  }
+  const { key, file, made } = ownKey(config.dataDir)
+  if (made) {
+    log.warn(
+      { code: 'vault.key-made', file },
+      `made an encryption key: back ${file} up, without it all tokens are lost`,
+    )
+  }
+  return [key]
+}
+
+async function openRedis(config: Config, clock: Clock, log: Logger, lifecycle: Lifecycle): Promise<RedisAddress> {
+  const { url, sentinels, name, cluster, password, tls } = config.redis
+  const access = { tls, ...(password === undefined ? {} : { password }) }
+  if (url !== undefined) return { kind: 'url', url, ...access }
+  if (sentinels !== undefined) return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access }
+  if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
+  const embedded = await openEmbeddedRedis(config.dataDir, clock, log)
+  lifecycle.onClose('the embedded Redis', () => embedded.close())
+  return { kind: 'embedded', socket: embedded.socket }
+}
+
+function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Receiver> {
+  const receivers = new Map<string, Receiver>()
+  for (const [name, receiver] of Object.entries(config.receivers)) {
+    if (receiver.type === 'email') {
+      const { smtp, from, to } = receiver
+      const isLocal = isLoopback(new URL(smtp.reveal()).hostname)
+      const tls = receiver.insecure || isLocal ? 'optional' : 'required'
+      receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000 }))
+    } else {
+      receivers.set(name, createWebhookReceiver({ name, url: receiver.url, secrets: [...receiver.secrets] }))
+    }
+  }
+  lifecycle.onClose('the receivers', async () => {
+    await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
+  })
+  return receivers
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || host.startsWith('127.')
+}
+
+/** Where an account's page is. */
+function pageOf(config: Config): (hubId: number) => string {
+  return (hubId) => `${config.http.publicUrl}/accounts/${hubId}`
+}
+
+/** What connecting an account needs, for the callback and the command line. */
+export function connectDeps(parts: Parts) {
+  const { provider, store, keys, vault, config, clock, log } = parts
+  return { provider, store, keys, vault, announce: announcer(config), settings: config.tokens, clock, log }
+}
+
+/** Begins an uninstall, for the API and the command line; the daemon's job does the rest. */
+export async function uninstall(parts: Parts, hubId: number, reason: string) {
+  const { store, keys, config, clock, log } = parts
+  const close = closeAlerts.bind(undefined, pageOf(config))
+  const begun = await beginUninstall({ store, keys, closeAlerts: close, clock, log }, hubId, reason)
+  if (begun === 'begun') await Promise.all(wakeNow(parts, 'uninstall', 'alerts'))
+  return begun
+}
+
+/** After an account was connected: its first poll need not wait for the clock. */
+export async function connected(parts: Parts): Promise<void> {
+  await Promise.all(wakeNow(parts, 'poll-limits', 'alerts'))
+}
+
+function wakeNow(parts: Parts, ...kinds: SweepKind[]): Promise<void>[] {
+  return kinds.map((kind) => parts.queues.wake(kind, parts.clock.now()))
+}
+
+function announcer(config: Config) {
+  return tokenAnnouncer({ installPage: `${config.http.publicUrl}/install`, pageOf: pageOf(config) })
+}
+
+function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthReport>): Promise<HttpServer> {
+  const { config, keys, metrics, clock, log } = parts
+  return startHttpServer({
+    listen: { ...config.http.listen },
+    publicUrl: config.http.publicUrl,
+    adminToken: config.http.adminToken,
+    install: config.provider,
+    connect: { ...connectDeps(parts), store: pages },
+    store: pages,
+    keys,
+    registry: new Registry(pages, keys),
+    history: new History(pages, keys),
+    due: new DueSets(pages, keys),
+    deliveries: new Deliveries(pages, keys),
+    metrics,
+    actions: {
+      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, reason),
+      connected: () => connected(parts),
+    },
+    health,
+    clock,
+    log,
+  })
+}
+
+/** The longest time between two sweeps of a kind before somebody should look: the clock's slowest usual tick. */
+const LONGEST_TICK_MS: Record<SweepKind, number> = {
+  'refresh-tokens': 60_000,
+  'poll-limits': 60_000,
+  uninstall: 15_000,
+  alerts: 15_000,
+}
+
+async function readHealth(parts: Parts, pages: Store, startedAt: number): Promise<HealthReport> {
+  const sweeps = await pages.hgetall(parts.keys.progress).catch(() => undefined)
+  return judgeHealth({
+    now: parts.clock.now(),
+    startedAt,
+    redisOk: sweeps !== undefined,
+    lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
+    expected: LONGEST_TICK_MS,
+  })
+}
+
+function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
+  const { config, store, keys, clock, random, log } = parts
+  const { requests, per } = config.provider.accountRate
+  return {
+    ...parts,
+    tokens: new TokenStore(store, keys),
+    polls: new PollStore(store, keys),
+    share: new CallShare(store, keys, { requests, perMs: per }, clock),
+    inFlight: new InFlight(CONNECTIONS),
+    announce: announcer(config),
+    settings: config.tokens,
+    pairs: config.limits.associations,
+    everyMs: config.limits.every,
+    historyKeepMs: config.limits.history.raw,
+    alerts: {
+      rules: config.thresholds,
+      recoverBelow: config.alerts.recoverBelow,
+      for: config.alerts.for,
+      repeatEveryMs: config.alerts.repeatEvery,
+      firstRun: config.alerts.firstRun,
+      pageOf: pageOf(config),
+    },
+    relay: {
+      store,
+      keys,
+      routes: config.routes,
+      group: {
+        by: config.alerts.group.by,
+        waitMs: config.alerts.group.wait,
+        intervalMs: config.alerts.group.interval,
+        max: config.alerts.group.max,
+      },
+      log,
+    },
+    closeAlerts: closeAlerts.bind(undefined, pageOf(config)),
+    progress: async (kind: SweepKind, at: number) => {
+      await store.hset(keys.progress, kind, at)
+    },
+    receivers,
+    clock,
+    random,
+    log,
+  }
+}

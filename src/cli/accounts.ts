@@ -1,0 +1,216 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { Account } from '../accounts/account.ts'
+import { connectWithRefreshToken } from '../accounts/connect-account.ts'
+import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import { connectDeps, connected, type Parts, uninstall } from '../app.ts'
+import { seriesName } from '../delivery/series-name.ts'
+import { decodeReadings } from '../limits/readings.ts'
+import { seriesOf } from '../limits/series.ts'
+import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
+import { Secret } from '../runtime/secret.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { printTable } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+export function addAccounts(program: Command, io: Io): void {
+  const accounts = program.command('accounts').description('list, show, connect or uninstall accounts')
+  const add = (name: string) => withJson(withConfig(accounts.command(name)))
+
+  withExample(
+    add('list').option('--state <state>', `only accounts that are ${ACCOUNT_STATES.join(', ')}`),
+    'plimsoll accounts list --state failing',
+  )
+    .description('list all accounts')
+    .action((options: CommonOptions & { state?: string }) => list(io, options))
+
+  withExample(add('show').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts show 1234567')
+    .description('show what is known of one account')
+    .action((hubId: number, options: CommonOptions) => show(io, hubId, options))
+
+  withExample(
+    add('connect').requiredOption('--refresh-token-file <file>', 'file with the refresh token, and nothing else'),
+    'plimsoll accounts connect --refresh-token-file ./token.txt',
+  )
+    .description('take over an account in which the app was installed before')
+    .action((options: CommonOptions & { refreshTokenFile: string }) => connect(io, options))
+
+  withExample(
+    add('uninstall')
+      .argument('<hubId>', 'the account', parseHubId)
+      .option('--reason <text>', 'why', 'uninstalled by an operator'),
+    'plimsoll accounts uninstall 1234567',
+  )
+    .description("delete the account's refresh token at the provider and forget the account")
+    .action((hubId: number, options: CommonOptions & { reason: string }) => remove(io, hubId, options))
+}
+
+async function list(io: Io, options: CommonOptions & { state?: string }): Promise<void> {
+  const states = options.state === undefined ? ACCOUNT_STATES : [asState(options.state)]
+  const found = await withParts(io, options.config, (parts) => everything(parts.registry.all(states)))
+  if (options.json === true) return printJson(io, found.map(toJson))
+  printTable(
+    io,
+    ['HUB ID', 'DOMAIN', 'STATE', 'TOKEN UNTIL', 'LAST POLL', 'TROUBLE'],
+    found.map((account) => [
+      String(account.hubId),
+      account.hubDomain,
+      account.state,
+      time(account.token.expiresAt),
+      time(account.polledAt),
+      account.refreshFailure?.reason ?? account.pollFailure?.reason ?? '',
+    ]),
+  )
+}
+
+function asState(text: string): AccountState {
+  const state = ACCOUNT_STATES.find((known) => known === text)
+  if (state === undefined)
+    throw new CommandError(`there is no state "${text}": use one of ${ACCOUNT_STATES.join(', ')}`)
+  return state
+}
+
+async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
+  const shown = await withParts(io, options.config, async (parts) => {
+    const account = await parts.registry.get(hubId)
+    if (account === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+    return { account, ...(await detailsOf(parts, hubId)) }
+  })
+  const { account, scopes, alerts, series, nextRefreshAt, nextPollAt } = shown
+  const times = { nextRefreshAt: iso(nextRefreshAt), nextPollAt: iso(nextPollAt) }
+  if (options.json === true) {
+    const openAlerts = alerts.map(({ since, ...alert }) => ({ ...alert, since: iso(since) }))
+    return printJson(io, { ...toJson(account), ...times, scopes, series, alerts: openAlerts })
+  }
+  const { refreshFailure, pollFailure } = account
+  const facts: [string, string][] = [
+    ['account', `${account.hubId} ${account.hubDomain}`],
+    ['state', account.state],
+    ['installed by', account.user ?? ''],
+    ['connected', time(account.connectedAt)],
+    ['token obtained', time(account.token.obtainedAt)],
+    ['token expires', time(account.token.expiresAt)],
+    ['next refresh', time(nextRefreshAt)],
+    ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
+    ['last poll', time(account.polledAt)],
+    ['next poll', time(nextPollAt)],
+    ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
+    ['scopes', scopes.join(' ')],
+    ['uninstalled', account.uninstall === null ? '' : `${time(account.uninstall.at)} ${account.uninstall.reason}`],
+  ]
+  printTable(
+    io,
+    ['', ''],
+    facts.filter(([, value]) => value.trim() !== ''),
+  )
+  if (series.length === 0) return
+  io.out('\n')
+  printTable(
+    io,
+    ['SERIES', 'USAGE', 'LIMIT', '%', 'ALERT'],
+    series.map(({ id, usage, limit, percent, ...name }) => [
+      seriesName(name),
+      String(usage),
+      String(limit ?? ''),
+      percent === null ? '' : percent.toFixed(1),
+      alerts.find((alert) => alert.field === id)?.level ?? '',
+    ]),
+  )
+}
+
+async function detailsOf(parts: Parts, hubId: number) {
+  const { store, keys, registry, due } = parts
+  const [scopes, alerts, readings, nextRefreshAt, nextPollAt] = await Promise.all([
+    registry.grantedScopes(hubId),
+    readOpenAlerts(store, keys, [hubId]),
+    store.getBuffer(keys.account(hubId).readings),
+    due.when('refresh', hubId),
+    due.when('poll', hubId),
+  ])
+  return {
+    scopes,
+    alerts,
+    series: readings === null ? [] : seriesOf(decodeReadings(readings)),
+    nextRefreshAt,
+    nextPollAt,
+  }
+}
+
+async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
+  const file = resolve(io.cwd, options.refreshTokenFile)
+  const outcome = await withParts(io, options.config, async (parts) => {
+    const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file))
+    if (connecting.is !== 'failed') await connected(parts)
+    return connecting
+  })
+  if (outcome.is === 'failed') {
+    const { step, failure, refreshToken } = outcome
+    // The provider may have given a new token for the one in the file: that one must not be lost with this attempt.
+    if (refreshToken !== undefined) writeFileSync(file, `${refreshToken.reveal()}\n`, { mode: 0o600 })
+    throw new CommandError(
+      step === 'token'
+        ? `the provider did not take the refresh token: ${failure.message}`
+        : `whose token it is could not be read: ${failure.message}; ${options.refreshTokenFile} holds the token that counts now, try again`,
+    )
+  }
+  const { hubId, hubDomain, scopes, is } = outcome
+  if (options.json === true) return printJson(io, { hubId, hubDomain, scopes, outcome: is })
+  io.out(`${is} account ${hubId} ${hubDomain}\n`)
+}
+
+function readToken(file: string): Secret {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new CommandError(`${file} can't be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  if (text === '' || /\s/.test(text)) throw new CommandError(`${file} must hold one refresh token and nothing else`)
+  return new Secret(text)
+}
+
+async function remove(io: Io, hubId: number, options: CommonOptions & { reason: string }): Promise<void> {
+  const begun = await withParts(io, options.config, (parts) => uninstall(parts, hubId, options.reason))
+  if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+  if (options.json === true) return printJson(io, { hubId, outcome: begun })
+  io.out(
+    begun === 'begun'
+      ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider\n`
+      : `account ${hubId} was uninstalled already\n`,
+  )
+}
+
+function toJson(account: Account) {
+  const { token, connectedAt, parkedUntil, polledAt, refreshFailure, pollFailure, uninstall, ...rest } = account
+  return {
+    ...rest,
+    connectedAt: iso(connectedAt),
+    token: {
+      ...token,
+      obtainedAt: iso(token.obtainedAt),
+      expiresAt: iso(token.expiresAt),
+      refreshedAt: iso(token.refreshedAt),
+    },
+    refreshFailure: refreshFailure === null ? null : { ...refreshFailure, at: iso(refreshFailure.at) },
+    parkedUntil: iso(parkedUntil),
+    polledAt: iso(polledAt),
+    pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
+    uninstall: uninstall === null ? null : { ...uninstall, at: iso(uninstall.at) },
+  }
+}
+
+function iso(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+function time(at: number | null): string {
+  return at === null ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+async function everything<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const one of source) all.push(one)
+  return all
+}

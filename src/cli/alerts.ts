@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import { seriesName } from '../delivery/series-name.ts'
+import { type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { printTable } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+export function addAlerts(program: Command, io: Io): void {
+  const alerts = program.command('alerts').description('list open alerts')
+  withExample(withJson(withConfig(alerts.command('list'))), 'plimsoll alerts list')
+    .description('list the alerts that are open, worst first')
+    .action((options: CommonOptions) => list(io, options))
+}
+
+async function list(io: Io, options: CommonOptions): Promise<void> {
+  const alerts = await withParts(io, options.config, async ({ store, keys, registry }) =>
+    readOpenAlerts(store, keys, await registry.alerting()),
+  )
+  if (options.json === true) {
+    return printJson(
+      io,
+      alerts.map((alert) => ({ ...alert, since: new Date(alert.since).toISOString() })),
+    )
+  }
+  printTable(
+    io,
+    ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', 'USAGE', '%', 'SINCE', 'ID'],
+    alerts.map((alert) => [
+      alert.level,
+      String(alert.hubId),
+      alert.hubDomain,
+      alert.series === undefined ? alert.rule : seriesName(alert.series),
+      alert.limit === undefined ? String(alert.usage ?? '') : `${alert.usage} of ${alert.limit}`,
+      alert.percent === undefined ? '' : String(alert.percent),
+      new Date(alert.since).toISOString().slice(0, 16).replace('T', ' '),
+      alert.id,
+    ]),
+  )
+}

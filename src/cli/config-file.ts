@@ -1,0 +1,12 @@
+import { loadConfig } from '../../config/load.ts'
+import { type Notice, renderProblem } from '../../config/problems.ts'
+import type { Config } from '../../config/schema.ts'
+import { isCronExpression } from '../../jobs/clock.ts'
+import { CommandError, type Io } from './io.ts'
+
+/** The config that a command runs on. Throws CommandError with every problem of the file. */
+export function readConfig(io: Io, file: string): { config: Config; notices: Notice[] } {
+  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression })
+  if (result.ok) return result
+  throw new CommandError(result.problems.map((problem) => renderProblem(file, problem)).join('\n'))
+}

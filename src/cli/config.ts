@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { configJsonSchema } from '../../config/json-schema.ts'
+import { loadConfig } from '../../config/load.ts'
+import { printConfig } from '../../config/print.ts'
+import { renderProblem } from '../../config/problems.ts'
+import { isCronExpression } from '../../jobs/clock.ts'
+import { readConfig } from './config-file.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+
+export function addConfig(program: Command, io: Io): void {
+  const config = program.command('config').description('check, describe or print the config')
+
+  const check = withJson(withConfig(config.command('check').argument('[file]', 'the file to check')))
+  withExample(check, 'plimsoll config check config/plimsoll.yaml')
+    .description('report every problem of a config file')
+    .action((file: string | undefined, options: CommonOptions) => checkFile(io, file ?? options.config, options))
+
+  withExample(config.command('schema'), 'plimsoll config schema > plimsoll.schema.json')
+    .description('print the JSON Schema of the config file, for editors')
+    .action(() => printJson(io, configJsonSchema()))
+
+  withExample(withConfig(config.command('print')), 'plimsoll config print --config config/plimsoll.yaml')
+    .description('print the config that is in force, defaults filled in, secrets masked')
+    .action((options: CommonOptions) => io.out(printConfig(readConfig(io, options.config).config)))
+}
+
+function checkFile(io: Io, file: string, { json }: CommonOptions): void {
+  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression })
+  if (json === true) {
+    printJson(io, result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems })
+  } else if (result.ok) {
+    for (const notice of result.notices) io.out(`${renderProblem(file, notice)}\n`)
+    const { thresholds, routes, receivers } = result.config
+    io.out(
+      `${file} is fine: ${thresholds.length} rules, ${routes.length} routes, ${Object.keys(receivers).length} receivers\n`,
+    )
+  } else {
+    for (const problem of result.problems) io.out(`${renderProblem(file, problem)}\n`)
+  }
+  if (!result.ok)
+    throw new CommandError(`${file} has ${result.problems.length} problem${result.problems.length === 1 ? '' : 's'}`)
+}

@@ -1,0 +1,96 @@
+import { request } from 'undici'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Io } from './io.ts'
+
+/** What a demo run did, counted where it arrived: at the sandbox. */
+export interface DemoFacts {
+  accounts: number
+  refreshes: number
+  /** The account with the fewest. */
+  refreshesPerAccountAtLeast: number
+  polls: number
+  pollsPerAccountAtLeast: number
+  emails: number
+  webhooks: number
+  uninstalls: number
+  /** Requests with a token that was no longer good, and tokens past their end at the close. */
+  tokensExpired: number
+}
+
+interface JournalEntry {
+  endpoint: string
+  hubId: number | null
+  status: number
+  grant?: string
+}
+
+interface ListedAccount {
+  hubId: number
+  state: string
+  token: { expiresAt: string }
+}
+
+export async function gatherFacts(url: string, sandbox: Sandbox, hubIds: readonly number[]): Promise<DemoFacts> {
+  const now = Date.now()
+  const [journal, mails, hooks, { items }] = await Promise.all([
+    read<JournalEntry[]>(`${sandbox.url}/sandbox/requests`),
+    read<unknown[]>(`${sandbox.url}/sandbox/inbox`),
+    read<unknown[]>(`${sandbox.url}/sandbox/hooks`),
+    read<{ items: ListedAccount[] }>(`${url}/api/v1/accounts?limit=500`),
+  ])
+  const refreshes = journal.filter((entry) => entry.grant === 'refresh_token' && entry.status === 200)
+  const polls = journal.filter((entry) => entry.endpoint === 'customProperties' && entry.status === 200)
+  const deleted = journal.filter((entry) => entry.endpoint === 'delete' && entry.status === 204)
+  const live = items.filter(({ state }) => state !== 'uninstalling' && state !== 'uninstalled')
+  return {
+    accounts: items.length,
+    refreshes: refreshes.length,
+    refreshesPerAccountAtLeast: fewest(hubIds, refreshes),
+    polls: polls.length,
+    pollsPerAccountAtLeast: fewest(hubIds, polls),
+    emails: mails.length,
+    webhooks: hooks.length,
+    uninstalls: Math.min(deleted.length, items.length - live.length),
+    tokensExpired:
+      journal.filter(({ status }) => status === 401).length +
+      live.filter(({ token }) => Date.parse(token.expiresAt) <= now).length,
+  }
+}
+
+async function read<T>(url: string): Promise<T> {
+  const { body } = await request(url, { headers: { accept: 'application/json' } })
+  return (await body.json()) as T
+}
+
+function fewest(hubIds: readonly number[], entries: readonly JournalEntry[]): number {
+  const counts = new Map(hubIds.map((hubId) => [hubId, 0]))
+  for (const { hubId } of entries) if (hubId !== null) counts.set(hubId, (counts.get(hubId) ?? 0) + 1)
+  return Math.min(...counts.values())
+}
+
+export function printFacts(io: Io, facts: DemoFacts): void {
+  io.out(
+    `\nWhat happened:\n` +
+      `  accounts: ${facts.accounts}\n` +
+      `  refreshes: ${facts.refreshes} (each account at least ${facts.refreshesPerAccountAtLeast})\n` +
+      `  polls: ${facts.polls} (each account at least ${facts.pollsPerAccountAtLeast})\n` +
+      `  e-mails: ${facts.emails}\n` +
+      `  webhooks: ${facts.webhooks}\n` +
+      `  uninstalls: ${facts.uninstalls}\n` +
+      `  tokens expired: ${facts.tokensExpired}\n`,
+  )
+}
+
+/** What should have happened and did not. */
+export function missingFacts(facts: DemoFacts): string[] {
+  const expected: [string, boolean][] = [
+    ['no account was connected', facts.accounts > 0],
+    ['some accounts were not refreshed (give it 30 s or more)', facts.refreshesPerAccountAtLeast > 0],
+    ['some accounts were not polled', facts.pollsPerAccountAtLeast > 0],
+    ['no e-mail arrived', facts.emails > 0],
+    ['no webhook arrived', facts.webhooks > 0],
+    ['no account was uninstalled', facts.uninstalls > 0],
+    [`${facts.tokensExpired} tokens expired`, facts.tokensExpired === 0],
+  ]
+  return expected.filter(([, happened]) => !happened).map(([what]) => what)
+}

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { request } from 'undici'
+import { formatDuration } from '../../config/duration.ts'
+import { startApp } from '../app.ts'
+import { Lifecycle } from '../runtime/lifecycle.ts'
+import { createLogger, type Logger } from '../runtime/logger.ts'
+import { pinoPretty } from '../runtime/pretty.ts'
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
+import { readConfig } from './config-file.ts'
+import { type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { withExample, withJson } from './options.ts'
+import { parseLifetime } from './sandbox.ts'
+
+interface DemoOptions {
+  for?: number
+  json?: boolean
+}
+
+const ACCOUNTS = 25
+const TOKEN_LIFETIME_MS = 20_000
+const CONFIG = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url))
+
+export function addDemo(program: Command, io: Io): void {
+  const command = withJson(program.command('demo'))
+    .description('run everything against the sandbox, in one process, for you to watch')
+    .option('--for <duration>', 'end after this long and print what happened', parseLifetime)
+  withExample(command, 'plimsoll demo --for 30s').action((options: DemoOptions) => demo(io, options))
+}
+
+async function demo(io: Io, options: DemoOptions): Promise<void> {
+  const lifecycle = new Lifecycle()
+  // With --json standard output is for the facts alone.
+  const say = (text: string) => (options.json === true ? io.err(text) : io.out(text))
+  try {
+    const sandbox = await openSandbox(io, lifecycle)
+    const { url, hubIds } = await startDaemon(io, sandbox, lifecycle)
+    say(whereToLook(url, sandbox, options.for))
+
+    const begun = io.clock.now()
+    await connectAll(url, hubIds)
+    say(
+      `\n${hubIds.length} accounts connected through the install page. Their tokens live ${TOKEN_LIFETIME_MS / 1000} s.\n`,
+    )
+    const [leaving = 0] = hubIds
+    await watch(io, { url, sandbox, leaving, begun, runForMs: options.for, isLive: options.json !== true })
+
+    const facts = await gatherFacts(url, sandbox, hubIds)
+    if (options.json === true) printJson(io, facts)
+    else printFacts(io, facts)
+    failUnlessAllHappened(facts)
+  } finally {
+    await lifecycle.close()
+  }
+}
+
+async function openSandbox(io: Io, lifecycle: Lifecycle): Promise<Sandbox> {
+  const sandbox = await startSandbox(
+    {
+      port: await freePort(8090),
+      smtpPort: await freePort(2525),
+      accounts: ACCOUNTS,
+      tokenLifetimeMs: TOKEN_LIFETIME_MS,
+      rotateRefreshTokens: false,
+      scenario: 'climbing',
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
+    },
+    io.clock,
+  )
+  lifecycle.onClose('the sandbox', () => sandbox.close())
+  return sandbox
+}
+
+/** The real daemon on an embedded Redis of its own, which leaves nothing behind. */
+async function startDaemon(io: Io, sandbox: Sandbox, lifecycle: Lifecycle): Promise<{ url: string; hubIds: number[] }> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-demo-'))
+  lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
+  const env = {
+    SANDBOX_URL: sandbox.url,
+    SANDBOX_SMTP_URL: sandbox.smtpUrl,
+    DEMO_DATA_DIR: dataDir,
+    DEMO_PORT: String(await freePort(8088)),
+    DEMO_KEY: randomBytes(32).toString('base64'),
+    DEMO_WEBHOOK_SECRET: randomBytes(32).toString('base64'),
+  }
+  const { config } = readConfig({ ...io, env }, CONFIG)
+  const { url } = await startApp(
+    { config, clock: io.clock, random: io.random, log: quietLog(config.log.level) },
+    lifecycle,
+  )
+  const { body } = await request(`${sandbox.url}/sandbox/accounts`)
+  const accounts = (await body.json()) as { hubId: number }[]
+  return { url, hubIds: accounts.map(({ hubId }) => hubId) }
+}
+
+function quietLog(level: 'debug' | 'info' | 'warn' | 'error' | 'silent'): Logger {
+  return createLogger({ level, pretty: true }, pinoPretty(2))
+}
+
+/** The flow that a customer goes through: our install link, the provider's page, Connect, back with a code. */
+async function connectAll(url: string, hubIds: readonly number[]): Promise<void> {
+  await Promise.all(
+    hubIds.map(async (hubId) => {
+      const installPage = await redirectOf(`${url}/install`, 'GET')
+      const callback = await redirectOf(`${installPage}&account=${hubId}`, 'POST')
+      const { statusCode, body } = await request(callback)
+      await body.dump()
+      if (statusCode !== 200) throw new CommandError(`account ${hubId} could not be connected: ${statusCode}`)
+    }),
+  )
+}
+
+async function redirectOf(url: string, method: 'GET' | 'POST'): Promise<string> {
+  const { headers, body, statusCode } = await request(url, { method })
+  await body.dump()
+  if (typeof headers.location !== 'string') throw new CommandError(`expected a redirect, got ${statusCode}`)
+  return headers.location
+}
+
+interface Watch {
+  url: string
+  sandbox: Sandbox
+  leaving: number
+  begun: number
+  runForMs: number | undefined
+  isLive: boolean
+}
+
+/** Until it is over: a line about how things stand now and then, and half-way one account is uninstalled. */
+async function watch(io: Io, { url, sandbox, leaving, begun, runForMs, isLive }: Watch): Promise<void> {
+  const endsAt = begun + (runForMs ?? Number.POSITIVE_INFINITY)
+  let uninstallAt = begun + (runForMs === undefined ? 25_000 : runForMs * 0.6)
+  while (!io.stop.aborted && io.clock.now() < endsAt) {
+    await io.clock.wait(Math.min(5_000, endsAt - io.clock.now(), Math.max(100, uninstallAt - io.clock.now())), io.stop)
+    if (io.clock.now() >= uninstallAt) {
+      uninstallAt = Number.POSITIVE_INFINITY
+      const { body } = await request(`${url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
+      await body.dump()
+      if (isLive) io.out(`          uninstalling account ${leaving}\n`)
+    }
+    if (isLive) io.out(`${await progress(io, sandbox, begun)}\n`)
+  }
+}
+
+async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string> {
+  const count = async (path: string) =>
+    ((await (await request(sandbox.url + path, JSON_ONLY)).body.json()) as unknown[]).length
+  const [tokens, reports, mails, hooks] = await Promise.all([
+    count('/sandbox/requests?endpoint=token'),
+    count('/sandbox/requests?endpoint=customProperties'),
+    count('/sandbox/inbox'),
+    count('/sandbox/hooks'),
+  ])
+  const seconds = Math.round((io.clock.now() - begun) / 1000)
+  return `  ${String(seconds).padStart(4)} s  ${tokens - ACCOUNTS} refreshes  ${reports} polls  ${mails} e-mails  ${hooks} webhooks`
+}
+
+const JSON_ONLY = { headers: { accept: 'application/json' } }
+
+function whereToLook(url: string, sandbox: Sandbox, runForMs: number | undefined): string {
+  const end = runForMs === undefined ? 'until Ctrl-C' : `for ${formatDuration(runForMs)}`
+  return (
+    `Plimsoll runs against its sandbox ${end}. Look at:\n` +
+    `  status page   ${url}/\n` +
+    `  e-mails       ${sandbox.url}/sandbox/inbox\n` +
+    `  webhooks      ${sandbox.url}/sandbox/hooks\n` +
+    `  the provider  ${sandbox.url}/\n`
+  )
+}
+
+function failUnlessAllHappened(facts: DemoFacts): void {
+  const missing = missingFacts(facts)
+  if (missing.length > 0) throw new CommandError(`not everything happened: ${missing.join('; ')}`)
+}
+
+/** The usual port if it is free, else any. */
+function freePort(usual: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', () => {
+      if (usual === 0) reject(new CommandError('no port is free on this machine'))
+      else resolve(freePort(0))
+    })
+    server.listen(usual, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : usual))
+    })
+  })
+}

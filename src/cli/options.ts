@@ -1,0 +1,27 @@
+import { type Command, InvalidArgumentError } from 'commander'
+
+export interface CommonOptions {
+  config: string
+  json?: boolean
+}
+
+/** What every command that reads the config takes. */
+export function withConfig(command: Command): Command {
+  return command.option('-c, --config <file>', 'config file', 'config/plimsoll.yaml')
+}
+
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON')
+}
+
+export function withExample(command: Command, ...lines: string[]): Command {
+  return command.addHelpText('after', `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`)
+}
+
+export function parseHubId(text: string): number {
+  const hubId = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(hubId) || hubId === 0) {
+    throw new InvalidArgumentError('A hub id is a whole number, such as 1234567.')
+  }
+  return hubId
+}

@@ -1,0 +1,47 @@
+import { Command, CommanderError } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
+import { redactUrls } from '../runtime/logger.ts'
+import { addAccounts } from './accounts.ts'
+import { addAlerts } from './alerts.ts'
+import { addConfig } from './config.ts'
+import { addDemo } from './demo.ts'
+import { CommandError, type Io } from './io.ts'
+import { addSandbox } from './sandbox.ts'
+import { addStart } from './start.ts'
+import { addStatus } from './status.ts'
+
+/** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. */
+export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
+  const program = buildProgram(io)
+  try {
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    io.err(`plimsoll: ${describe(error)}\n`)
+    return 1
+  }
+}
+
+function buildProgram(io: Io): Command {
+  const program = new Command('plimsoll')
+    .description(
+      "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
+    )
+    .version(packageJson.version)
+  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts]) add(program, io)
+  prepare(program, io)
+  return program
+}
+
+/** Every command reports to `io` and returns instead of ending the process. */
+function prepare(command: Command, io: Io): void {
+  command.exitOverride().configureOutput({ writeOut: io.out, writeErr: io.err, getOutHelpWidth: () => io.columns })
+  command.showSuggestionAfterError().showHelpAfterError('(--help tells more)')
+  for (const child of command.commands) prepare(child, io)
+}
+
+function describe(error: unknown): string {
+  if (error instanceof CommandError) return error.message
+  return error instanceof Error ? redactUrls(error.message) : String(error)
+}

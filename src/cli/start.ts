@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { startApp } from '../app.ts'
+import { Lifecycle } from '../runtime/lifecycle.ts'
+import { createLogger } from '../runtime/logger.ts'
+import { readConfig } from './config-file.ts'
+import type { Io } from './io.ts'
+import { type CommonOptions, withConfig, withExample } from './options.ts'
+
+export function addStart(program: Command, io: Io): void {
+  const command = withConfig(program.command('start')).description('run the daemon until SIGTERM')
+  withExample(command, 'plimsoll start --config config/plimsoll.yaml').action((options: CommonOptions) =>
+    start(io, options),
+  )
+}
+
+async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
+  const { config, notices } = readConfig(io, file)
+  const log = createLogger(config.log)
+  for (const { path, message } of notices) log.warn({ code: 'config.notice', path }, message)
+
+  const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
+  const lifecycle = new Lifecycle()
+  try {
+    await Promise.race([startApp({ config, clock: io.clock, random: io.random, log }, lifecycle), stopped])
+    await stopped
+    log.info({ code: 'daemon.stopping' }, 'stopping')
+  } finally {
+    await lifecycle.close()
+  }
+  log.info({ code: 'daemon.stopped' }, 'stopped')
+}

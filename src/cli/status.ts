@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { seriesName } from '../delivery/series-name.ts'
+import { type FleetStatus, readFleetStatus } from '../http/fleet-status.ts'
+import { type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { printTable } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+export function addStatus(program: Command, io: Io): void {
+  withExample(withJson(withConfig(program.command('status'))), 'plimsoll status --config config/plimsoll.yaml')
+    .description('show the fleet at a glance')
+    .action((options: CommonOptions) => status(io, options))
+}
+
+async function status(io: Io, options: CommonOptions): Promise<void> {
+  const fleet = await withParts(io, options.config, (parts) => readFleetStatus(parts))
+  if (options.json === true) return printJson(io, fleet)
+  printTable(io, ['', ''], factsOf(fleet))
+  if (fleet.alerts.worst.length === 0) return
+  io.out('\n')
+  printTable(
+    io,
+    ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', '%'],
+    fleet.alerts.worst.map(({ level, hubId, hubDomain, series, rule, percent }) => [
+      level,
+      String(hubId),
+      hubDomain,
+      series === undefined ? rule : seriesName(series),
+      percent === undefined ? '' : String(percent),
+    ]),
+  )
+}
+
+function factsOf({ accounts, tokens, polls, alerts, deliveries }: FleetStatus): [string, string][] {
+  const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
+  return [
+    ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
+    ['token refreshes', `${tokens.overdue} overdue, next ${tokens.nextAt ?? 'never'}`],
+    ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
+    ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
+    ['deliveries', `${deliveries.pending} pending`],
+    ...deliveries.disabledReceivers.map(({ receiver, reason }): [string, string] => [
+      'receiver off',
+      `${receiver}: ${reason}`,
+    ]),
+  ]
+}

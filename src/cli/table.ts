@@ -1,0 +1,35 @@
+import { cleanText } from '../delivery/clean-text.ts'
+import type { Io } from './io.ts'
+
+/**
+ * A table that fits the terminal: the widest columns give way. Cells may hold strangers' words, so they are made one
+ * harmless line first.
+ */
+export function printTable(io: Io, headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  const lines = [headings, ...rows.map((row) => row.map((cell) => cleanText(cell, 200)))]
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]))))
+  shrink(widths, io.columns - 2 * (headings.length - 1))
+  for (const line of lines) {
+    const cells = widths.map((width, column) => padded(line[column] ?? '', width))
+    io.out(`${cells.join('  ').trimEnd()}\n`)
+  }
+}
+
+const NARROWEST = 8
+
+function shrink(widths: number[], room: number): void {
+  for (;;) {
+    const widest = Math.max(...widths)
+    if (widths.reduce((sum, width) => sum + width, 0) <= room || widest <= NARROWEST) return
+    widths[widths.indexOf(widest)] = widest - 1
+  }
+}
+
+function padded(cell: string, width: number): string {
+  const points = Array.from(cell)
+  return points.length > width ? `${points.slice(0, width - 1).join('')}…` : cell + ' '.repeat(width - points.length)
+}
+
+function widthOf(cell: string | undefined): number {
+  return Array.from(cell ?? '').length
+}

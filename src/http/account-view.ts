@@ -1,0 +1,86 @@
+import type { Account } from '../accounts/account.ts'
+import type { DueSets } from '../accounts/due-sets.ts'
+import type { Registry } from '../accounts/registry.ts'
+import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import { decodeReadings, type Readings } from '../limits/readings.ts'
+import { type Series, seriesOf } from '../limits/series.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { iso } from './when.ts'
+
+export interface AccountViewDeps {
+  store: Store
+  keys: Keys
+  registry: Registry
+  due: DueSets
+}
+
+/** An account with when it is due next. */
+export interface PlannedAccount extends Account {
+  nextRefreshAt: number | null
+  nextPollAt: number | null
+}
+
+/** A series as last read, and when that was. */
+export type CurrentSeries = Series & { measuredAt: number | null }
+
+/** Everything there is to show about one account; its tokens are not among it. */
+export interface AccountView {
+  account: PlannedAccount
+  scopes: string[]
+  series: CurrentSeries[]
+  alerts: OpenAlert[]
+}
+
+export async function readAccountView(deps: AccountViewDeps, hubId: number): Promise<AccountView | undefined> {
+  const account = await deps.registry.get(hubId)
+  if (account === undefined) return undefined
+  const [planned, scopes, stored, alerts] = await Promise.all([
+    withPlan(deps.due, account),
+    deps.registry.grantedScopes(hubId),
+    deps.store.getBuffer(deps.keys.account(hubId).readings),
+    readOpenAlerts(deps.store, deps.keys, [hubId]),
+  ])
+  return { account: planned, scopes, series: stored === null ? [] : currentSeries(decodeReadings(stored)), alerts }
+}
+
+export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {
+  const [nextRefreshAt, nextPollAt] = await Promise.all([
+    due.when('refresh', account.hubId),
+    due.when('poll', account.hubId),
+  ])
+  return { ...account, nextRefreshAt, nextPollAt }
+}
+
+function currentSeries(readings: Readings): CurrentSeries[] {
+  return seriesOf(readings).map((series) => ({ ...series, measuredAt: readAt(series, readings) }))
+}
+
+function readAt({ from, to }: Series, { customProperties, associations }: Readings): number | null {
+  const at = from === undefined ? customProperties?.at : associations[`${from}/${to}`]?.at
+  return at ?? null
+}
+
+/** An account as the API tells it: times in ISO 8601, null = never. */
+export function accountJson(account: PlannedAccount): object {
+  const { token, refreshFailure, pollFailure, uninstall } = account
+  return {
+    hubId: account.hubId,
+    hubDomain: account.hubDomain,
+    state: account.state,
+    user: account.user,
+    connectedAt: iso(account.connectedAt),
+    token: {
+      obtainedAt: iso(token.obtainedAt),
+      expiresAt: iso(token.expiresAt),
+      refreshedAt: iso(token.refreshedAt),
+      nextRefreshAt: iso(account.nextRefreshAt),
+    },
+    refreshFailure: refreshFailure === null ? null : { ...refreshFailure, at: iso(refreshFailure.at) },
+    parkedUntil: iso(account.parkedUntil),
+    polledAt: iso(account.polledAt),
+    nextPollAt: iso(account.nextPollAt),
+    pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
+    uninstall: uninstall === null ? null : { ...uninstall, at: iso(uninstall.at) },
+  }
+}

@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../runtime/logger.ts'
+import { isApi } from './access.ts'
+import { html } from './html.ts'
+import { plainPage, sendPage } from './page.ts'
+import { Problem } from './problem.ts'
+import { isRedisAway, redisAway } from './redis-away.ts'
+
+/** Whatever went wrong becomes an answer that says what whoever asked can do, and nothing of the inside. */
+export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const problem = asProblem(error)
+  if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: bare(error) }, 'a request failed')
+  return sendProblem(request, reply, problem)
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  reply.headers(problem.headers)
+  if (isApi(request.url)) {
+    return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+  }
+  const body = html`<p>${problem.detail}</p>
+<p><a href="/">Status page</a></p>`
+  // Redis comes back, and a status page that hangs on a wall should too.
+  const again = problem.status === 503 && request.method === 'GET' ? { refreshSeconds: 10 } : {}
+  return sendPage(reply, problem.status, plainPage({ title: problem.title, body, ...again }))
+}
+
+export function about(request: FastifyRequest): { method: string; route: string } {
+  // The route, never the address: codes and states travel in the query.
+  return { method: request.method, route: request.routeOptions.url ?? 'none' }
+}
+
+const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {
+  400: 'The request could not be read.',
+  413: 'The body is too large.',
+  414: 'The address is too long.',
+  415: 'The body must be application/json.',
+}
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (isRedisAway(error)) return redisAway()
+  const status = (error as { statusCode?: number } | null)?.statusCode ?? 500
+  if (status < 400 || status >= 500) return new Problem(500, 'Something went wrong here. The log says what.')
+  return new Problem(status, REFUSED_BY_FASTIFY[status] ?? 'The request could not be read.')
+}
+
+/** Errors of Redis carry the command with its arguments, and those may be somebody's state. */
+function bare(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error('something that is no error was thrown')
+  const { name, message, stack } = error
+  return Object.assign(new Error(message), { name, stack })
+}

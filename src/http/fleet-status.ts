@@ -1,0 +1,107 @@
+import type { DueSets } from '../accounts/due-sets.ts'
+import type { Registry } from '../accounts/registry.ts'
+import type { AlertLevel } from '../alerts/alert.ts'
+import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { Store } from '../redis/connect.ts'
+import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
+import { iso } from './when.ts'
+
+/** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
+export interface FleetStatus {
+  /** ISO 8601, as all times here. */
+  at: string
+  accounts: { total: number; byState: Record<AccountState, number> }
+  tokens: DueStatus
+  polls: DueStatus
+  uninstalls: DueStatus
+  alerts: Record<AlertLevel, number> & { worst: TimedAlert[] }
+  deliveries: {
+    pending: number
+    disabledReceivers: { receiver: string; reason: string }[]
+    newest: TimedAttempt[]
+  }
+}
+
+export interface DueStatus {
+  /** Due for longer than a minute and still not taken up. */
+  overdue: number
+  /** When the next one is due; null = nothing is planned. */
+  nextAt: string | null
+}
+
+export type TimedAlert = Omit<OpenAlert, 'since'> & { since: string }
+export type TimedAttempt = Omit<LoggedAttempt, 'at'> & { at: string | null }
+
+export interface FleetStatusDeps {
+  store: Store
+  keys: Keys
+  registry: Registry
+  due: DueSets
+  deliveries: Deliveries
+  clock: Clock
+}
+
+const OVERDUE_AFTER_MS = 60_000
+const WORST_ALERTS = 20
+const NEWEST_ATTEMPTS = 10
+
+export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
+  const now = deps.clock.now()
+  const [byState, tokens, polls, uninstalls, alerts, deliveries] = await Promise.all([
+    deps.registry.countByState(),
+    dueStatus(deps, 'refresh', now),
+    dueStatus(deps, 'poll', now),
+    dueStatus(deps, 'uninstall', now),
+    alertStatus(deps),
+    deliveryStatus(deps.deliveries),
+  ])
+  const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
+  return {
+    at: new Date(now).toISOString(),
+    accounts: { total, byState },
+    ...{ tokens, polls, uninstalls, alerts, deliveries },
+  }
+}
+
+async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, now: number): Promise<DueStatus> {
+  const [overdue, firsts] = await Promise.all([
+    due.countDue(kind, now - OVERDUE_AFTER_MS),
+    Promise.all(
+      Array.from({ length: PARTITIONS }, (_, number) =>
+        store.zrange(keys.partition(number).due[kind], '0', '0', 'WITHSCORES'),
+      ),
+    ),
+  ])
+  const moments = firsts.flatMap(([, score]) => (score === undefined ? [] : [Number(score)]))
+  return { overdue, nextAt: moments.length === 0 ? null : iso(Math.min(...moments)) }
+}
+
+async function alertStatus(deps: FleetStatusDeps): Promise<FleetStatus['alerts']> {
+  const survey = await surveyAlerts(deps)
+  const alerts = await readOpenAlerts(deps.store, deps.keys, worstAccounts(survey, WORST_ALERTS))
+  return { ...survey.counts, worst: alerts.slice(0, WORST_ALERTS).map(timedAlert) }
+}
+
+async function deliveryStatus(deliveries: Deliveries): Promise<FleetStatus['deliveries']> {
+  const [pending, disabled, newest] = await Promise.all([
+    deliveries.countPending(),
+    deliveries.disabled(),
+    deliveries.log(NEWEST_ATTEMPTS),
+  ])
+  return {
+    pending,
+    disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
+    newest: newest.map(timedAttempt),
+  }
+}
+
+export function timedAlert(alert: OpenAlert): TimedAlert {
+  return { ...alert, since: new Date(alert.since).toISOString() }
+}
+
+export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
+  return { ...attempt, at: iso(attempt.at) }
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import type { DueSets } from '../accounts/due-sets.ts'
+import type { Deliveries } from '../delivery/deliveries.ts'
+import type { DueKind } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { gauge, type Metrics } from '../runtime/metrics.ts'
+import { type SurveyDeps, surveyAlerts } from './survey-alerts.ts'
+
+export interface GaugeDeps extends SurveyDeps {
+  metrics: Metrics
+  due: DueSets
+  deliveries: Deliveries
+  clock: Clock
+}
+
+const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
+
+/** How the fleet stands, read from Redis whenever somebody asks. No label names an account. */
+export function registerGauges(deps: GaugeDeps): void {
+  const { metrics, registry, due, deliveries, clock } = deps
+  const version = packageVersion()
+
+  gauge(metrics, 'build_info', 'Always 1; the label says which version runs.', ['version'], async (info) => {
+    info.set({ version }, 1)
+  })
+  gauge(metrics, 'accounts', 'Accounts, by state.', ['state'], async (accounts) => {
+    for (const [state, count] of Object.entries(await registry.countByState())) accounts.set({ state }, count)
+  })
+  gauge(metrics, 'alerts_open', 'Alerts that are open, by level.', ['level'], async (alerts) => {
+    const { counts } = await surveyAlerts(deps)
+    for (const [level, count] of Object.entries(counts)) alerts.set({ level }, count)
+  })
+  gauge(metrics, 'deliveries_pending', 'Deliveries that wait for an attempt.', [], async (pending) => {
+    pending.set(await deliveries.countPending())
+  })
+  gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], async (overdue) => {
+    const now = clock.now()
+    const counts = await Promise.all(DUE_KINDS.map((kind) => due.countDue(kind, now)))
+    for (const [n, kind] of DUE_KINDS.entries()) overdue.set({ kind }, counts[n] ?? 0)
+  })
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

@@ -1,0 +1,58 @@
+/** How the daemon is, for probes. */
+export interface HealthReport {
+  /** Work moves on: sweeps finish. Where it doesn't, a restart is worth a try. */
+  alive: boolean
+  /** Worth sending requests to. */
+  ready: boolean
+  checks: HealthCheck[]
+}
+
+export interface HealthCheck {
+  name: string
+  ok: boolean
+  detail: string
+}
+
+export interface HealthFacts {
+  now: number
+  /** Undefined while it is still starting. */
+  startedAt: number | undefined
+  redisOk: boolean
+  /** When a sweep of each kind last finished, ms. */
+  lastSweeps: Partial<Record<string, number>>
+  /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
+  expected: Record<string, number>
+}
+
+const GRACE_MS = 15_000
+const PERIODS = 3
+
+/** Alive means making progress, not merely running: each kind of sweep must have finished not too long ago. */
+export function judgeHealth(facts: HealthFacts): HealthReport {
+  const sweeps = Object.entries(facts.expected).map(([kind, periodMs]) => judgeSweep(facts, kind, periodMs))
+  const started = facts.startedAt !== undefined
+  return {
+    alive: sweeps.every((sweep) => sweep.ok),
+    ready: facts.redisOk && started,
+    checks: [
+      { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
+      { name: 'redis', ok: facts.redisOk, detail: facts.redisOk ? 'answers' : 'does not answer' },
+      ...sweeps,
+    ],
+  }
+}
+
+function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, periodMs: number): HealthCheck {
+  const name = `sweep:${kind}`
+  if (startedAt === undefined) return { name, ok: true, detail: 'not expected before the start' }
+  const allowedMs = PERIODS * periodMs + GRACE_MS
+  const last = lastSweeps[kind]
+  // Never earlier than the start: a daemon that was down for an hour is not stuck for an hour when it comes up.
+  const quietMs = now - Math.max(last ?? startedAt, startedAt)
+  const finished = last === undefined ? 'none finished yet' : `last finished ${inSeconds(now - last)} s ago`
+  return { name, ok: quietMs <= allowedMs, detail: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
+}
+
+function inSeconds(ms: number): number {
+  return Math.max(0, Math.round(ms / 1000))
+}

@@ -1,0 +1,11 @@
+const HERE = 'http://here.invalid'
+
+/** Where to go on after signing in: a path of this server, or `/` for whatever would lead elsewhere. */
+export function localPath(text: string | undefined): string {
+  if (text?.startsWith('/') !== true) return '/'
+  const url = URL.parse(text, HERE)
+  if (url === null || url.origin !== HERE) return '/'
+  const path = url.pathname + url.search
+  // What a parser makes of dots and backslashes may start with two slashes again, which is another host.
+  return path.startsWith('//') ? '/' : path
+}

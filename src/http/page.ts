@@ -1,0 +1,85 @@
+import type { FastifyReply } from 'fastify'
+import { type Html, html } from './html.ts'
+
+export interface PageContent {
+  title: string
+  body: Html
+  /** Load the page again after so many seconds. */
+  refreshSeconds?: number
+  /** Load this address instead. */
+  goOnTo?: string
+}
+
+/** A page for one thing: no menu, a narrow column. */
+export function plainPage(content: PageContent): Html {
+  return frame(
+    content,
+    'plain',
+    html`<main>
+${mark()}
+<h1>${content.title}</h1>
+${content.body}
+</main>`,
+  )
+}
+
+const MENU = [
+  ['/', 'Status'],
+  ['/accounts', 'Accounts'],
+  ['/alerts', 'Alerts'],
+  ['/deliveries', 'Deliveries'],
+] as const
+
+/** A page of the operators. `at` is the entry of the menu that it belongs to. */
+export function operatorPage(
+  content: PageContent & { at: (typeof MENU)[number][0] | undefined; signedIn: boolean },
+): Html {
+  const links = MENU.map(
+    ([path, name]) =>
+      html`<a href="${path}"${path === content.at ? html` aria-current="page"` : undefined}>${name}</a>`,
+  )
+  const signOut = html`<form method="post" action="/sign-out"><button class="quiet">Sign out</button></form>`
+  return frame(
+    content,
+    'wide',
+    html`<header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
+${content.signedIn ? signOut : undefined}</header>
+<main>
+<h1>${content.title}</h1>
+${content.body}
+</main>`,
+  )
+}
+
+function frame({ title, refreshSeconds, goOnTo }: PageContent, width: 'plain' | 'wide', body: Html): Html {
+  const refresh = goOnTo === undefined ? refreshSeconds : html`0; url=${goOnTo}`
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${refresh === undefined ? undefined : html`<meta http-equiv="refresh" content="${refresh}">`}
+<title>${title} · Plimsoll</title>
+<link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/plimsoll.css">
+</head>
+<body class="${width}">
+${body}
+</body>
+</html>
+`
+}
+
+/** The mark on a ship's hull: a circle with a line through it. */
+function mark(): Html {
+  return html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="9"/><path d="M1 16h30"/></svg>`
+}
+
+export const MARK_SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#2b6cb0" stroke-width="3.5">' +
+  '<circle cx="16" cy="16" r="9"/><path d="M1 16h30"/></svg>'
+
+export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
+  return reply.code(status).type('text/html; charset=utf-8').send(page.toString())
+}

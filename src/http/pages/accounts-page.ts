@@ -1,0 +1,32 @@
+import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
+import type { PlannedAccount } from '../account-view.ts'
+import { type Html, html } from '../html.ts'
+import { accountTable } from './account-table.ts'
+import { nothing } from './table.ts'
+
+export interface AccountsPage {
+  accounts: readonly PlannedAccount[]
+  next: number | undefined
+  text: string
+  state: AccountState | undefined
+  now: number
+}
+
+export function accountsPage({ accounts, next, text, state, now }: AccountsPage): Html {
+  const more = new URLSearchParams({
+    ...(text === '' ? {} : { q: text }),
+    ...(state === undefined ? {} : { state }),
+    after: String(next),
+  })
+  return html`<form method="get" action="/accounts" class="search" role="search">
+<label>Domain or hub id <input type="search" name="q" value="${text}" maxlength="200"></label>
+<label>State <select name="state">${stateOption('', 'any', state)}${ACCOUNT_STATES.map((name) => stateOption(name, name, state))}</select></label>
+<button>Search</button>
+</form>
+${accounts.length === 0 ? nothing(next === undefined ? 'No account matches.' : 'None so far.') : accountTable(accounts, now)}
+${next === undefined ? undefined : html`<p><a href="/accounts?${more.toString()}">${accounts.length === 0 ? 'Search on' : 'More accounts'}</a></p>`}`
+}
+
+function stateOption(value: string, name: string, chosen: AccountState | undefined): Html {
+  return html`<option value="${value}"${value === (chosen ?? '') ? html` selected` : undefined}>${name}</option>`
+}

@@ -1,0 +1,46 @@
+import { seriesName } from '../../delivery/series-name.ts'
+import type { TimedAlert } from '../fleet-status.ts'
+import { type Html, html } from '../html.ts'
+import { when } from '../when.ts'
+import { accountLink, levelBadge } from './badges.ts'
+import { fullness } from './bar.ts'
+import { table } from './table.ts'
+
+type ShownAlert = TimedAlert & { series?: { label?: string } }
+
+export function alertTable(
+  alerts: readonly ShownAlert[],
+  now: number,
+  account: 'with account' | 'of one account',
+): Html {
+  const withAccount = account === 'with account'
+  return table(
+    'Open alerts',
+    [
+      { title: 'Level' },
+      ...(withAccount ? [{ title: 'Account' }] : []),
+      { title: 'What' },
+      { title: 'How full' },
+      { title: 'Rule' },
+      { title: 'Since' },
+    ],
+    alerts.map((alert) => [
+      levelBadge(alert.level),
+      ...(withAccount ? [accountLink(alert)] : []),
+      subjectOf(alert),
+      fullnessOf(alert),
+      alert.rule,
+      when(Date.parse(alert.since), now),
+    ]),
+  )
+}
+
+function subjectOf(alert: ShownAlert): string {
+  if (alert.series !== undefined) return seriesName(alert.series)
+  return alert.kind === 'token' ? 'tokens: to be authorised again' : alert.kind
+}
+
+function fullnessOf({ usage, limit, percent, level }: ShownAlert): Html {
+  if (usage === undefined) return html`<span class="soft">–</span>`
+  return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
+}

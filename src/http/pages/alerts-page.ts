@@ -1,0 +1,26 @@
+import type { AlertLevel } from '../../alerts/alert.ts'
+import { countOf } from '../../delivery/format-number.ts'
+import type { TimedAlert } from '../fleet-status.ts'
+import { type Html, html } from '../html.ts'
+import { alertTable } from './alert-table.ts'
+import { nothing } from './table.ts'
+
+export interface AlertsPage {
+  alerts: readonly TimedAlert[]
+  counts: Record<AlertLevel, number>
+  level: AlertLevel | undefined
+  now: number
+}
+
+export function alertsPage({ alerts, counts, level, now }: AlertsPage): Html {
+  const total = level === undefined ? counts.critical + counts.warning : counts[level]
+  const more = total - alerts.length
+  return html`<p class="filter">${filter(undefined, 'all', counts.critical + counts.warning, level)}${filter('critical', 'critical', counts.critical, level)}${filter('warning', 'warning', counts.warning, level)}</p>
+${alerts.length === 0 ? nothing('No alert is open.') : alertTable(alerts, now, 'with account')}
+${more > 0 ? html`<p class="soft">${countOf(more, 'more alert')}, all of them in the API.</p>` : undefined}`
+}
+
+function filter(level: AlertLevel | undefined, name: string, count: number, chosen: AlertLevel | undefined): Html {
+  const address = level === undefined ? '/alerts' : `/alerts?level=${level}`
+  return html`<a href="${address}"${level === chosen ? html` aria-current="true"` : undefined}>${name} ${count}</a>`
+}

@@ -1,0 +1,28 @@
+import type { TimedAttempt } from '../fleet-status.ts'
+import { type Html, html } from '../html.ts'
+import { when } from '../when.ts'
+import { table } from './table.ts'
+
+const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead: 'critical' }
+
+export function attemptTable(attempts: readonly TimedAttempt[], now: number): Html {
+  return table(
+    'Newest attempts to deliver',
+    [
+      { title: 'When' },
+      { title: 'Receiver' },
+      { title: 'Message' },
+      { title: 'Attempt', number: true },
+      { title: 'Outcome' },
+      { title: 'Reason' },
+    ],
+    attempts.map((attempt) => [
+      when(attempt.at === null ? null : Date.parse(attempt.at), now),
+      attempt.receiver,
+      html`<span title="${attempt.id}">${attempt.type}</span>`,
+      String(attempt.attempt),
+      html`<span class="badge ${LOOK[attempt.outcome] ?? 'off'}">${attempt.outcome}</span>`,
+      attempt.reason,
+    ]),
+  )
+}

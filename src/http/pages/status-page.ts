@@ -1,0 +1,105 @@
+import { countOf, formatCount } from '../../delivery/format-number.ts'
+import { ACCOUNT_STATES } from '../../redis/keys.ts'
+import type { PlannedAccount } from '../account-view.ts'
+import type { DueStatus, FleetStatus } from '../fleet-status.ts'
+import type { HealthReport } from '../health.ts'
+import { type Html, html } from '../html.ts'
+import { distance } from '../when.ts'
+import { accountTable } from './account-table.ts'
+import { alertTable } from './alert-table.ts'
+import { attemptTable } from './attempt-table.ts'
+import { nothing } from './table.ts'
+
+export interface StatusPage {
+  status: FleetStatus
+  health: HealthReport
+  accounts: readonly PlannedAccount[]
+  next: number | undefined
+}
+
+export function statusPage({ status, health, accounts, next }: StatusPage): Html {
+  const now = Date.parse(status.at)
+  return html`${verdict(status, health)}
+<div class="tiles">
+${accountsTile(status)}
+${tile('Tokens', overdue(status.tokens), nextText('refresh', status.tokens, now), status.tokens.overdue)}
+${tile('Polls', overdue(status.polls), nextText('poll', status.polls, now), status.polls.overdue)}
+${alertsTile(status)}
+${deliveriesTile(status)}
+</div>
+<h2>Open alerts</h2>
+${openAlerts(status, now)}
+<h2>Deliveries</h2>
+${status.deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(status.deliveries.newest, now)}
+<h2>Accounts</h2>
+${accounts.length === 0 ? noAccounts() : accountTable(accounts, now)}
+${next === undefined ? undefined : html`<p><a href="/?after=${next}">More accounts</a></p>`}`
+}
+
+/** One sentence that says whether somebody has to do something. */
+function verdict({ alerts, tokens, deliveries, accounts }: FleetStatus, health: HealthReport): Html {
+  const stuck = health.checks.filter((check) => !check.ok)
+  const sentences = [
+    ...stuck.map((check) => `${check.name}: ${check.detail}`),
+    ...(tokens.overdue > 0 ? [`${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`] : []),
+    ...(accounts.byState.reauthorize > 0
+      ? [`${countOf(accounts.byState.reauthorize, 'account')} must be authorised again`]
+      : []),
+    ...(alerts.critical > 0 ? [countOf(alerts.critical, 'critical alert')] : []),
+    ...(alerts.warning > 0 ? [countOf(alerts.warning, 'warning')] : []),
+    ...deliveries.disabledReceivers.map(({ receiver }) => `receiver ${receiver} is switched off`),
+  ]
+  if (sentences.length === 0) return html`<p class="verdict good">All is well.</p>`
+  const look = stuck.length > 0 || tokens.overdue > 0 || alerts.critical > 0 ? 'critical' : 'warning'
+  return html`<p class="verdict ${look}">${sentences.join(' · ')}</p>`
+}
+
+function accountsTile({ accounts }: FleetStatus): Html {
+  const states = ACCOUNT_STATES.filter((state) => accounts.byState[state] > 0).map(
+    (state) => html`<li><a href="/accounts?state=${state}">${formatCount(accounts.byState[state])} ${state}</a></li>`,
+  )
+  return html`<section class="tile"><h2>Accounts</h2><p class="figure">${formatCount(accounts.total)}</p><ul>${states}</ul></section>`
+}
+
+function alertsTile({ alerts }: FleetStatus): Html {
+  return html`<section class="tile"><h2>Alerts</h2><p class="figure">${formatCount(alerts.critical + alerts.warning)}</p>
+<ul><li><a href="/alerts?level=critical">${formatCount(alerts.critical)} critical</a></li>
+<li><a href="/alerts?level=warning">${formatCount(alerts.warning)} warning</a></li></ul></section>`
+}
+
+function deliveriesTile({ deliveries }: FleetStatus): Html {
+  const off = deliveries.disabledReceivers.length
+  return tile(
+    'Deliveries',
+    `${formatCount(deliveries.pending)} pending`,
+    off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} switched off`,
+    off,
+  )
+}
+
+function tile(title: string, figure: string, note: string, bad: number): Html {
+  return html`<section class="tile${bad > 0 ? ' bad' : ''}"><h2>${title}</h2><p class="figure">${figure}</p><p class="soft">${note}</p></section>`
+}
+
+function overdue({ overdue }: DueStatus): string {
+  return `${formatCount(overdue)} overdue`
+}
+
+function nextText(what: string, { nextAt }: DueStatus, now: number): string {
+  return nextAt === null ? `no ${what} planned` : `next ${what} ${dueIn(Date.parse(nextAt) - now)}`
+}
+
+function dueIn(ms: number): string {
+  return ms <= 0 ? 'now' : distance(ms)
+}
+
+function openAlerts({ alerts }: FleetStatus, now: number): Html {
+  if (alerts.worst.length === 0) return nothing('No alert is open.')
+  const more = alerts.critical + alerts.warning - alerts.worst.length
+  return html`${alertTable(alerts.worst, now, 'with account')}
+${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` : undefined}`
+}
+
+function noAccounts(): Html {
+  return html`<p class="nothing">No account is connected yet. <a href="/install">Connect one</a>.</p>`
+}

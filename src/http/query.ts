@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { type Fault, Problem } from './problem.ts'
+
+/** A whole number in a query; repeated or otherwise odd values are refused by name. */
+export function wholeNumber(least: number, most: number) {
+  return z
+    .string('must be given once')
+    .regex(/^\d{1,16}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`))
+}
+
+/** A moment: ISO 8601, or milliseconds since 1970. Without an offset it is UTC, as everything is here. */
+export function moment() {
+  return z
+    .string('must be given once')
+    .transform((text) => parseMoment(text))
+    .pipe(z.number('must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'))
+}
+
+const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/
+/** The range that a date can have. */
+const LATEST = 8.64e15
+
+function parseMoment(text: string): number | undefined {
+  if (/^\d{1,16}$/.test(text)) return Number(text) <= LATEST ? Number(text) : undefined
+  if (!ISO.test(text)) return undefined
+  const utc = text.includes('T') && !/(Z|[+-]\d\d:\d\d)$/.test(text) ? `${text}Z` : text
+  const at = Date.parse(utc)
+  return Number.isNaN(at) ? undefined : at
+}
+
+export function oneOf<const T extends readonly string[]>(values: T) {
+  return z.enum(values, `must be one of ${values.join(', ')}`)
+}
+
+/** A cursor of a list that is ordered by hubId: the account that came last. */
+export function accountCursor() {
+  return wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0)
+}
+
+/** Checks a query or a body; what is wrong comes back as one 400 that names each parameter. */
+export function check<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
+  const result = schema.safeParse(given)
+  if (result.success) return result.data
+  const faults = result.error.issues.flatMap(faultsOf)
+  throw new Problem(400, faults.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '), {}, faults)
+}
+
+function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((parameter) => ({ parameter, detail: 'is not known here' }))
+  }
+  return [{ parameter: issue.path.join('.') || 'body', detail: issue.message }]
+}
+
+/** The account that a path names; undefined for what can't be an account at all. */
+export function parseHubId(text: string): number | undefined {
+  if (!/^[1-9]\d{0,15}$/.test(text)) return undefined
+  const hubId = Number(text)
+  return Number.isSafeInteger(hubId) ? hubId : undefined
+}

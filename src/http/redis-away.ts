@@ -1,0 +1,29 @@
+import type { Store } from '../redis/connect.ts'
+import { Problem } from './problem.ts'
+
+const ERROR_NAMES = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError', 'AbortError'])
+const ERROR_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
+const MESSAGES = /^(Command timed out|Connection is closed|Stream isn't writeable|LOADING |CLUSTERDOWN |MASTERDOWN )/
+
+/** Whether a failed step says that Redis can't be reached, rather than that something is wrong with the step. */
+export function isRedisAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  return ERROR_NAMES.has(error.name) || ERROR_CODES.has(code) || MESSAGES.test(error.message)
+}
+
+export function redisAway(): Problem {
+  return new Problem(503, 'Redis does not answer at the moment. Try again shortly.', { 'retry-after': '5' })
+}
+
+/**
+ * For what goes on with a connection that waits as long as it takes: while Redis is away it must not even begin, or
+ * somebody sits in front of an empty page.
+ */
+export async function requireRedis(store: Store): Promise<void> {
+  try {
+    await store.ping()
+  } catch (error) {
+    throw isRedisAway(error) ? redisAway() : error
+  }
+}

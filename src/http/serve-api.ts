@@ -1,0 +1,141 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import type { History, Snapshot } from '../limits/history.ts'
+import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { type AccountView, accountJson, readAccountView, withPlan } from './account-view.ts'
+import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from './fleet-status.ts'
+import { unknownAccount } from './problem.ts'
+import { accountCursor, check, moment, oneOf, parseHubId, wholeNumber } from './query.ts'
+import { requireRedis } from './redis-away.ts'
+import { pageOf, RESOLUTIONS, thinOut } from './resolution.ts'
+import { searchAccounts } from './search-accounts.ts'
+import { iso } from './when.ts'
+
+export interface ApiDeps extends FleetStatusDeps {
+  history: History
+  actions: { uninstall(hubId: number, reason: string): Promise<'begun' | 'already' | 'unknown'> }
+}
+
+const WEEK_MS = 7 * 86_400_000
+/** Accounts whose alerts are read at once. */
+const AT_ONCE = 100
+
+/** JSON for programs: the same facts as the pages show. Lists are paged by a cursor: `next` goes back in as `after`. */
+export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
+  app.get('/status', () => readFleetStatus(deps))
+  app.get('/accounts', (request) => listAccounts(deps, request.query))
+  app.get('/accounts/:hubId', (request) => showAccount(deps, hubIdOf(request)))
+  app.get('/accounts/:hubId/snapshots', (request) => listSnapshots(deps, hubIdOf(request), request.query))
+  app.post('/accounts/:hubId/uninstall', (request, reply) => uninstall(deps, request, reply))
+  app.delete('/accounts/:hubId', (request, reply) => uninstall(deps, request, reply))
+  app.get('/alerts', (request) => listAlerts(deps, request.query))
+  app.get('/deliveries', (request) => listDeliveries(deps, request.query))
+}
+
+function hubIdOf(request: FastifyRequest): number {
+  const { hubId: text } = request.params as { hubId: string }
+  const hubId = parseHubId(text)
+  if (hubId === undefined) throw unknownAccount(text.slice(0, 40))
+  return hubId
+}
+
+const ACCOUNT_LIST = z.strictObject({
+  limit: wholeNumber(1, 500).default(100),
+  after: accountCursor(),
+  state: oneOf(ACCOUNT_STATES).optional(),
+})
+
+async function listAccounts({ registry, due }: ApiDeps, query: unknown): Promise<object> {
+  const { limit, after, state } = check(ACCOUNT_LIST, query)
+  const { accounts, next } = await searchAccounts(registry, { text: '', state, after, limit })
+  const items = await Promise.all(accounts.map((account) => withPlan(due, account)))
+  return { items: items.map(accountJson), ...cursor(next) }
+}
+
+async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
+  const view = await readAccountView(deps, hubId)
+  if (view === undefined) throw unknownAccount(hubId)
+  return { ...accountJson(view.account), ...detailsOf(view) }
+}
+
+function detailsOf({ scopes, series, alerts }: AccountView): object {
+  return {
+    scopes,
+    series: series.map(({ id: _, measuredAt, ...one }) => ({ ...one, measuredAt: iso(measuredAt) })),
+    alerts: alerts.map(timedAlert),
+  }
+}
+
+const SNAPSHOT_LIST = z.strictObject({
+  from: moment().optional(),
+  to: moment().optional(),
+  resolution: oneOf(RESOLUTIONS).default('raw'),
+  limit: wholeNumber(1, 1000).default(500),
+  after: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+})
+
+async function listSnapshots({ registry, history, clock }: ApiDeps, hubId: number, query: unknown): Promise<object> {
+  const now = clock.now()
+  const { to = now, from = to - WEEK_MS, resolution, limit, after } = check(SNAPSHOT_LIST, query)
+  if ((await registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+  const { items, next } = pageOf(thinOut(await history.read(hubId, from, to), resolution), after, limit)
+  return { items: items.map(snapshotJson), ...cursor(next) }
+}
+
+function snapshotJson({ at, series }: Snapshot): object {
+  return { at: iso(at), series }
+}
+
+const UNINSTALL = z
+  .strictObject({
+    reason: z.string('must be a text').trim().min(1, 'must not be empty').max(200, 'is too long').optional(),
+  })
+  .optional()
+
+async function uninstall({ actions, registry, store }: ApiDeps, request: FastifyRequest, reply: FastifyReply) {
+  const hubId = hubIdOf(request)
+  const { reason = 'asked for over the HTTP API' } = check(UNINSTALL, request.body ?? undefined) ?? {}
+  await requireRedis(store)
+  const outcome = await actions.uninstall(hubId, reason)
+  if (outcome === 'unknown') throw unknownAccount(hubId)
+  if (outcome === 'begun') return reply.code(202).send({ hubId, state: 'uninstalling' })
+  const account = await registry.get(hubId)
+  return { hubId, state: account?.state ?? 'uninstalled' }
+}
+
+const ALERT_LIST = z.strictObject({
+  limit: wholeNumber(1, 500).default(100),
+  after: accountCursor(),
+  level: oneOf(['warning', 'critical']).optional(),
+  hubId: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+})
+
+/** Account by account, worst first within one. The alerts of an account stay together, so a page may be a few longer. */
+async function listAlerts({ store, keys, registry }: ApiDeps, query: unknown): Promise<object> {
+  const { limit, after, level, hubId } = check(ALERT_LIST, query)
+  const hubIds = (await registry.alerting()).filter((id) => id > after && (hubId === undefined || id === hubId))
+  const items: object[] = []
+  for (let from = 0; from < hubIds.length; from += AT_ONCE) {
+    const some = hubIds.slice(from, from + AT_ONCE)
+    const byAccount = Map.groupBy(await readOpenAlerts(store, keys, some), (alert) => alert.hubId)
+    for (const id of some) {
+      const alerts = (byAccount.get(id) ?? []).filter((alert) => level === undefined || alert.level === level)
+      items.push(...alerts.map(timedAlert))
+      if (items.length >= limit) return { items, ...cursor(id === hubIds.at(-1) ? undefined : id) }
+    }
+  }
+  return { items }
+}
+
+const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) })
+
+async function listDeliveries({ deliveries }: ApiDeps, query: unknown): Promise<object> {
+  const { limit } = check(DELIVERY_LIST, query)
+  const [pending, attempts] = await Promise.all([deliveries.countPending(), deliveries.log(limit)])
+  return { pending, items: attempts.map(timedAttempt) }
+}
+
+function cursor(next: number | undefined): { next?: string } {
+  return next === undefined ? {} : { next: String(next) }
+}

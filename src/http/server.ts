@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { ConnectDeps } from '../accounts/connect-account.ts'
+import type { DueSets } from '../accounts/due-sets.ts'
+import type { InstallSettings } from '../accounts/install.ts'
+import type { Registry } from '../accounts/registry.ts'
+import type { Deliveries } from '../delivery/deliveries.ts'
+import type { History } from '../limits/history.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Secret } from '../runtime/secret.ts'
+import { about, answerError, sendProblem } from './answer-error.ts'
+import { registerGauges } from './gauges.ts'
+import { guardRequest } from './guard.ts'
+import type { HealthReport } from './health.ts'
+import { MARK_SVG } from './page.ts'
+import { Problem } from './problem.ts'
+import { refuseOtherMethods } from './refuse-other-methods.ts'
+import { serveApi } from './serve-api.ts'
+import { serveInstall } from './serve-install.ts'
+import { servePages } from './serve-pages.ts'
+import { serveProbes } from './serve-probes.ts'
+import { type Guard, serveSignIn } from './serve-sign-in.ts'
+import { createSessions } from './session.ts'
+
+export interface HttpDeps {
+  listen: { host: string; port: number }
+  /** Where people reach this server. */
+  publicUrl: string
+  /** Undefined: everything protected answers on this machine only. */
+  adminToken: Secret | undefined
+  install: InstallSettings
+  connect: ConnectDeps
+  /** A connection for pages: one that gives up after two seconds. */
+  store: Store
+  keys: Keys
+  registry: Registry
+  history: History
+  due: DueSets
+  deliveries: Deliveries
+  metrics: Metrics
+  actions: {
+    uninstall(hubId: number, reason: string): Promise<'begun' | 'already' | 'unknown'>
+    /** An account was just connected: its first poll should not wait. */
+    connected(hubId: number): Promise<void>
+  }
+  health: () => Promise<HealthReport>
+  clock: Clock
+  log: Logger
+}
+
+export interface HttpServer {
+  /** On this machine, with the port that it really has. */
+  readonly url: string
+  /** Lets requests under way end, for a few seconds. */
+  close(): Promise<void>
+}
+
+const REQUEST_TIMEOUT_MS = 10_000
+/** An install that is being stored must end; a connection that dawdles need not. */
+const CLOSE_WITHIN_MS = 5_000
+
+export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: 64 * 1024,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true },
+    frameworkErrors: (error, request, reply) => {
+      harden(reply)
+      answerError(deps.log, error, request, reply)
+    },
+  })
+  const closing = { begun: false }
+  const unused = trackUnused(app)
+  const guard = guardOf(deps)
+  const addRefusals = refuseOtherMethods(app)
+  addHooks(app, deps, guard, closing)
+  acceptJsonOnly(app)
+
+  registerGauges(deps)
+  serveAssets(app)
+  serveProbes(app, deps)
+  serveInstall(app, deps)
+  servePages(app, deps)
+  app.register((scope, _options, done) => {
+    serveSignIn(scope, { ...deps, guard })
+    done()
+  })
+  app.register(
+    (scope, _options, done) => {
+      serveApi(scope, deps)
+      done()
+    },
+    { prefix: '/api/v1' },
+  )
+  app.after(addRefusals)
+
+  await app.listen(deps.listen)
+  return {
+    url: urlOf(app),
+    close: () => {
+      closing.begun = true
+      for (const socket of unused) socket.destroy()
+      return closeWithin(CLOSE_WITHIN_MS, app, deps.clock)
+    },
+  }
+}
+
+function guardOf({ adminToken, publicUrl }: HttpDeps): Guard | undefined {
+  return adminToken === undefined ? undefined : { adminToken, sessions: createSessions(adminToken, publicUrl) }
+}
+
+function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard | undefined, closing: { begun: boolean }): void {
+  app.decorateRequest('signedIn', false)
+  app.addHook('onRequest', async (request, reply) => {
+    harden(reply)
+    return guardRequest(guard, deps.clock, request, reply)
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    // A connection that is kept would hold up the end.
+    if (closing.begun) reply.header('connection', 'close')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const ms = Math.round(reply.elapsedTime)
+    deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
+  })
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(request, reply, new Problem(404, 'There is nothing at this address.')),
+  )
+  app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply))
+}
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  // The address of the callback carries a code: no link may pass it on.
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+function harden(reply: FastifyReply): void {
+  reply.headers(HEADERS)
+}
+
+/** Nothing but JSON, and no body at all where one is optional: what a form in a stranger's page can send is refused. */
+function acceptJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined)
+    else void parseJson(request, String(body), done)
+  })
+}
+
+function serveAssets(app: FastifyInstance): void {
+  const styles = readFileSync(new URL('./plimsoll.css', import.meta.url), 'utf8')
+  const asset = (path: string, type: string, content: string) =>
+    app.get(path, async (_request, reply) =>
+      reply.type(type).header('cache-control', 'public, max-age=300').send(content),
+    )
+  asset('/assets/plimsoll.css', 'text/css; charset=utf-8', styles)
+  asset('/assets/mark.svg', 'image/svg+xml', MARK_SVG)
+}
+
+function urlOf(app: FastifyInstance): string {
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the HTTP server has no address')
+  const wildcard = address.address === '0.0.0.0' || address.address === '::'
+  const host = wildcard ? '127.0.0.1' : address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}
+
+/** Browsers open connections ahead of need, and node takes one that has not asked for anything yet for busy. */
+function trackUnused(app: FastifyInstance): ReadonlySet<Socket> {
+  const unused = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket))
+  return unused
+}
+
+async function closeWithin(ms: number, app: FastifyInstance, clock: Clock): Promise<void> {
+  const closed = new AbortController()
+  const cutOff = clock.wait(ms, closed.signal).then(() => app.server.closeAllConnections())
+  await app.close()
+  closed.abort()
+  await cutOff
+}

@@ -1,0 +1,33 @@
+import { Html, html } from './html.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** ISO 8601, or null for what never was or is no time at all. */
+export function iso(at: number | null): string | null {
+  return at === null || !Number.isFinite(at) || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString()
+}
+
+/** `3 min ago`, with the exact time on pointing at it. */
+export function when(at: number | null, now: number): Html {
+  const exact = iso(at)
+  if (at === null || exact === null) return new Html('<span class="soft">never</span>')
+  const title = `${exact.slice(0, 19).replace('T', ' ')} UTC`
+  return html`<time datetime="${exact}" title="${title}">${distance(at - now)}</time>`
+}
+
+/** `in 4 min`, `3 h ago`, `now`. */
+export function distance(ms: number): string {
+  const amount = length(Math.abs(ms))
+  if (amount === '0 s') return 'now'
+  return ms > 0 ? `in ${amount}` : `${amount} ago`
+}
+
+function length(ms: number): string {
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h`
+  return `${Math.floor(ms / DAY)} days`
+}

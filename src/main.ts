@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+import { runCommandLine } from './cli/program.ts'
+import { systemClock } from './runtime/clock.ts'
+
+/** Arguments, signals, exit code. A second signal ends at once what the first one asked to end. */
+const stop = new AbortController()
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, () => {
+    if (stop.signal.aborted) process.exit(130)
+    stop.abort(new Error(signal))
+    // Whatever hangs: an operator who says stop gets it.
+    setTimeout(() => process.exit(1), 9_800).unref()
+  })
+}
+
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  env: process.env,
+  cwd: process.cwd(),
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  isTerminal: process.stdout.isTTY === true,
+  columns: process.stdout.columns ?? 120,
+  stop: stop.signal,
+  clock: systemClock,
+  random: Math.random,
+})
+// Nothing may keep a finished command alive: an idle socket least of all.
+process.exit()
