@@ -1,0 +1,156 @@
+import { afterEach, expect, test } from 'vitest'
+import { spawnDaemon } from '../support/daemon.ts'
+import {
+  connectAccount,
+  connectAll,
+  customProperties,
+  eventually,
+  getJson,
+  hooksOf,
+  hubIdsOf,
+  journalOf,
+  mailsOf,
+  send,
+} from '../support/fleet.ts'
+import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
+
+let scene: Scene
+afterEach(() => scene.close())
+
+const setUsage = (hubId: number, usage: number) =>
+  send(`${scene.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(usage))
+
+async function statesOf(url: string): Promise<Record<string, number>> {
+  const { items } = await getJson<{ items: { state: string }[] }>(`${url}/api/v1/accounts?limit=500`)
+  return Object.groupBy(items, ({ state }) => state) as never
+}
+
+/** Every account refreshed at least once after a moment. */
+function allRefreshedSince(since: number): Promise<unknown> {
+  return eventually('a refresh of every account', async () => {
+    const times = refreshTimes(await journalOf(scene.sandbox.url))
+    return [...times.values()].every((at) => at.some((time) => time > since))
+  })
+}
+
+test('Redis that is restarted loses no account, no token and no alert, and everything goes on', async () => {
+  scene = await openScene()
+  const { sandbox, redis } = scene
+  const daemon = await scene.daemon()
+  const hubIds = await hubIdsOf(sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  await eventually('first polls', async () =>
+    (await journalOf(sandbox.url)).some(({ endpoint }) => endpoint === 'associations'),
+  )
+
+  await redis.end('SIGKILL')
+  const away = await fetch(`${daemon.url}/readyz`)
+  expect(away.status).toBe(503)
+  await redis.again()
+  const back = Date.now()
+  await eventually('ready again', async () => (await fetch(`${daemon.url}/readyz`)).status === 200)
+  await setUsage(hubIds[0] as number, 900)
+  await allRefreshedSince(back)
+  await eventually('an alert', async () => (await hooksOf(sandbox.url)).length > 0)
+  expect(Object.keys(await statesOf(daemon.url))).toEqual(['active'])
+})
+
+test('a daemon that finds no Redis at its start says so, answers 503 and begins when Redis is there', async () => {
+  scene = await openScene()
+  await scene.redis.end('SIGTERM')
+  const daemon = spawnDaemon(await scene.configFile())
+  try {
+    await daemon.line(/"redis\.error"/, 0)
+    await scene.redis.again()
+    await daemon.line(/"daemon\.started"/, 0)
+  } finally {
+    expect(await daemon.stop()).toBe(0)
+  }
+})
+
+test('a mail server that is down delays mails and holds up nothing else; each arrives once it is back', async () => {
+  scene = await openScene({ accounts: 3 })
+  const { sandbox } = scene
+  const daemon = await scene.daemon()
+  const hubIds = await hubIdsOf(sandbox.url)
+  for (const hubId of hubIds) await setUsage(hubId, 500)
+  await connectAll(daemon.url, hubIds)
+  await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'smtp', drop: true })
+  for (const hubId of hubIds) await setUsage(hubId, 900)
+  await eventually('the webhooks', async () => (await hooksOf(sandbox.url)).length >= 3)
+  await daemon.line(/"delivery\.retry".*ops-mail/, 0)
+  expect(await mailsOf(sandbox.url)).toEqual([])
+  await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
+  const mails = await eventually('the mails', async () => {
+    const arrived = await mailsOf(sandbox.url)
+    return arrived.length >= 3 && arrived
+  })
+  expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(3)
+})
+
+test('a provider that answers 500 changes nobody to reauthorize; all tokens are fresh soon after it is back', async () => {
+  scene = await openScene()
+  const { sandbox } = scene
+  const daemon = await scene.daemon()
+  await connectAll(daemon.url, await hubIdsOf(sandbox.url))
+  for (const endpoint of ['token', 'customProperties', 'associations']) {
+    await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint, status: 500, body: '<html>oops</html>' })
+  }
+  await eventually('every account failing', async () => Object.keys(await statesOf(daemon.url)).join() === 'failing')
+  await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
+  const back = Date.now()
+  await allRefreshedSince(back)
+  await eventually('all active', async () => Object.keys(await statesOf(daemon.url)).join() === 'active')
+  expect((await journalOf(sandbox.url)).filter(({ status }) => status === 401)).toEqual([])
+})
+
+test('a wrong client secret is nobody’s uninstall: accounts keep their state and go on once it is right again', async () => {
+  scene = await openScene({ accounts: 3 })
+  const { sandbox } = scene
+  const daemon = await scene.daemon()
+  await connectAll(daemon.url, await hubIdsOf(sandbox.url))
+  const body = { error: 'invalid_client', error_description: 'the client secret is wrong', status: 'BAD_CLIENT_SECRET' }
+  await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'token', status: 400, body })
+  await daemon.line(/"token\.client"/, 0)
+  await eventually(
+    'ten refusals',
+    async () => (await journalOf(sandbox.url)).filter(({ status }) => status === 400).length > 10,
+  )
+  expect(Object.keys(await statesOf(daemon.url))).toEqual(['active'])
+  expect(await hooksOf(sandbox.url)).toEqual([])
+  await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
+  await allRefreshedSince(Date.now())
+})
+
+test('one account that is slow and one that answers garbage hold up nobody', async () => {
+  scene = await openScene({ accounts: 8 })
+  const { sandbox } = scene
+  const daemon = await scene.daemon({ provider: providerOf(scene, '1s') })
+  const hubIds = await hubIdsOf(sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  const [slow, garbled, ...others] = hubIds as [number, number, ...number[]]
+  await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'customProperties', hubId: slow, delayMs: 60_000 })
+  await send(`${sandbox.url}/sandbox/faults`, 'POST', {
+    endpoint: 'customProperties',
+    hubId: garbled,
+    body: '{"overallLimit": 10',
+  })
+  const since = Date.now()
+  await eventually('five polls of each of the others', async () => {
+    const polls = (await journalOf(sandbox.url)).filter(
+      ({ endpoint, time }) => endpoint === 'customProperties' && Date.parse(time) > since,
+    )
+    return others.every((hubId) => polls.filter((poll) => poll.hubId === hubId).length >= 5)
+  })
+  const account = await getJson<{ pollFailure: { reason: string } }>(`${daemon.url}/api/v1/accounts/${garbled}`)
+  expect(account.pollFailure.reason).toContain('not valid JSON')
+  expect((await connectAccount(daemon.url, garbled)).status).toBe(200)
+})
+
+function providerOf({ sandbox }: Scene, timeout: string): object {
+  return {
+    ...{ baseUrl: sandbox.url, installUrl: `${sandbox.url}/oauth/authorize`, timeout },
+    ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+    scopes: ['oauth', 'crm.objects.contacts.read'],
+  }
+}

@@ -1,0 +1,122 @@
+import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** Whoever talks to the sandbox and the daemon from outside: plain HTTP, nothing of ours. */
+export interface JournalEntry {
+  time: string
+  endpoint: string
+  hubId: number | null
+  status: number
+  grant?: string
+}
+
+export interface Mail {
+  subject: string
+  text: string
+  html: string
+  messageId: string
+  headers: Record<string, string | string[]>
+  raw: string
+}
+
+export interface Hook {
+  time: string
+  headers: Record<string, string>
+  rawBody: string
+  body: { type: string; data: { truncated: number; alerts: HookAlert[] } }
+}
+
+export interface HookAlert {
+  id: string
+  kind: string
+  status: string
+  level: string
+  reason: string
+  rule: string
+  account: { hubId: number; hubDomain: string }
+  series?: { metric: string; objectTypeId?: string; from?: string; to?: string }
+  usage?: number
+  limit?: number
+  percent?: number
+}
+
+export async function getJson<T>(url: string): Promise<T> {
+  const response = await fetch(url, { headers: { accept: 'application/json' } })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as T
+}
+
+export const journalOf = (sandboxUrl: string) => getJson<JournalEntry[]>(`${sandboxUrl}/sandbox/requests`)
+export const mailsOf = (sandboxUrl: string) => getJson<Mail[]>(`${sandboxUrl}/sandbox/inbox`)
+export const hooksOf = (sandboxUrl: string) => getJson<Hook[]>(`${sandboxUrl}/sandbox/hooks`)
+
+/** Through the install link, the provider's page and back, as a customer goes. */
+export async function connectAccount(daemonUrl: string, hubId: number): Promise<Response> {
+  const install = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
+  const page = install.headers.get('location') ?? ''
+  const approved = await fetch(`${page}&account=${hubId}`, { method: 'POST', redirect: 'manual' })
+  return fetch(approved.headers.get('location') ?? '', { redirect: 'manual' })
+}
+
+export async function connectAll(daemonUrl: string, hubIds: readonly number[]): Promise<void> {
+  const waiting = [...hubIds]
+  const lane = async () => {
+    for (let hubId = waiting.shift(); hubId !== undefined; hubId = waiting.shift()) {
+      const { status } = await connectAccount(daemonUrl, hubId)
+      if (status !== 200) throw new Error(`account ${hubId} could not be connected: ${status}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, lane))
+}
+
+export async function hubIdsOf(sandboxUrl: string): Promise<number[]> {
+  return (await getJson<{ hubId: number }[]>(`${sandboxUrl}/sandbox/accounts`)).map(({ hubId }) => hubId)
+}
+
+export async function send(url: string, method: string, body?: unknown): Promise<Response> {
+  return fetch(url, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  })
+}
+
+/** Reports that keep a level out of reach, or in it. */
+export function customProperties(overallUsage: number, overallLimit = 1000): object {
+  return {
+    overallLimit,
+    overallUsage,
+    overallPercentage: (overallUsage / overallLimit) * 100,
+    byObjectType: [
+      {
+        ...{ objectTypeId: '0-1', singularLabel: 'Contact', pluralLabel: 'Contacts' },
+        ...{ limit: 1000, usage: 100, percentage: 10 },
+      },
+    ],
+  }
+}
+
+/** Looks again and again until it holds; the deadline is what fails, not a pause that was too short. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  deadlineMs = 30_000,
+): Promise<T> {
+  const end = Date.now() + deadlineMs
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (Date.now() > end) throw new Error(`not within ${deadlineMs / 1000} s: ${what}`)
+    await pause(100)
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
