@@ -1,4 +1,4 @@
-import { type ScheduledTask, schedule, validate } from 'node-cron'
+import { createTask, type ScheduledTask, schedule, validate } from 'node-cron'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Queues, SweepKind } from './queues.ts'
 
@@ -16,14 +16,9 @@ const EVERY_FIVE_SECONDS = '*/5 * * * * *'
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
 export function startClock(queues: Queues, times: Schedule, log: Logger): { stop(): Promise<void> } {
-  const plan: [SweepKind, string][] = [
-    ['refresh-tokens', times.refreshTokens],
-    ['poll-limits', times.pollLimits],
-    ['uninstall', EVERY_FIVE_SECONDS],
-    ['alerts', EVERY_FIVE_SECONDS],
-  ]
-  const tasks: ScheduledTask[] = plan.map(([kind, expression]) =>
-    schedule(
+  const tasks: ScheduledTask[] = Object.entries(expressions(times)).map(([name, expression]) => {
+    const kind = name as SweepKind
+    return schedule(
       expression,
       async ({ date, task }) => {
         const [next] = task?.getNextRuns(1) ?? []
@@ -32,14 +27,32 @@ export function startClock(queues: Queues, times: Schedule, log: Logger): { stop
         })
       },
       // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
-      { name: kind, timezone: 'UTC', suppressMissedWarning: true },
-    ),
-  )
+      { name, timezone: 'UTC', suppressMissedWarning: true },
+    )
+  })
   return {
     stop: async () => {
       await Promise.all(tasks.map((task) => task.destroy()))
     },
   }
+}
+
+function expressions(times: Schedule): Record<SweepKind, string> {
+  return {
+    'refresh-tokens': times.refreshTokens,
+    'poll-limits': times.pollLimits,
+    uninstall: EVERY_FIVE_SECONDS,
+    alerts: EVERY_FIVE_SECONDS,
+  }
+}
+
+/** The longest pause between two of the next ticks, ms by kind: after some of them, silence means that nothing moves. */
+export function longestPauses(times: Schedule): Record<SweepKind, number> {
+  const pauses = Object.entries(expressions(times)).map(([kind, expression]) => {
+    const runs = createTask(expression, () => undefined, { timezone: 'UTC' }).getNextRuns(50)
+    return [kind, Math.max(...runs.slice(1).map((run, n) => run.getTime() - (runs[n]?.getTime() ?? 0)))]
+  })
+  return Object.fromEntries(pauses) as Record<SweepKind, number>
 }
 
 /** For checking a config: whether an expression is one. */

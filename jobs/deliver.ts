@@ -2,13 +2,16 @@ import { afterAttempt } from '../src/delivery/after-attempt.ts'
 import type { Deliveries, Delivery } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome, Receiver } from '../src/delivery/receiver.ts'
 import type { Clock } from '../src/runtime/clock.ts'
+import { InFlight } from '../src/runtime/in-flight.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { DeliverJob, Queues } from './queues.ts'
+import type { StopSignals } from './stop-signals.ts'
 
 export interface DeliverDeps {
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
+  turns: Turns
   queues: Queues
   metrics: Metrics
   clock: Clock
@@ -16,28 +19,56 @@ export interface DeliverDeps {
   log: Logger
 }
 
-/** One attempt to deliver one message; what comes of it decides when the next one is. */
-export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return deps.deliveries.handBack([deliveryId], deps.clock.now())
-  const delivery = await deps.deliveries.get(deliveryId)
-  if (delivery === undefined) return deps.deliveries.drop(deliveryId)
+/** Attempts of one receiver under way at a time, and how many more may wait for their turn here. */
+const AT_A_TIME = 8
+export const PER_RECEIVER = 2 * AT_A_TIME
+const BUSY_MS = 1_000
 
-  const outcome = await attempt(deps, delivery, signal)
-  const now = deps.clock.now()
+/** Who is being sent to: a slow receiver gets no more than its share of the places, so that it holds up nobody else. */
+export class Turns {
+  readonly #turns = new Map<string, { inFlight: InFlight; taken: number }>()
+
+  /** Undefined if the receiver has all its places taken. */
+  async take<T>(receiver: string, work: () => Promise<T>): Promise<T | undefined> {
+    const turn = this.#turns.get(receiver) ?? { inFlight: new InFlight(AT_A_TIME), taken: 0 }
+    this.#turns.set(receiver, turn)
+    if (turn.taken >= PER_RECEIVER) return undefined
+    turn.taken++
+    try {
+      return await turn.inFlight.run('normal', work)
+    } finally {
+      turn.taken--
+    }
+  }
+}
+
+/** One attempt to deliver one message; what comes of it decides when the next one is. */
+export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
+  const { deliveries, clock } = deps
+  const delivery = await deliveries.get(deliveryId)
+  if (delivery === undefined) return deliveries.drop(deliveryId)
+  const outcome = await deps.turns.take(delivery.receiver, async () =>
+    stop.stopping.aborted ? undefined : attempt(deps, delivery, stop.abandon),
+  )
+  const now = clock.now()
+  if (outcome === undefined) return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+  // Cut off by us, not refused by them: it is nobody's failed attempt.
+  if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
+
   const next = afterAttempt(delivery.attempts + 1, delivery.createdAt, outcome, now, deps.random())
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
-  await deps.deliveries.record(delivery, { outcome: is, nextAt: next.next === 'retry' ? next.at : null, reason }, now)
+  await deliveries.record(delivery, { outcome: is, nextAt: next.next === 'retry' ? next.at : null, reason }, now)
   if (next.next === 'retry') await deps.queues.wake('alerts', next.at)
   note(deps, delivery, is, reason)
 }
 
-async function attempt(deps: DeliverDeps, delivery: Delivery, signal: AbortSignal): Promise<AttemptOutcome> {
+async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSignal): Promise<AttemptOutcome> {
   const receiver = deps.receivers.get(delivery.receiver)
   // The message was routed by an earlier config: it waits for the receiver to be there again.
   if (receiver === undefined)
     return { outcome: 'retry', reason: `no receiver named ${delivery.receiver} is configured` }
-  return receiver.send({ id: delivery.id, message: delivery.message, now: deps.clock.now() }, signal)
+  return receiver.send({ id: delivery.id, message: delivery.message, now: deps.clock.now() }, abandon)
 }
 
 function note(deps: DeliverDeps, delivery: Delivery, outcome: 'delivered' | 'retry' | 'dead', reason: string): void {

@@ -32,34 +32,38 @@ type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
-  const context = await contextWithUsableToken(deps, hubId)
-  if (context === 'gone') return 'gone'
-  if (context === 'later') return pollLater(deps, hubId)
+  let context = await deps.polls.read(hubId)
+  if (context === undefined) return 'gone'
+  if (!hasUsableToken(deps, context)) {
+    const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId) : 'failed'
+    if (typeof refreshed === 'string') return pollLater(deps, hubId, refreshed)
+    context = refreshed
+  }
   let fetched = await fetchWith(deps, hubId, context, signal)
   if (fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)) {
     const refreshed = await refreshedContext(deps, hubId)
-    if (refreshed === undefined) return pollLater(deps, hubId)
-    fetched = await fetchWith(deps, hubId, refreshed, signal)
+    if (refreshed === 'held') return pollLater(deps, hubId, refreshed)
+    if (refreshed !== 'failed') {
+      context = refreshed
+      fetched = await fetchWith(deps, hubId, context, signal)
+    }
   }
-  if (fetched === undefined) return pollLater(deps, hubId)
-  return commit(deps, hubId, context, fetched)
+  return fetched === undefined ? pollLater(deps, hubId, 'held') : commit(deps, hubId, context, fetched)
 }
 
-/** Tokens are kept fresh by their own job; this is for the rare one that is about to expire all the same. */
-async function contextWithUsableToken(deps: PollLimitsDeps, hubId: number): Promise<PollContext | 'gone' | 'later'> {
-  const context = await deps.polls.read(hubId)
-  if (context === undefined) return 'gone'
-  const life = context.expiresAt - context.obtainedAt
-  // Good for as long as the calls may take, which for a life of seconds is a tenth of it.
-  if (context.accessToken !== null && context.expiresAt - deps.clock.now() > Math.min(10_000, life / 10)) return context
-  return (await refreshedContext(deps, hubId)) ?? 'later'
+/** Good for as long as the calls may take, which for a life of seconds is a tenth of it. */
+function hasUsableToken(deps: PollLimitsDeps, { accessToken, obtainedAt, expiresAt }: PollContext): boolean {
+  return accessToken !== null && expiresAt - deps.clock.now() > Math.min(10_000, (expiresAt - obtainedAt) / 10)
 }
 
-async function refreshedContext(deps: PollLimitsDeps, hubId: number): Promise<PollContext | undefined> {
+/** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
+async function refreshedContext(deps: PollLimitsDeps, hubId: number): Promise<PollContext | 'held' | 'failed'> {
   const outcome = await refreshAccount(deps, hubId, true)
   deps.metrics.refreshes.inc({ outcome: outcome.is })
+  if (outcome.is === 'held') return 'held'
   if (outcome.is === 'failed' && outcome.reauthorize) await deps.queues.wake('alerts', deps.clock.now())
-  return outcome.is === 'refreshed' || outcome.is === 'lost' ? deps.polls.read(hubId) : undefined
+  const context = outcome.is === 'refreshed' || outcome.is === 'lost' ? await deps.polls.read(hubId) : undefined
+  return context ?? 'failed'
 }
 
 /**
@@ -75,9 +79,13 @@ async function fetchWith(deps: PollLimitsDeps, hubId: number, { accessToken }: P
   return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), deps.pairs, signal)
 }
 
-/** Somebody else is refreshing, or we are stopping: the account keeps its turn. */
-async function pollLater(deps: PollLimitsDeps, hubId: number): Promise<'later'> {
-  await deps.due.plan('poll', [hubId], deps.clock.now() + 2_000)
+/**
+ * The account keeps its turn: soon if somebody else is refreshing or we are stopping; not so soon if a refresh failed,
+ * because refreshing again is for the refresh job to decide.
+ */
+async function pollLater(deps: PollLimitsDeps, hubId: number, why: 'held' | 'failed'): Promise<'later'> {
+  const pause = why === 'held' ? 2_000 : Math.min(deps.everyMs, 15_000)
+  await deps.due.plan('poll', [hubId], deps.clock.now() + pause)
   return 'later'
 }
 

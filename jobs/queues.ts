@@ -44,6 +44,8 @@ export const QUEUE = {
 
 /** A failed chunk is not tried again: what it had claimed is due again by itself. */
 const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 } }
+/** A delivery waits in its queue once, by its id; a failed one must not keep that id taken. */
+const DELIVER_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 /** Finished sweeps are remembered for a moment, so that the tick of a second daemon finds its slot taken. */
 const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 500 }, removeOnFail: { count: 100 } }
 /** How far ahead a sweep is planned that nobody gave a tick for. */
@@ -59,17 +61,21 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
     refreshTokens: chunks(QUEUE.refreshTokens),
     pollLimits: chunks(QUEUE.pollLimits),
     uninstall: chunks(QUEUE.uninstall),
-    deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: CHUNK_OPTIONS }),
+    deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: DELIVER_OPTIONS }),
   }
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
   }
+  const woken = new Map<SweepKind, number>()
   return {
     ...queues,
     wake: async (kind, at, until = clock.now() + HORIZON_MS) => {
       const now = clock.now()
       // By whole seconds: whatever is due within one shares its sweep.
       const second = Math.ceil(Math.max(at, now) / 1_000)
+      // A thousand polls that find something in one second need not ask a thousand times.
+      if (woken.get(kind) === second) return
+      woken.set(kind, second)
       await sweep.add(kind, { kind, until }, { jobId: `${kind}-${second}`, delay: Math.max(0, second * 1_000 - now) })
     },
     close: async () => {

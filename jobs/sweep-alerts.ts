@@ -21,8 +21,8 @@ export async function sweepAlerts(deps: SweepAlertsDeps): Promise<number | undef
   deps.metrics.alertsRelayed.inc(relayed)
   const nextGroup = await closeGroups(deps.relay, deps.clock.now())
   const { ids, next } = await deps.deliveries.claim(deps.clock.now(), BATCH)
-  if (ids.length > 0)
-    await deps.queues.deliver.addBulk(ids.map((id) => ({ name: 'deliver', data: { deliveryId: id } })))
+  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
+  if (jobs.length > 0) await deps.queues.deliver.addBulk(jobs)
   const moments = [nextGroup, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)
 }

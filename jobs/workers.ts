@@ -2,10 +2,11 @@ import { type Job, type Processor, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import { type DeliverDeps, deliver } from './deliver.ts'
+import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
 import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
-import { QUEUE } from './queues.ts'
+import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob } from './queues.ts'
 import { type RefreshTokensDeps, refreshTokens } from './refresh-tokens.ts'
+import type { StopSignals } from './stop-signals.ts'
 import { type SweepDeps, sweep } from './sweep.ts'
 import { type UninstallJobDeps, uninstall } from './uninstall.ts'
 
@@ -19,21 +20,22 @@ export interface Workers {
 /** Who works on which queue, and how many jobs at a time. */
 export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps, log: Logger): Workers {
   const stopping = new AbortController()
-  const start = <T>(name: string, concurrency: number, work: (data: T, signal: AbortSignal) => Promise<void>) => {
-    const processor: Processor<T, void> = (job: Job<T, void>) => work(job.data, stopping.signal)
+  const abandon = new AbortController()
+  const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
+  const start = <T>(name: string, concurrency: number, work: (job: T) => Promise<void>) => {
+    const processor: Processor<T, void> = ({ data }: Job<T, void>) => work(data)
     const worker = new Worker<T, void>(name, processor, { connection: connection as Redis, prefix, concurrency })
     worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
     worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
     return worker
   }
+  const deliveries = PER_RECEIVER * Math.max(1, deps.receivers.size)
   const workers = [
-    start(QUEUE.sweep, 4, (job: Parameters<typeof sweep>[1]) => sweep(deps, job)),
-    start(QUEUE.refreshTokens, 8, (job: Parameters<typeof refreshTokens>[1], signal) =>
-      refreshTokens(deps, job, signal),
-    ),
-    start(QUEUE.pollLimits, 4, (job: Parameters<typeof pollLimits>[1], signal) => pollLimits(deps, job, signal)),
-    start(QUEUE.uninstall, 2, (job: Parameters<typeof uninstall>[1], signal) => uninstall(deps, job, signal)),
-    start(QUEUE.deliver, 16, (job: Parameters<typeof deliver>[1], signal) => deliver(deps, job, signal)),
+    start<SweepJob>(QUEUE.sweep, 4, (job) => sweep(deps, job)),
+    start<ChunkJob>(QUEUE.refreshTokens, 8, (job) => refreshTokens(deps, job, stop.stopping)),
+    start<ChunkJob>(QUEUE.pollLimits, 4, (job) => pollLimits(deps, job, stop.stopping)),
+    start<ChunkJob>(QUEUE.uninstall, 2, (job) => uninstall(deps, job, stop.stopping)),
+    start<DeliverJob>(QUEUE.deliver, deliveries, (job) => deliver(deps, job, stop)),
   ]
   return {
     stop: async (patienceMs) => {
@@ -42,6 +44,7 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
       const patience = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), patienceMs).unref())
       if ((await Promise.race([closed, patience])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
+      abandon.abort(new Error('abandoned'))
       await Promise.all(workers.map((worker) => worker.close(true)))
     },
   }

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts'
-import { startClock } from '../jobs/clock.ts'
+import { longestPauses, startClock } from '../jobs/clock.ts'
+import { Turns } from '../jobs/deliver.ts'
 import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { DueSets } from './accounts/due-sets.ts'
@@ -104,7 +105,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
 export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{ url: string }> {
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
-  const startedAt = clock.now()
+  let startedAt: number | undefined
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
@@ -120,6 +121,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   const ticks = startClock(parts.queues, config.schedule, log)
   lifecycle.onClose('the clock', () => ticks.stop())
 
+  startedAt = clock.now()
   log.info({ code: 'daemon.started', url: http.url }, `Plimsoll is at work: ${http.url}`)
   return { url: http.url }
 }
@@ -229,22 +231,14 @@ function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthRepor
   })
 }
 
-/** The longest time between two sweeps of a kind before somebody should look: the clock's slowest usual tick. */
-const LONGEST_TICK_MS: Record<SweepKind, number> = {
-  'refresh-tokens': 60_000,
-  'poll-limits': 60_000,
-  uninstall: 15_000,
-  alerts: 15_000,
-}
-
-async function readHealth(parts: Parts, pages: Store, startedAt: number): Promise<HealthReport> {
+async function readHealth(parts: Parts, pages: Store, startedAt: number | undefined): Promise<HealthReport> {
   const sweeps = await pages.hgetall(parts.keys.progress).catch(() => undefined)
   return judgeHealth({
     now: parts.clock.now(),
     startedAt,
     redisOk: sweeps !== undefined,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
-    expected: LONGEST_TICK_MS,
+    expected: longestPauses(parts.config.schedule),
   })
 }
 
@@ -287,6 +281,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
       await store.hset(keys.progress, kind, at)
     },
     receivers,
+    turns: new Turns(),
     clock,
     random,
     log,

@@ -49,15 +49,11 @@ export class Registry {
   }
 
   async countByState(): Promise<Record<AccountState, number>> {
-    const counts = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, 0])) as Record<AccountState, number>
-    await Promise.all(
-      this.#everyPartition((partition) =>
-        ACCOUNT_STATES.map(async (state) => {
-          counts[state] += await this.#store.zcard(partition.state[state])
-        }),
-      ),
-    )
-    return counts
+    const counts = ACCOUNT_STATES.map(async (state) => {
+      const sizes = await Promise.all(this.#everyPartition((partition) => [this.#store.zcard(partition.state[state])]))
+      return [state, sizes.reduce((sum, size) => sum + size, 0)] as const
+    })
+    return Object.fromEntries(await Promise.all(counts)) as Record<AccountState, number>
   }
 
   /** hubIds with an alert open or pending. */

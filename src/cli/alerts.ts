@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
-import { seriesName } from '../delivery/series-name.ts'
+import { seriesName } from '../alerts/series-name.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { seriesName } from '../delivery/series-name.ts'
+import { seriesName } from '../alerts/series-name.ts'
 import { type FleetStatus, readFleetStatus } from '../http/fleet-status.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'

@@ -1,4 +1,4 @@
-import { cleanText } from '../delivery/clean-text.ts'
+import { cleanText } from '../text/clean-text.ts'
 import type { Io } from './io.ts'
 
 /**

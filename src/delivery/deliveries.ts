@@ -77,8 +77,9 @@ export class Deliveries {
     await this.#store.zrem(this.#keys.delivery.deliveriesDue, id)
   }
 
-  async handBack(ids: readonly string[], now: number): Promise<void> {
-    await Promise.all(ids.map((id) => this.#store.zadd(this.#keys.delivery.deliveriesDue, 'XX', now, id)))
+  /** Claimed but not tried: due again at `at`. */
+  async handBack({ id }: Delivery, at: number): Promise<void> {
+    await this.#store.zadd(this.#keys.delivery.deliveriesDue, 'XX', at, id)
   }
 
   /** Waiting for their first or next attempt. */

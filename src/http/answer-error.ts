@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../runtime/logger.ts'
+import { html } from '../text/html.ts'
 import { isApi } from './access.ts'
-import { html } from './html.ts'
 import { plainPage, sendPage } from './page.ts'
 import { Problem } from './problem.ts'
 import { isRedisAway, redisAway } from './redis-away.ts'

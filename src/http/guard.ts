@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
+import { html } from '../text/html.ts'
 import { areaOf, type Credentials, isApi, judgeAccess, judgeBearer, type Verdict } from './access.ts'
-import { html } from './html.ts'
 import { isDirectFromThisMachine } from './loopback.ts'
 import { plainPage, sendPage } from './page.ts'
 import { Problem } from './problem.ts'

@@ -1,4 +1,4 @@
-import { Html, html } from './html.ts'
+import { Html, html } from '../text/html.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

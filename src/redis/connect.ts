@@ -26,7 +26,7 @@ export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (
     retryStrategy,
     scripts: loadScripts(),
     ...(purpose === 'pages'
-      ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: true }
+      ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
   }
   const store = open(address, options)

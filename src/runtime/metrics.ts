@@ -33,7 +33,7 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** A gauge whose value is read when somebody asks; one that can't be read is left out of the answer. */
+/** A gauge whose value is read when somebody asks; one that can't be read shows no value. */
 export function gauge<T extends string>(
   metrics: Metrics,
   name: string,
@@ -48,7 +48,7 @@ export function gauge<T extends string>(
     registers: [metrics.registry],
     async collect() {
       this.reset()
-      await read(this).catch(() => this.remove())
+      await read(this).catch(() => (labelNames.length === 0 ? this.remove() : this.reset()))
     },
   })
 }

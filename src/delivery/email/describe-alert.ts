@@ -1,8 +1,8 @@
 import type { Alert, AlertRecord } from '../../alerts/alert.ts'
-import { cleanText } from '../clean-text.ts'
-import { countOf, formatChange, formatCount, formatDays, formatPercent } from '../format-number.ts'
-import { formatTime, formatTimeAndAge } from '../format-time.ts'
-import { countedRecords, countsRecords, seriesName } from '../series-name.ts'
+import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
+import { cleanText } from '../../text/clean-text.ts'
+import { countOf, formatChange, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
+import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
 
 export type Badge = 'CRITICAL' | 'WARNING' | 'RESOLVED' | 'TEST'
 

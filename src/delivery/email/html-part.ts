@@ -1,5 +1,5 @@
-import { formatPercent } from '../format-number.ts'
-import { Html, html } from '../html.ts'
+import { formatPercent } from '../../text/format-number.ts'
+import { Html, html } from '../../text/html.ts'
 import type { DescribedAlert, DescribedRecord } from './describe-alert.ts'
 import type { MailContent } from './mail-content.ts'
 

@@ -1,6 +1,6 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
-import { countOf } from '../format-number.ts'
-import { formatTime } from '../format-time.ts'
+import { countOf } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
 import { rankAlerts } from './rank-alerts.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'

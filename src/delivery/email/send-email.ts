@@ -1,6 +1,6 @@
 import nodemailer from 'nodemailer'
 import { type Secret, withoutSecrets } from '../../runtime/secret.ts'
-import { formatCount, formatSeconds } from '../format-number.ts'
+import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
 import { renderEmail } from './render-email.ts'
 import { smtpFailure } from './smtp-failure.ts'

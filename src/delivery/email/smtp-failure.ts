@@ -1,5 +1,5 @@
 import type { NodemailerError } from 'nodemailer'
-import { cleanText } from '../clean-text.ts'
+import { cleanText } from '../../text/clean-text.ts'
 import { networkFailure, networkFailureOfCode } from '../network-failure.ts'
 
 const MAX_REPLY = 160

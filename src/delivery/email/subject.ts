@@ -1,7 +1,7 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
-import { cleanText, shorten } from '../clean-text.ts'
-import { countOf, formatCount } from '../format-number.ts'
-import { metricName } from '../series-name.ts'
+import { metricName } from '../../alerts/series-name.ts'
+import { cleanText, shorten } from '../../text/clean-text.ts'
+import { countOf, formatCount } from '../../text/format-number.ts'
 import { accountName, badgeOf, headlineOf, standingOf, topicOf } from './describe-alert.ts'
 import { countAccounts, rankAlerts } from './rank-alerts.ts'
 

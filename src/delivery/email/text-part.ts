@@ -1,4 +1,4 @@
-import { formatPercent } from '../format-number.ts'
+import { formatPercent } from '../../text/format-number.ts'
 import type { DescribedAlert } from './describe-alert.ts'
 import type { MailContent } from './mail-content.ts'
 

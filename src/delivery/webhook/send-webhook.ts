@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Secret } from '../../runtime/secret.ts'
-import { formatSeconds } from '../format-number.ts'
+import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
 import { splitCredentials } from '../url-credentials.ts'

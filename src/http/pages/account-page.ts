@@ -1,13 +1,13 @@
 import type { Account } from '../../accounts/account.ts'
 import type { AlertLevel } from '../../alerts/alert.ts'
 import type { OpenAlert } from '../../alerts/open-alerts.ts'
-import { cleanText } from '../../delivery/clean-text.ts'
-import { countOf, formatCount } from '../../delivery/format-number.ts'
-import { seriesName } from '../../delivery/series-name.ts'
+import { seriesName } from '../../alerts/series-name.ts'
 import type { SeriesName } from '../../limits/series.ts'
+import { cleanText } from '../../text/clean-text.ts'
+import { countOf, formatCount } from '../../text/format-number.ts'
+import { type Html, html } from '../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../account-view.ts'
 import { timedAlert } from '../fleet-status.ts'
-import { type Html, html } from '../html.ts'
 import { lacksPollScopes } from '../lacks-poll-scopes.ts'
 import type { SeriesChange } from '../series-changes.ts'
 import { when } from '../when.ts'
@@ -69,7 +69,9 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Scopes', scopes.length === 0 ? undefined : scopeList(scopes)],
   ]
   const shown = rows.map(([name, value]) =>
-    value === undefined ? undefined : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+    value === undefined
+      ? undefined
+      : html`<div${name === 'Scopes' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>`,
   )
   return html`<dl class="facts">${shown.filter((row) => row !== undefined)}</dl>`
 }

@@ -1,6 +1,6 @@
-import { seriesName } from '../../delivery/series-name.ts'
+import { seriesName } from '../../alerts/series-name.ts'
+import { type Html, html } from '../../text/html.ts'
 import type { TimedAlert } from '../fleet-status.ts'
-import { type Html, html } from '../html.ts'
 import { when } from '../when.ts'
 import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'
@@ -29,7 +29,7 @@ export function alertTable(
       ...(withAccount ? [accountLink(alert)] : []),
       subjectOf(alert),
       fullnessOf(alert),
-      alert.rule,
+      html`<span class="name">${alert.rule}</span>`,
       when(Date.parse(alert.since), now),
     ]),
   )

@@ -1,7 +1,7 @@
 import type { AlertLevel } from '../../alerts/alert.ts'
-import { cleanText } from '../../delivery/clean-text.ts'
 import type { AccountState } from '../../redis/keys.ts'
-import { type Html, html } from '../html.ts'
+import { cleanText } from '../../text/clean-text.ts'
+import { type Html, html } from '../../text/html.ts'
 
 export function levelBadge(level: AlertLevel): Html {
   return html`<span class="badge ${level}">${level}</span>`

@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../../alerts/alert.ts'
-import { formatCount, formatPercent } from '../../delivery/format-number.ts'
-import { type Html, html } from '../html.ts'
+import { formatCount, formatPercent } from '../../text/format-number.ts'
+import { type Html, html } from '../../text/html.ts'
 
 /** How full something is: a bar as long as the share, and the numbers beside it. */
 export function fullness(

@@ -1,9 +1,9 @@
-import { countOf, formatCount } from '../../delivery/format-number.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
+import { countOf, formatCount } from '../../text/format-number.ts'
+import { type Html, html } from '../../text/html.ts'
 import type { PlannedAccount } from '../account-view.ts'
 import type { DueStatus, FleetStatus } from '../fleet-status.ts'
 import type { HealthReport } from '../health.ts'
-import { type Html, html } from '../html.ts'
 import { distance } from '../when.ts'
 import { accountTable } from './account-table.ts'
 import { alertTable } from './alert-table.ts'
@@ -37,11 +37,12 @@ ${next === undefined ? undefined : html`<p><a href="/?after=${next}">More accoun
 }
 
 /** One sentence that says whether somebody has to do something. */
-function verdict({ alerts, tokens, deliveries, accounts }: FleetStatus, health: HealthReport): Html {
+function verdict({ alerts, tokens, polls, deliveries, accounts }: FleetStatus, health: HealthReport): Html {
   const stuck = health.checks.filter((check) => !check.ok)
   const sentences = [
     ...stuck.map((check) => `${check.name}: ${check.detail}`),
     ...(tokens.overdue > 0 ? [`${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`] : []),
+    ...(polls.overdue > 0 ? [`${countOf(polls.overdue, 'poll')} overdue`] : []),
     ...(accounts.byState.reauthorize > 0
       ? [`${countOf(accounts.byState.reauthorize, 'account')} must be authorised again`]
       : []),

@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts'
+import { type Html, html } from '../../text/html.ts'
 
 export interface Column {
   title: string
@@ -15,7 +15,7 @@ export function table(
   const heads = columns.map(({ title, number }) => html`<th scope="col"${numeric(number)}>${title}</th>`)
   const body = rows.map((cells) => {
     const row = cells.map(
-      (cell, n) => html`<td data-label="${columns[n]?.title}"${numeric(columns[n]?.number)}>${cell}</td>`,
+      (cell, n) => html`<td data-label="${columns[n]?.title}"${numeric(columns[n]?.number)}><div>${cell}</div></td>`,
     )
     return html`<tr>${row}</tr>\n`
   })

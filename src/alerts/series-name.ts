@@ -1,6 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
-import { cleanText } from './clean-text.ts'
-import { formatCount } from './format-number.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { formatCount } from '../text/format-number.ts'
 
 type Series = NonNullable<Alert['series']>
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanText } from '../../src/delivery/clean-text.ts'
+import { cleanText } from '../../src/text/clean-text.ts'
 
 describe('text of strangers', () => {
   test.each([
