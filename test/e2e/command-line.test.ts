@@ -1,0 +1,163 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plimsoll } from '../support/command.ts'
+import { connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { openScene, type Scene } from '../support/scene.ts'
+
+let scene: Scene
+let config: string
+let url: string
+let hubIds: number[]
+
+beforeAll(async () => {
+  scene = await openScene({ accounts: 4 })
+  const daemon = await scene.daemon()
+  url = daemon.url
+  config = await scene.configFile()
+  hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(url, hubIds.slice(0, 3))
+})
+afterAll(() => scene.close())
+
+const command = (...args: string[]) => plimsoll([...args, '--config', config], scene.folder)
+
+test('accounts list --json is one line: an array of accounts with at least hubId, hubDomain and state', async () => {
+  const { code, out } = await command('accounts', 'list', '--json')
+  expect(code).toBe(0)
+  expect(out.trim().split('\n')).toHaveLength(1)
+  const accounts = JSON.parse(out) as unknown[]
+  expect(accounts).toHaveLength(3)
+  expect(accounts[0]).toMatchObject({ hubId: hubIds[0], hubDomain: expect.stringMatching(/\./), state: 'active' })
+})
+
+test('people get a table with the same accounts', async () => {
+  const { out } = await command('accounts', 'list')
+  for (const hubId of hubIds.slice(0, 3)) expect(out).toContain(String(hubId))
+  expect(out.split('\n')[0]).toMatch(/^HUB ID +DOMAIN +STATE/)
+})
+
+test('accounts show tells what is known of one account, and refuses one that nobody knows', async () => {
+  await eventually('a first poll', async () =>
+    (await command('accounts', 'show', String(hubIds[0]))).out.includes('custom properties'),
+  )
+  const { code, err } = await command('accounts', 'show', '42')
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
+  })
+})
+
+test('accounts connect takes over an account by its refresh token and the daemon keeps it from then on', async () => {
+  const hubId = hubIds[3] as number
+  const file = join(scene.folder, 'token.txt')
+  writeFileSync(file, `${await refreshTokenFor(hubId)}\n`)
+  const { code, out } = await command('accounts', 'connect', '--refresh-token-file', file)
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(`connected account ${hubId}`) })
+  await eventually('a poll', async () => {
+    const entries = await journalOf(scene.sandbox.url)
+    return entries.some((entry) => entry.hubId === hubId && entry.endpoint === 'customProperties')
+  })
+})
+
+test('accounts connect says what is wrong with a token that the provider refuses, and changes nothing', async () => {
+  const file = join(scene.folder, 'bad-token.txt')
+  writeFileSync(file, 'not-a-refresh-token-at-all-0000')
+  const { code, err } = await command('accounts', 'connect', '--refresh-token-file', file)
+  expect(code).toBe(1)
+  expect(err).toMatch(/the provider did not take the refresh token/)
+  expect(err).not.toContain('not-a-refresh-token')
+  expect(readFileSync(file, 'utf8')).toBe('not-a-refresh-token-at-all-0000')
+})
+
+test('accounts uninstall hands the account to the daemon, which deletes its refresh token', async () => {
+  const hubId = hubIds[1] as number
+  expect((await command('accounts', 'uninstall', String(hubId))).code).toBe(0)
+  await eventually('the tombstone', async () => {
+    const { state } = await getJson<{ state: string }>(`${url}/api/v1/accounts/${hubId}`)
+    return state === 'uninstalled'
+  })
+  expect((await command('accounts', 'uninstall', String(hubId))).out).toContain('uninstalled already')
+})
+
+test('status and alerts list answer, for people and for programs', async () => {
+  expect((await command('status')).out).toMatch(/accounts +\d+/)
+  expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({ accounts: { total: 4 } })
+  expect(JSON.parse((await command('alerts', 'list', '--json')).out)).toEqual([])
+})
+
+test('wrong usage exits with 2 and says how it goes', async () => {
+  for (const args of [['acounts'], ['accounts', 'show', 'abc'], ['accounts', 'connect'], ['start', '--confg', 'x']]) {
+    const { code, err } = await plimsoll(args, scene.folder)
+    expect(code, args.join(' ')).toBe(2)
+    expect(err).not.toBe('')
+  }
+  expect((await plimsoll(['acounts'], scene.folder)).err).toContain('Did you mean accounts?')
+})
+
+test('every command has --help with an example', async () => {
+  for (const args of [
+    ...[['start'], ['demo'], ['sandbox'], ['status'], ['config', 'check'], ['config', 'schema'], ['config', 'print']],
+    ...[
+      ['accounts', 'list'],
+      ['accounts', 'show'],
+      ['accounts', 'connect'],
+      ['accounts', 'uninstall'],
+      ['alerts', 'list'],
+    ],
+  ]) {
+    const { code, out } = await plimsoll([...args, '--help'], scene.folder)
+    expect(code).toBe(0)
+    expect(out, args.join(' ')).toMatch(new RegExp(`Example:\\n {2}\\$ plimsoll ${args.join(' ')}`))
+  }
+})
+
+test('config check names every problem at once and exits with 1; a good file exits with 0', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-check-'))
+  const file = join(folder, 'bad.yaml')
+  writeFileSync(file, 'provider: { clientId: a, clientSecret: "${NOT_SET}" }\ntreshold: 3\n')
+  const { code, out, err } = await plimsoll(['config', 'check', file], folder)
+  expect(code).toBe(1)
+  expect(out).toContain('provider.clientSecret: the environment variable NOT_SET is not set')
+  expect(out).toContain('treshold: unknown')
+  expect(err).toMatch(/has \d+ problems/)
+  expect((await command('config', 'check')).code).toBe(0)
+  rmSync(folder, { recursive: true })
+})
+
+test('the daemon refuses a bad config with all problems, before it touches anything', async () => {
+  const { code, err } = await plimsoll(['start', '--config', join(scene.folder, 'nowhere.yaml')], scene.folder)
+  expect(code).toBe(1)
+  expect(err).toContain('nowhere.yaml')
+})
+
+test('another key under the same id is refused with what to check, and no token is touched', async () => {
+  const other = await scene.configFile({
+    encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 9).toString('base64') }] },
+  })
+  const { code, err } = await plimsoll(['accounts', 'list', '--config', other], scene.folder)
+  expect(code).toBe(1)
+  expect(err).toContain('check encryption.keys')
+  const started = await plimsoll(['start', '--config', other], scene.folder)
+  expect(started.code).toBe(1)
+  expect(started.err).toContain("doesn't open what is stored")
+})
+
+test('without Redis a command fails soon and says so', async () => {
+  const away = await scene.configFile({ redis: { url: 'redis://127.0.0.1:1' } })
+  const { code, err } = await plimsoll(['accounts', 'list', '--config', away], scene.folder)
+  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('Redis does not answer') })
+})
+
+/** As another tool would have got it: through the install page, with a redirect address of its own. */
+async function refreshTokenFor(hubId: number): Promise<string> {
+  const { url: sandboxUrl } = scene.sandbox
+  const app = { client_id: 'sandbox-client-id', redirect_uri: 'https://elsewhere.example.com/callback' }
+  const query = new URLSearchParams({ ...app, scopes: 'oauth crm.objects.contacts.read', account: String(hubId) })
+  const approved = await fetch(`${sandboxUrl}/oauth/authorize?${query}`, { method: 'POST', redirect: 'manual' })
+  const code = new URL(approved.headers.get('location') ?? '').searchParams.get('code') ?? ''
+  const form = { ...app, client_secret: 'sandbox-client-secret', grant_type: 'authorization_code', code }
+  const answer = await fetch(`${sandboxUrl}/oauth/v1/token`, { method: 'POST', body: new URLSearchParams(form) })
+  return ((await answer.json()) as { refresh_token: string }).refresh_token
+}

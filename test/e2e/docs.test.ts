@@ -1,0 +1,115 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { plimsoll } from '../support/command.ts'
+import { type Daemon, spawnDaemon } from '../support/daemon.ts'
+import { connectAccount, freePort, send } from '../support/fleet.ts'
+
+/** The README as a newcomer follows it: its smallest config, its commands, in a folder of their own. */
+const ROOT = new URL('../../', import.meta.url).pathname
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const ENV = {
+  PLIMSOLL_CLIENT_ID: 'sandbox-client-id',
+  PLIMSOLL_CLIENT_SECRET: 'sandbox-client-secret',
+  SMTP_PASSWORD: 'x',
+}
+
+let folder: string
+let sandbox: Sandbox
+let daemon: Daemon
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-docs-'))
+  const options = { port: 0, smtpPort: 0, accounts: 1, tokenLifetimeMs: 60_000, rotateRefreshTokens: false }
+  const app = { clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' }
+  sandbox = await startSandbox({ ...options, ...app, scenario: 'steady' }, systemClock)
+  await send(`${sandbox.url}/sandbox/accounts`, 'POST', { hubId: 1234567, hubDomain: 'acme.example.com' })
+  mkdirSync(join(folder, 'config'))
+  writeFileSync(join(folder, 'config', 'plimsoll.yaml'), await smallestConfig())
+  process.chdir(folder)
+  daemon = spawnDaemon('config/plimsoll.yaml', ENV)
+  const { url } = JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }
+  await connectAccount(url, 1234567)
+})
+
+afterAll(async () => {
+  await daemon.stop()
+  await sandbox.close()
+  process.chdir(ROOT)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The README's, but for where the provider and this machine are. */
+async function smallestConfig(): Promise<string> {
+  const [, text = ''] = README.match(/```yaml\n([\s\S]*?)```/) ?? []
+  const config = parse(text)
+  const port = await freePort()
+  config.provider = { ...config.provider, baseUrl: sandbox.url, installUrl: `${sandbox.url}/oauth/authorize` }
+  config.http = { publicUrl: `http://127.0.0.1:${port}`, listen: `127.0.0.1:${port}` }
+  return stringify(config)
+}
+
+/** Every `npm ...` command of a document. */
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(/(?:^|`|\| )((?:[A-Z_]+=\S+ )?npm [^`\n#|]+)/gm)].map(([, command = '']) => command.trim())
+}
+
+/** What is run elsewhere: by name, so that a new command can't slip in. */
+const RUN_ELSEWHERE: Record<string, string> = {
+  'npm run demo': 'demo.test.ts',
+  'npm run demo -- --for 30s': 'demo.test.ts',
+  'npm test': 'this very run',
+  'npm start -- --config config/plimsoll.yaml': 'the daemon of this test',
+  'npm run plimsoll -- accounts connect --refresh-token-file token.txt': 'command-line.test.ts',
+  'npm run plimsoll -- accounts uninstall 1234567': 'command-line.test.ts',
+  'npm run plimsoll -- config check FILE': 'command-line.test.ts',
+  'npm run plimsoll -- sandbox --token-lifetime 20s': 'sandbox-command.test.ts',
+  'npm run -s plimsoll -- ...': 'the form of the others',
+  'npm run ...': 'the form of the others',
+  'npm run check': 'its parts, one by one',
+  'npm run build': 'package.test.ts',
+  'npm run bench': 'bench.test.ts',
+  'npm run bench -- P5': 'bench.test.ts',
+  'npm run -s bench -- --json': 'bench.test.ts',
+  'npm test -- test/alerts': 'this very run',
+  'npm test -- test/faults': 'this very run',
+  'PLIMSOLL_WATCH_SECONDS=180 npm test -- test/faults/two-daemons.test.ts': 'this very run, shorter',
+}
+
+test('every command in the documents is run by a test', async () => {
+  const documents = ['.', 'config', 'jobs', 'src', 'test', 'test/bench'].map((path) => join(ROOT, path, 'README.md'))
+  const commands = [...new Set(documents.flatMap((file) => commandsIn(readFileSync(file, 'utf8'))))]
+  expect(commands.length).toBeGreaterThan(10)
+  const here = commands.filter((command) => RUN_ELSEWHERE[command] === undefined)
+  for (const command of here) {
+    const [, args = ''] = command.match(/^npm run (?:-s )?plimsoll -- (.*)$/) ?? []
+    expect(args, `${command} is run by no test`).not.toBe('')
+    const ran = await plimsoll(args.split(' '), folder, ENV)
+    expect(ran, command).toMatchObject({ code: 0, err: '' })
+  }
+  expect(Object.keys(RUN_ELSEWHERE).filter((command) => !commands.includes(command))).toEqual([])
+})
+
+test('every path in the README exists, in the tree or on the server', async () => {
+  const files = [...README.matchAll(/`((?:src|jobs|config|test)\/[^`*{}]*)`|\]\(([^)]+)\)/g)].map(
+    ([, code, link]) => code ?? link ?? '',
+  )
+  const tree = new Set(
+    readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter((path) => !path.startsWith('node_modules')),
+  )
+  const own = ['config/plimsoll.yaml']
+  const missing = files.filter((path) => !own.includes(path) && !tree.has(path.replace(/\/$/, '')))
+  expect(missing).toEqual([])
+
+  const port = (JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }).url
+  const paths = [...README.matchAll(/`(\/[a-z0-9/]*)`/g)].map(([, path = '']) => path)
+  expect(paths.length).toBeGreaterThan(8)
+  for (const path of paths.filter((one) => !['/oauth/callback'].includes(one))) {
+    const { status } = await fetch(port + path, { redirect: 'manual' })
+    expect([200, 302], path).toContain(status)
+  }
+})

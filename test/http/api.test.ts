@@ -1,0 +1,369 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+const HOUR = 3_600_000
+
+describe('accounts', () => {
+  test('an account is told with all its times in ISO 8601', async () => {
+    const { get, connectAccount } = await openServer(redis)
+    await connectAccount({ hubId: 123, hubDomain: 'acme.example.com', user: 'ann@example.com' })
+    const { json } = await get('/api/v1/accounts')
+    expect(json).toEqual({
+      items: [
+        {
+          hubId: 123,
+          hubDomain: 'acme.example.com',
+          state: 'active',
+          user: 'ann@example.com',
+          connectedAt: '2026-11-21T10:00:00.000Z',
+          token: {
+            obtainedAt: '2026-11-21T10:00:00.000Z',
+            expiresAt: '2026-11-21T10:30:00.000Z',
+            refreshedAt: '2026-11-21T10:00:00.000Z',
+            nextRefreshAt: expect.stringMatching(/^2026-11-21T10:(1[5-9]|2[0-4]):/),
+          },
+          refreshFailure: null,
+          parkedUntil: null,
+          polledAt: null,
+          nextPollAt: '2026-11-21T10:00:00.000Z',
+          pollFailure: null,
+          uninstall: null,
+        },
+      ],
+    })
+  })
+
+  test('one account comes with its scopes, its series as last read and its open alerts - and without tokens', async () => {
+    const { get, connectAccount, poll, clock } = await openServer(redis)
+    await connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
+    await poll(123, readings(clock.now(), 960), {
+      overall: openState('critical', 'customProperties.overall', clock.now()),
+    })
+    const { json, text } = await get('/api/v1/accounts/123')
+    expect(json).toMatchObject({ hubId: 123, scopes: ['oauth', 'crm.objects.contacts.read'] })
+    expect(json.series).toHaveLength(5)
+    expect(json.series.slice(0, 2)).toEqual([
+      {
+        ...{ metric: 'customProperties.overall', usage: 960, limit: 1000, percent: 96 },
+        measuredAt: '2026-11-21T10:00:00.000Z',
+      },
+      {
+        ...{ metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
+        ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z' },
+      },
+    ])
+    expect(json.alerts).toMatchObject([
+      { kind: 'limit', level: 'critical', usage: 960, since: '2026-11-21T10:00:00.000Z' },
+    ])
+    expect(text).not.toMatch(new RegExp(`${ACCESS_TOKEN}|${REFRESH_TOKEN}`))
+  })
+
+  test('lists page by cursor and end where they end', async () => {
+    const { get, connectAccount } = await openServer(redis)
+    for (let hubId = 1; hubId <= 7; hubId++) await connectAccount({ hubId: hubId * 100 })
+    const pages: number[][] = []
+    for (let next: string | undefined = '0'; next !== undefined; ) {
+      const { json } = await get(`/api/v1/accounts?limit=3&after=${next}`)
+      pages.push(json.items.map(({ hubId }: { hubId: number }) => hubId))
+      next = json.next
+    }
+    expect(pages).toEqual([[100, 200, 300], [400, 500, 600], [700]])
+    expect((await get('/api/v1/accounts?limit=7')).json.next).toBeUndefined()
+  })
+
+  test('lists can be of one state', async () => {
+    const { get, ask, connectAccount } = await openServer(redis)
+    await connectAccount({ hubId: 1 })
+    await connectAccount({ hubId: 2 })
+    await ask('POST', '/api/v1/accounts/2/uninstall', BEARER)
+    const ofState = async (state: string) => (await get(`/api/v1/accounts?state=${state}`)).json.items
+    expect(await ofState('active')).toMatchObject([{ hubId: 1 }])
+    expect(await ofState('uninstalling')).toMatchObject([{ hubId: 2 }])
+    expect(await ofState('parked')).toEqual([])
+  })
+
+  test.each([
+    '0',
+    '-1',
+    '1.5',
+    '1e3',
+    '9007199254740993',
+    '99999999999999999999',
+    'abc',
+    '007',
+    '%00',
+    '1%2F2',
+    'x'.repeat(90),
+  ])('there is no account %s, and the answer says so', async (hubId) => {
+    const { get } = await openServer(redis)
+    for (const path of [`/api/v1/accounts/${hubId}`, `/api/v1/accounts/${hubId}/snapshots`]) {
+      const { status, headers, json } = await get(path)
+      expect(status).toBe(404)
+      expect(headers['content-type']).toContain('application/problem+json')
+      expect(json).toMatchObject({ type: 'about:blank', title: 'Not Found', status: 404 })
+    }
+  })
+})
+
+describe('uninstall', () => {
+  test('is begun once, and told again afterwards', async () => {
+    const { ask, get, connectAccount } = await openServer(redis)
+    await connectAccount({ hubId: 7 })
+    const body = JSON.stringify({ reason: 'left us' })
+    const first = await ask('POST', '/api/v1/accounts/7/uninstall', { ...BEARER, ...JSON_BODY }, body)
+    expect(first).toMatchObject({ status: 202, json: { hubId: 7, state: 'uninstalling' } })
+    const second = await ask('DELETE', '/api/v1/accounts/7', BEARER)
+    expect(second).toMatchObject({ status: 200, json: { hubId: 7, state: 'uninstalling' } })
+    expect((await get('/api/v1/accounts/7')).json.uninstall).toMatchObject({ reason: 'left us' })
+  })
+
+  test('of an account that there is not is a 404', async () => {
+    const { ask } = await openServer(redis)
+    expect((await ask('DELETE', '/api/v1/accounts/7', BEARER)).status).toBe(404)
+  })
+
+  test('needs no body, but takes no odd one either', async () => {
+    const { ask, connectAccount } = await openServer(redis)
+    await connectAccount({ hubId: 7 })
+    const post = (headers: object, body?: string) =>
+      ask('POST', '/api/v1/accounts/7/uninstall', { ...BEARER, ...headers }, body)
+    expect(await post(JSON_BODY, '{"reason":1}')).toMatchObject({
+      status: 400,
+      json: { detail: 'reason: must be a text' },
+    })
+    expect((await post(JSON_BODY, '{"raeson":"x"}')).json.errors).toEqual([
+      { parameter: 'raeson', detail: 'is not known here' },
+    ])
+    expect((await post(JSON_BODY, '{"reason":')).json).toMatchObject({ status: 400 })
+    expect((await post(JSON_BODY, '{"__proto__":{}}')).status).toBe(400)
+    expect((await post({ 'content-type': 'text/plain' }, '{}')).status).toBe(415)
+    expect((await post(JSON_BODY, `"${'x'.repeat(70_000)}"`)).status).toBe(413)
+    expect((await post(JSON_BODY, '')).status).toBe(202)
+  })
+})
+
+describe('snapshots', () => {
+  async function withHistory() {
+    const world = await openServer(redis)
+    await world.connectAccount({ hubId: 9 })
+    const start = world.clock.now()
+    for (const usage of [100, 200, 300, 400, 500]) {
+      await world.poll(9, readings(world.clock.now(), usage))
+      world.clock.move(HOUR / 2)
+    }
+    const usages = (json: { items: { series: { usage: number }[] }[] }) =>
+      json.items.map(({ series }) => series[0]?.usage)
+    return { ...world, start, usages }
+  }
+
+  test('tell all series at each change, oldest first', async () => {
+    const { get, usages } = await withHistory()
+    const { json } = await get('/api/v1/accounts/9/snapshots')
+    expect(usages(json)).toEqual([100, 200, 300, 400, 500])
+    expect(json.items[0].at).toBe('2026-11-21T10:00:00.000Z')
+    expect(json.items[0].series.slice(0, 2)).toEqual([
+      { metric: 'customProperties.overall', usage: 100, limit: 1000, percent: 10 },
+      { metric: 'customProperties.objectType', objectTypeId: '0-1', usage: 120, limit: 500, percent: 24 },
+    ])
+    expect(json.items[0].series[2]).toMatchObject({
+      metric: 'associations.atLimit',
+      from: '0-1',
+      to: '0-2',
+      limit: null,
+    })
+  })
+
+  test.each([
+    ['ISO times', (ms: number) => new Date(ms).toISOString()],
+    ['milliseconds', String],
+  ])('are cut by %s, with how things stood at the beginning', async (_, written) => {
+    const { get, start, usages } = await withHistory()
+    const { json } = await get(
+      `/api/v1/accounts/9/snapshots?from=${written(start + 0.7 * HOUR)}&to=${written(start + 1.2 * HOUR)}`,
+    )
+    expect(usages(json)).toEqual([200, 300])
+  })
+
+  test('are thinned to the last of each hour or day', async () => {
+    const { get, usages } = await withHistory()
+    expect(usages((await get('/api/v1/accounts/9/snapshots?resolution=hourly')).json)).toEqual([200, 400, 500])
+    expect(usages((await get('/api/v1/accounts/9/snapshots?resolution=daily')).json)).toEqual([500])
+  })
+
+  test('page by cursor', async () => {
+    const { get, usages } = await withHistory()
+    const pages: unknown[] = []
+    for (let after: string | undefined = '0'; after !== undefined; ) {
+      const { json } = await get(`/api/v1/accounts/9/snapshots?limit=2&after=${after}`)
+      pages.push(usages(json))
+      after = json.next
+    }
+    expect(pages).toEqual([[100, 200], [300, 400], [500]])
+  })
+
+  test('of an account that was never polled are none', async () => {
+    const { get, connectAccount } = await openServer(redis)
+    await connectAccount({ hubId: 9 })
+    expect((await get('/api/v1/accounts/9/snapshots')).json).toEqual({ items: [] })
+  })
+})
+
+describe('alerts', () => {
+  async function withAlerts() {
+    const world = await openServer(redis)
+    const now = world.clock.now()
+    for (const [hubId, level] of [
+      [1, 'warning'],
+      [2, 'critical'],
+      [70, 'warning'],
+    ] as const) {
+      await world.connectAccount({ hubId, hubDomain: `d${hubId}.example.com` })
+      await world.poll(hubId, readings(now, 900), { overall: openState(level, 'a rule', now) })
+    }
+    const hubIds = async (query: string) =>
+      (await world.get(`/api/v1/alerts${query}`)).json.items.map(({ hubId }: { hubId: number }) => hubId)
+    return { ...world, hubIds }
+  }
+
+  test('are those that are open, by level and by account', async () => {
+    const { get, hubIds } = await withAlerts()
+    expect(await hubIds('')).toEqual([1, 2, 70])
+    expect(await hubIds('?level=warning')).toEqual([1, 70])
+    expect(await hubIds('?hubId=2')).toEqual([2])
+    expect(await hubIds('?hubId=3')).toEqual([])
+    expect((await get('/api/v1/alerts?hubId=2')).json.items[0]).toMatchObject({
+      ...{ kind: 'limit', level: 'critical', rule: 'a rule', hubDomain: 'd2.example.com' },
+      ...{ series: { metric: 'customProperties.overall' }, usage: 900, limit: 1000, percent: 90 },
+      since: '2026-11-21T10:00:00.000Z',
+    })
+  })
+
+  test('page by account', async () => {
+    const { get } = await withAlerts()
+    const first = (await get('/api/v1/alerts?limit=2')).json
+    expect(first).toMatchObject({ items: [{ hubId: 1 }, { hubId: 2 }], next: '2' })
+    const second = (await get(`/api/v1/alerts?limit=2&after=${first.next}`)).json
+    expect(second.items).toMatchObject([{ hubId: 70 }])
+    expect(second.next).toBeUndefined()
+  })
+
+  test('and the fleet are summed up in the status', async () => {
+    const { get, clock } = await withAlerts()
+    clock.move(2 * HOUR)
+    const { json } = await get('/api/v1/status')
+    expect(json).toMatchObject({
+      at: '2026-11-21T12:00:00.000Z',
+      accounts: { total: 3, byState: { active: 3, reauthorize: 0 } },
+      tokens: { overdue: 3, nextAt: expect.stringContaining('2026-11-21T10:') },
+      polls: { overdue: 3, nextAt: '2026-11-21T10:15:00.000Z' },
+      uninstalls: { overdue: 0, nextAt: null },
+      alerts: { critical: 1, warning: 2 },
+      deliveries: { pending: 0, disabledReceivers: [], newest: [] },
+    })
+    expect(json.alerts.worst[0]).toMatchObject({ hubId: 2, level: 'critical' })
+  })
+})
+
+test('deliveries are the newest attempts, and how many wait', async () => {
+  const { get, keys, steps } = await openServer(redis)
+  await steps.zadd(keys.delivery.deliveriesDue, 1, 'd1')
+  for (const attempt of [1, 2]) {
+    const fields = {
+      at: 1_000 * attempt,
+      id: 'd1',
+      receiver: 'ops',
+      type: 'alert.firing',
+      attempt,
+      outcome: 'retry',
+      reason: 'no',
+    }
+    await steps.xadd(keys.delivery.log, '*', ...Object.entries(fields).flat())
+  }
+  const { json } = await get('/api/v1/deliveries?limit=1')
+  expect(json).toEqual({
+    pending: 1,
+    items: [
+      {
+        ...{ at: '1970-01-01T00:00:02.000Z', id: 'd1', receiver: 'ops', type: 'alert.firing' },
+        ...{ attempt: 2, outcome: 'retry', reason: 'no' },
+      },
+    ],
+  })
+})
+
+describe('problems', () => {
+  test.each([
+    ['/api/v1/accounts?limit=0', 'limit: must be at least 1'],
+    ['/api/v1/accounts?limit=501', 'limit: must be at most 500'],
+    ['/api/v1/accounts?limit=many', 'limit: must be a whole number'],
+    ['/api/v1/accounts?limit=1&limit=2', 'limit: must be given once'],
+    ['/api/v1/accounts?after=-1', 'after: must be a whole number'],
+    ['/api/v1/accounts?after=9999999999999999', 'after: must be at most 9007199254740991'],
+    ['/api/v1/accounts?lmit=1', 'lmit: is not known here'],
+    [
+      '/api/v1/accounts?state=dead',
+      'state: must be one of active, failing, parked, reauthorize, uninstalling, uninstalled',
+    ],
+    ['/api/v1/alerts?level=high', 'level: must be one of warning, critical'],
+    ['/api/v1/alerts?hubId=0', 'hubId: must be at least 1'],
+    ['/api/v1/accounts/1/snapshots?limit=1001', 'limit: must be at most 1000'],
+    ['/api/v1/accounts/1/snapshots?resolution=weekly', 'resolution: must be one of raw, hourly, daily'],
+    [
+      '/api/v1/accounts/1/snapshots?from=yesterday',
+      'from: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970',
+    ],
+    [
+      '/api/v1/accounts/1/snapshots?to=9999999999999999',
+      'to: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970',
+    ],
+  ])('%s is refused: %s', async (path, detail) => {
+    const { get } = await openServer(redis)
+    const { status, headers, json } = await get(path)
+    expect([status, json.detail]).toEqual([400, detail])
+    expect(headers['content-type']).toContain('application/problem+json')
+    expect(json.errors).toHaveLength(1)
+  })
+
+  test('a method that an address does not know is a 405 that says which it does', async () => {
+    const { ask } = await openServer(redis)
+    const answer = await ask('PUT', '/api/v1/accounts/1', BEARER)
+    expect(answer).toMatchObject({ status: 405, json: { title: 'Method Not Allowed' } })
+    expect(answer.headers.allow?.split(', ').toSorted()).toEqual(['DELETE', 'GET', 'HEAD'])
+    expect((await ask('POST', '/api/v1/status', { ...BEARER, ...JSON_BODY }, '{')).status).toBe(405)
+    expect((await ask('DELETE', '/accounts', BEARER)).status).toBe(405)
+  })
+
+  test('an address that leads nowhere is a 404, one that cannot be read a 400', async () => {
+    const { get } = await openServer(redis)
+    expect((await get('/api/v1/nothing')).json).toMatchObject({ status: 404, title: 'Not Found' })
+    expect((await get('/api/v1/accounts/%zz')).json).toMatchObject({ status: 400, title: 'Bad Request' })
+    const page = await get('/%zz')
+    expect([page.status, page.headers['content-type']]).toEqual([400, 'text/html; charset=utf-8'])
+  })
+
+  test('what breaks inside stays inside, and goes to the log', async () => {
+    const { ask, logs } = await openServer(redis, {
+      actions: {
+        uninstall: () => Promise.reject(new Error('a word of the inside')),
+        connected: async () => {},
+      },
+    })
+    const answer = await ask('DELETE', '/api/v1/accounts/1?secret=1', BEARER)
+    expect(answer).toMatchObject({ status: 500, json: { title: 'Internal Server Error' } })
+    expect(answer.text).not.toContain('a word of the inside')
+    const line = logs.lines().find(({ code }) => code === 'http.error')
+    expect(line).toMatchObject({
+      method: 'DELETE',
+      route: '/api/v1/accounts/:hubId',
+      err: { message: 'a word of the inside' },
+    })
+    expect(logs.text()).not.toContain('secret=1')
+  })
+})

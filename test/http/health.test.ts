@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { type HealthFacts, judgeHealth } from '../../src/http/health.ts'
+
+const NOW = 1_000_000
+const FACTS: HealthFacts = {
+  now: NOW,
+  startedAt: NOW - 500_000,
+  redisOk: true,
+  lastSweeps: { 'refresh-tokens': NOW - 5_000, 'poll-limits': NOW - 5_000 },
+  expected: { 'refresh-tokens': 10_000, 'poll-limits': 15_000 },
+}
+
+test('a daemon whose sweeps finish is alive and ready', () => {
+  expect(judgeHealth(FACTS)).toMatchObject({ alive: true, ready: true })
+})
+
+test.each([
+  ['three periods and the grace later it is still alive', 45_000, true],
+  ['a moment after that it is not', 45_001, false],
+])('%s', (_, quietMs, alive) => {
+  const lastSweeps = { ...FACTS.lastSweeps, 'refresh-tokens': NOW - quietMs }
+  expect(judgeHealth({ ...FACTS, lastSweeps }).alive).toBe(alive)
+})
+
+test('one kind of sweep that stands still is enough not to be alive, and the check names it', () => {
+  const report = judgeHealth({ ...FACTS, lastSweeps: { 'refresh-tokens': NOW - 1 } })
+  expect(report.alive).toBe(false)
+  expect(report.checks.filter((check) => !check.ok)).toEqual([
+    { name: 'sweep:poll-limits', ok: false, detail: 'none finished yet, at most 60 s allowed' },
+  ])
+})
+
+test('a sweep that never finished has time from the start on', () => {
+  const young = { ...FACTS, startedAt: NOW - 45_000, lastSweeps: {} }
+  expect(judgeHealth(young).alive).toBe(true)
+  expect(judgeHealth({ ...young, startedAt: NOW - 45_001 }).alive).toBe(false)
+})
+
+test('what an earlier daemon left behind long ago does not count against a fresh one', () => {
+  const report = judgeHealth({ ...FACTS, startedAt: NOW - 1_000, lastSweeps: { 'refresh-tokens': 1 } })
+  expect(report.alive).toBe(true)
+})
+
+test('without Redis it is not ready, though it may be alive', () => {
+  expect(judgeHealth({ ...FACTS, redisOk: false })).toMatchObject({ alive: true, ready: false })
+})
+
+test('while it starts it is alive and not ready', () => {
+  const report = judgeHealth({ ...FACTS, startedAt: undefined, lastSweeps: {} })
+  expect(report).toMatchObject({ alive: true, ready: false })
+})

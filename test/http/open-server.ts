@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { type ConnectDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
+import { encodeState } from '../../src/alerts/alert-state.ts'
+import type { SeriesState } from '../../src/alerts/evaluate.ts'
+import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
+import { History, historyEntry } from '../../src/limits/history.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import type { Readings } from '../../src/limits/readings.ts'
+import { seriesOf } from '../../src/limits/series.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import type { TestRedis } from '../support/redis-server.ts'
+
+export const ADMIN_TOKEN = 'an-admin-token-for-tests'
+export const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
+export const ACCESS_TOKEN = 'access-token-that-nobody-may-see'
+export const REFRESH_TOKEN = 'refresh-token-that-nobody-may-see'
+
+export interface Customer {
+  hubId: number
+  hubDomain?: string
+  user?: string
+  scopes?: string[]
+}
+
+/** A server with a Redis prefix of its own, a provider that answers what a test says, and a clock that stands still. */
+export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = {}) {
+  const clock = new HandClock()
+  const logs = logLines()
+  const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
+  const steps = redis.store('steps')
+  const store = redis.store('pages')
+  const provider = new FakeProvider()
+  const connect: ConnectDeps = {
+    provider,
+    store: steps,
+    keys,
+    vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: (hubId) => `http://x/accounts/${hubId}` }),
+    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    clock,
+    log: logs.log,
+  }
+  const woken: number[] = []
+  const deps: HttpDeps = {
+    listen: { host: '127.0.0.1', port: 0 },
+    publicUrl: 'http://127.0.0.1',
+    adminToken: new Secret(ADMIN_TOKEN),
+    install: {
+      installUrl: 'https://provider.example.com/authorize',
+      clientId: 'the-client',
+      redirectUri: 'https://plimsoll.example.com/oauth/callback',
+      scopes: ['oauth', 'crm.objects.contacts.read'],
+      optionalScopes: [],
+    },
+    connect,
+    store,
+    keys,
+    registry: new Registry(store, keys),
+    history: new History(store, keys),
+    due: new DueSets(store, keys),
+    deliveries: new Deliveries(store, keys),
+    metrics: createMetrics(),
+    actions: {
+      uninstall: (hubId, reason) => beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, reason),
+      connected: async (hubId) => {
+        woken.push(hubId)
+      },
+    },
+    health: async () => ({ alive: true, ready: true, checks: [] }),
+    clock,
+    log: logs.log,
+    ...options,
+  }
+  const server = await startHttpServer(deps)
+  onTestFinished(() => server.close())
+  const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+    askServer(server.url, method, path, headers, body)
+
+  return {
+    ...{ server, deps, clock, keys, steps, provider, woken, logs, ask },
+    get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
+    /** An account, connected through the step that the callback takes. */
+    connectAccount: async (customer: Customer) => {
+      provider.customer = customer
+      await connectWithCode(connect, new Secret('code'))
+    },
+    /** One poll that read these reports and found alerts in these states. */
+    poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}) => {
+      const polls = new PollStore(steps, keys)
+      const before = await polls.read(hubId)
+      if (before === undefined) throw new Error(`account ${hubId} is not polled`)
+      const at = clock.now()
+      await polls.commit(hubId, {
+        polls: before.polls,
+        at,
+        nextAt: at + 900_000,
+        fields: { polledAt: String(at) },
+        readings,
+        history: historyEntry(before.readings === undefined ? [] : seriesOf(before.readings), seriesOf(readings)),
+        historyFrom: 0,
+        alerts: {
+          changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),
+          messages: [],
+        },
+      })
+    },
+    /** Signs in through the form; returns the Cookie header. */
+    signIn: async () => {
+      const answer = await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)
+      return { cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '' }
+    },
+    /** Through the install link to the provider; returns the state that comes back. */
+    beginInstall: async () => {
+      const { headers } = await ask('GET', '/install')
+      return new URL(String(headers.location)).searchParams.get('state') ?? ''
+    },
+  }
+}
+
+export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+export const JSON_BODY = { 'content-type': 'application/json' }
+
+export interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers as they come
+  json: any
+}
+
+/** Plain node:http: no redirects followed, and every header, Host too, is the test's. */
+export function askServer(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const outgoing = request({ hostname, port, method, path, headers, agent: false }, (incoming) => {
+      text(incoming).then((content) => {
+        const json = /json/.test(incoming.headers['content-type'] ?? '') && content !== '' ? JSON.parse(content) : null
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text: content, json })
+      }, reject)
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+/** Answers what a test says. */
+export class FakeProvider implements ProviderClient {
+  customer: Customer = { hubId: 1 }
+  tokenFailure: ProviderFailure | undefined
+  codes: string[] = []
+
+  async exchangeCode(code: Secret) {
+    this.codes.push(code.reveal())
+    return this.#grant()
+  }
+
+  async refresh() {
+    return this.#grant()
+  }
+
+  async metadata() {
+    const { hubId, hubDomain, user, scopes = ['oauth', 'crm.objects.contacts.read'] } = this.customer
+    return { ok: true as const, value: { hubId, hubDomain, user, userId: undefined, appId: undefined, scopes } }
+  }
+
+  async #grant() {
+    if (this.tokenFailure !== undefined) return failed(this.tokenFailure)
+    return {
+      ok: true as const,
+      value: {
+        accessToken: new Secret(ACCESS_TOKEN),
+        refreshToken: new Secret(REFRESH_TOKEN),
+        lifetimeMs: 1_800_000,
+      },
+    }
+  }
+
+  deleteRefreshToken(): Promise<never> {
+    return Promise.reject(new Error('not part of these tests'))
+  }
+
+  associations(): Promise<never> {
+    return Promise.reject(new Error('not part of these tests'))
+  }
+
+  customProperties(): Promise<never> {
+    return Promise.reject(new Error('not part of these tests'))
+  }
+
+  async close() {}
+}
+
+export function readings(
+  at: number,
+  overallUsage: number,
+  options: { label?: string; pair?: Partial<Readings['associations'][string]['report']> } = {},
+): Readings {
+  return {
+    customProperties: {
+      at,
+      report: {
+        ...{ overallLimit: 1000, overallUsage, reportedPercentage: overallUsage / 10 },
+        byObjectType: [
+          {
+            ...{ objectTypeId: '0-1', singularLabel: 'Contact', pluralLabel: options.label ?? 'Contacts' },
+            ...{ limit: 500, usage: 120, reportedPercentage: 24 },
+          },
+        ],
+      },
+    },
+    associations: {
+      '0-1/0-2': {
+        at,
+        report: {
+          ...{ limit: 100, totalRecordsAtLimit: 0, totalRecordsNearLimit: 0, atLimit: [], nearLimit: [] },
+          ...options.pair,
+        },
+      },
+    },
+  }
+}
+
+export function openState(level: 'warning' | 'critical', rule: string, since: number): SeriesState {
+  return { level, rule, since, messages: 1, messageAt: since, said: null, pending: null }
+}

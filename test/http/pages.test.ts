@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { html } from '../../src/text/html.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { BEARER, openServer, openState, readings } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+const HOSTILE = `<img src=x onerror="alert(1)">'&`
+
+test('a template escapes what it is given, and not what it made itself', () => {
+  expect(String(html`<b title="${HOSTILE}">${html`<i>${1}</i>`}${[html`<u>`, html`</u>`]}${undefined}</b>`)).toBe(
+    '<b title="&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;"><i>1</i><u></u></b>',
+  )
+})
+
+test('the status page shows the fleet at a glance', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 1, hubDomain: 'calm.example.com' })
+  await connectAccount({ hubId: 2, hubDomain: 'acme.example.com' })
+  await poll(2, readings(clock.now(), 960), { overall: openState('critical', 'a rule', clock.now()) })
+  const { status, text } = await get('/')
+  expect(status).toBe(200)
+  expect(text).toContain('1 critical alert')
+  expect(text).toContain('2 active')
+  expect(text).toContain('96 %')
+  expect(text).toContain('<a href="/accounts/1">calm.example.com</a>')
+  expect(text).toContain('http-equiv="refresh" content="10"')
+})
+
+test('an empty fleet is told where to begin', async () => {
+  const { get } = await openServer(redis)
+  const { text } = await get('/')
+  expect(text).toContain('All is well.')
+  expect(text).toContain('No account is connected yet. <a href="/install">Connect one</a>.')
+})
+
+test('the status page says so when nothing moves', async () => {
+  const checks = [{ name: 'sweep:poll-limits', ok: false, detail: 'none finished yet' }]
+  const { get } = await openServer(redis, { health: async () => ({ alive: false, ready: true, checks }) })
+  expect((await get('/')).text).toContain('verdict critical">sweep:poll-limits: none finished yet')
+})
+
+test("a stranger's words never become markup, wherever they are shown", async () => {
+  const { get, connectAccount, poll, clock, steps, keys, deps } = await openServer(redis)
+  await connectAccount({ hubId: 66, hubDomain: HOSTILE, user: HOSTILE, scopes: [HOSTILE] })
+  const label = { label: HOSTILE }
+  const states = {
+    overall: openState('critical', HOSTILE, clock.now()),
+    'type/0-1': openState('warning', 'r', clock.now()),
+  }
+  await poll(66, readings(clock.now(), 900, label), states)
+  clock.move(1_000)
+  await poll(66, readings(clock.now(), 910, label))
+  await steps.hset(keys.account(66).account, {
+    failureAt: '1',
+    failureReason: HOSTILE,
+    pollFailureAt: '1',
+    pollFailureReason: HOSTILE,
+  })
+  await steps.xadd(
+    keys.delivery.log,
+    '*',
+    'receiver',
+    HOSTILE,
+    'reason',
+    HOSTILE,
+    'type',
+    HOSTILE,
+    'outcome',
+    HOSTILE,
+    'id',
+    HOSTILE,
+  )
+  await deps.deliveries.disable(HOSTILE, HOSTILE)
+  const query = encodeURIComponent(HOSTILE)
+  for (const path of ['/', '/accounts', `/accounts?q=${query}`, '/accounts/66', '/alerts', '/deliveries']) {
+    const { status, text } = await get(path)
+    expect(status, path).toBe(200)
+    expect(text, path).not.toContain('<img')
+    expect(text, path).not.toContain('onerror="')
+    expect(text, path).toContain('&lt;img')
+  }
+  for (const path of [`/accounts/${query}`, `/${query}`, `/alerts?level=${query}`]) {
+    expect((await get(path)).text, path).not.toContain('<img')
+  }
+  await deps.actions.uninstall(66, HOSTILE)
+  expect((await get('/accounts/66')).text).not.toContain('<img')
+})
+
+test('every page forbids scripts, frames and guessing, and is kept nowhere', async () => {
+  const { ask, get } = await openServer(redis)
+  const answers = [
+    await get('/'),
+    await get('/no-such-page'),
+    await get('/%zz'),
+    await ask('GET', '/sign-in'),
+    await ask('GET', '/oauth/callback'),
+    await ask('GET', '/api/v1/status'),
+  ]
+  for (const { headers } of answers) {
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'self';.*frame-ancestors 'none'$/,
+    )
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+    })
+  }
+  expect((await get('/')).text).not.toMatch(/<script|style=|<style|https?:\/\//)
+})
+
+test('style and mark are served to anyone', async () => {
+  const { ask } = await openServer(redis)
+  expect((await ask('GET', '/assets/plimsoll.css')).headers['content-type']).toBe('text/css; charset=utf-8')
+  expect((await ask('GET', '/assets/mark.svg')).headers['content-type']).toBe('image/svg+xml')
+})
+
+test('the list of accounts goes on where the page ends', async () => {
+  const { get, connectAccount } = await openServer(redis)
+  for (let hubId = 1; hubId <= 51; hubId++) await connectAccount({ hubId, hubDomain: `d${hubId}.example.com` })
+  for (const path of ['/', '/accounts']) {
+    const { text } = await get(path)
+    expect(text).toContain('d50.example.com')
+    expect(text).not.toContain('d51.example.com')
+    expect(text).toContain(`href="${path}?after=50"`)
+    const more = (await get(`${path}?after=50`)).text
+    expect(more).toContain('d51.example.com')
+    expect(more).not.toContain('More accounts')
+  }
+})
+
+test('accounts are found by hub id, by part of the domain, and by state', async () => {
+  const { get, ask, connectAccount } = await openServer(redis)
+  await connectAccount({ hubId: 10, hubDomain: 'acme.example.com' })
+  await connectAccount({ hubId: 20, hubDomain: 'ACME-two.example.com' })
+  await connectAccount({ hubId: 30, hubDomain: 'other10.example.com' })
+  await ask('DELETE', '/api/v1/accounts/20', BEARER)
+  const found = async (query: string) =>
+    [...(await get(`/accounts?${query}`)).text.matchAll(/href="\/accounts\/(\d+)"/g)].map(([, hubId]) => Number(hubId))
+  expect(await found('q=acme&state=')).toEqual([10, 20])
+  expect(await found('q=acme&state=active')).toEqual([10])
+  expect(await found('q=10')).toEqual([10])
+  expect(await found('q=30&state=uninstalling')).toEqual([])
+  expect(await found('q=r10')).toEqual([30])
+  expect(await found('q=nobody')).toEqual([])
+})
+
+test.each([
+  ['failing', { failureAt: '1', failureReason: 'HTTP 503', failures: '2' }, 'tried again and again. HTTP 503'],
+  ['parked', { parkedUntil: String(Date.parse('2026-11-21T10:05:00Z')) }, 'in 5 min'],
+  ['reauthorize', { failureReason: 'BAD_REFRESH_TOKEN', failureAt: '1' }, 'must connect it again'],
+  ['uninstalling', { uninstallReason: 'left', uninstallFailureReason: 'HTTP 500' }, 'could not be deleted yet'],
+  ['uninstalled', { uninstallReason: 'left', uninstalledAt: '1' }, 'its readings forgotten. Reason: left.'],
+])('the page of an account that is %s tells its story', async (state, fields, story) => {
+  const { get, connectAccount, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  await steps.hset(keys.account(4).account, { state, ...fields })
+  const { status, text } = await get('/accounts/4')
+  expect(status).toBe(200)
+  expect(text.replace(/<[^>]+>/g, '')).toContain(story)
+})
+
+test('the page of an account shows readings, alerts and what changed', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  await poll(4, readings(clock.now(), 940))
+  clock.move(900_000)
+  const pair = { totalRecordsAtLimit: 12, atLimit: [{ label: 'a record', objectId: 1 }] }
+  const states = { 'at/0-1/0-2': openState('warning', 'associations.atLimit', clock.now()) }
+  await poll(4, readings(clock.now(), 960, { pair }), states)
+  const { text } = await get('/accounts/4')
+  const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  expect(words).toContain('custom properties 96 % 960 of 1,000')
+  expect(words).toContain('custom properties of Contacts (0-1) 24 % 120 of 500')
+  expect(words).toContain('Contacts 0-1 0-2 12 0 100 % 100 of 100')
+  expect(words).toContain('records at their association limit (0-1 to 0-2) 12 associations.atLimit now')
+  expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
+})
+
+test('there is no page of an account that does not exist', async () => {
+  const { get } = await openServer(redis)
+  for (const hubId of ['1', '0', 'x', '9007199254740993']) expect((await get(`/accounts/${hubId}`)).status).toBe(404)
+})
+
+test('alerts can be narrowed by level', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  for (const [hubId, level] of [
+    [1, 'warning'],
+    [2, 'critical'],
+  ] as const) {
+    await connectAccount({ hubId, hubDomain: `d${hubId}.example.com` })
+    await poll(hubId, readings(clock.now(), 900), { overall: openState(level, 'a rule', clock.now()) })
+  }
+  expect((await get('/alerts')).text).toMatch(/d2\.example\.com.*d1\.example\.com/s)
+  const { text } = await get('/alerts?level=warning')
+  expect(text).toContain('d1.example.com')
+  expect(text).not.toContain('d2.example.com')
+  expect((await get('/alerts?level=high')).status).toBe(400)
+})
+
+test('only who came with a session can sign out', async () => {
+  const { get, ask, signIn } = await openServer(redis)
+  expect((await get('/')).text).not.toContain('Sign out')
+  expect((await ask('GET', '/', await signIn())).text).toContain('Sign out')
+})

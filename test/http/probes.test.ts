@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { ADMIN_TOKEN, BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+test('the probes tell alive and ready apart, with the checks', async () => {
+  const checks = [{ name: 'redis', ok: false, detail: 'does not answer' }]
+  const { ask } = await openServer(redis, { health: async () => ({ alive: true, ready: false, checks }) })
+  expect(await ask('GET', '/healthz')).toMatchObject({ status: 200, json: { alive: true, checks } })
+  expect(await ask('GET', '/readyz')).toMatchObject({ status: 503, json: { ready: false, checks } })
+})
+
+test('metrics count the fleet and name no account', async () => {
+  const { ask, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4711, hubDomain: 'acme.example.com' })
+  await connectAccount({ hubId: 4712, hubDomain: 'acme.example.com' })
+  await poll(4711, readings(clock.now(), 960), { overall: openState('critical', 'r', clock.now()) })
+  const { status, headers, text } = await ask('GET', '/metrics')
+  expect([status, headers['content-type']]).toEqual([200, expect.stringContaining('text/plain')])
+  for (const line of [
+    'plimsoll_accounts{state="active"} 2',
+    'plimsoll_accounts{state="reauthorize"} 0',
+    'plimsoll_alerts_open{level="critical"} 1',
+    'plimsoll_alerts_open{level="warning"} 0',
+    'plimsoll_deliveries_pending 0',
+    'plimsoll_due{kind="refresh"} 0',
+    'plimsoll_due{kind="poll"} 1',
+    'plimsoll_due{kind="uninstall"} 0',
+  ]) {
+    expect(text.split('\n')).toContain(line)
+  }
+  expect(text).toMatch(/^plimsoll_build_info\{version="\d+\.\d+\.\d+[^"]*"\} 1$/m)
+  expect(text).not.toMatch(/471[12]|acme/)
+})
+
+test('while Redis is away everything says so at once, and comes back with it', async () => {
+  const own = await startRedis()
+  onTestFinished(() => own.stop())
+  const { ask, get, beginInstall, provider } = await openServer(own)
+  const state = await beginInstall()
+  await own.end('SIGKILL')
+
+  const [page, callback, signIn, uninstall, metrics] = await Promise.all([
+    get('/'),
+    get(`/oauth/callback?code=c&state=${state}`),
+    ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`),
+    ask('DELETE', '/api/v1/accounts/1', { ...BEARER, ...JSON_BODY }),
+    get('/metrics'),
+  ])
+  expect(page).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+  expect(page.text).toContain('Redis does not answer')
+  expect([callback.status, uninstall.status, signIn.status]).toEqual([503, 503, 303])
+  expect(provider.codes).toEqual([])
+  expect(metrics.status).toBe(200)
+  expect(metrics.text).toContain('plimsoll_sweeps_total')
+  expect(metrics.text).not.toMatch(/^plimsoll_(accounts|alerts_open|deliveries_pending|due)[{ ]/m)
+
+  const pages = ['/accounts', '/accounts/1', '/alerts', '/deliveries', '/install'].map((path) => get(path))
+  for (const { status } of await Promise.all(pages)) expect(status).toBe(503)
+  const lists = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'deliveries']
+  for (const answer of await Promise.all(lists.map((path) => get(`/api/v1/${path}`)))) {
+    expect(answer).toMatchObject({ status: 503, json: { title: 'Service Unavailable' } })
+  }
+
+  await own.again()
+  await expect.poll(async () => (await get('/')).status, { timeout: 10_000 }).toBe(200)
+})
+
+test('a Redis that hangs is given two seconds, by metrics too', async () => {
+  const own = await startRedis()
+  onTestFinished(() => own.stop())
+  const { get, steps } = await openServer(own)
+  await steps.client('PAUSE', 60_000, 'ALL')
+  const answerWithin = async (ms: number, path: string) => {
+    const begun = performance.now()
+    const answer = await get(path)
+    expect(performance.now() - begun, path).toBeLessThan(ms)
+    return answer
+  }
+  expect((await answerWithin(3_500, '/')).status).toBe(503)
+  const metrics = await answerWithin(3_500, '/metrics')
+  expect(metrics.status).toBe(200)
+  expect(metrics.text).not.toContain('plimsoll_accounts{')
+})
+
+test('closing lets a request under way end and waits for nobody else', async () => {
+  let begin = () => {}
+  let end = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const { server, ask } = await openServer(redis, {
+    health: async () => {
+      begin()
+      await ended
+      return { alive: true, ready: true, checks: [] }
+    },
+  })
+  const idle = connect(Number(new URL(server.url).port), '127.0.0.1')
+  idle.on('error', () => {})
+  await once(idle, 'connect')
+  const underWay = ask('GET', '/healthz')
+  await begun
+  const closed = Promise.all([server.close(), server.close()])
+  end()
+  expect(await underWay).toMatchObject({ status: 200, headers: { connection: 'close' } })
+  await closed
+  await expect(ask('GET', '/healthz')).rejects.toThrow()
+})

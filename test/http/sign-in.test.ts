@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { localPath } from '../../src/http/local-path.ts'
+import { createSessions } from '../../src/http/session.ts'
+import { SignInAttempts } from '../../src/http/sign-in-attempts.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+test('the right token signs in and leads to where one wanted to go', async () => {
+  const { ask } = await openServer(redis)
+  const form = await ask('GET', '/sign-in?next=%2Faccounts%3Fq%3Dacme')
+  expect(form.text).toContain('name="next" value="/accounts?q=acme"')
+  const answer = await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}&next=%2Faccounts%3Fq%3Dacme`)
+  expect(answer).toMatchObject({ status: 303, headers: { location: '/accounts?q=acme' } })
+  const [cookie = ''] = answer.headers['set-cookie'] ?? []
+  expect(cookie).toMatch(/^plimsoll=\d+\.[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/)
+})
+
+test('where people come over https the cookie is for https only', async () => {
+  const { ask } = await openServer(redis, { publicUrl: 'https://plimsoll.example.com' })
+  const { headers } = await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)
+  expect(headers['set-cookie']?.[0]).toMatch(/^__Host-plimsoll=.*; Secure$/)
+})
+
+test('a wrong token gets the form again, and a cookie never', async () => {
+  const { ask } = await openServer(redis)
+  for (const body of ['token=wrong', 'token=', '', 'next=%2F']) {
+    const answer = await ask('POST', '/sign-in', FORM, body)
+    expect(answer.status).toBe(401)
+    expect(answer.headers['set-cookie']).toBeUndefined()
+    expect(answer.text).toContain('That is not the admin token.')
+  }
+})
+
+test('signing out takes the cookie away', async () => {
+  const { ask, signIn } = await openServer(redis)
+  const answer = await ask('POST', '/sign-out', { ...(await signIn()), ...FORM })
+  expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in' } })
+  expect(answer.headers['set-cookie']?.[0]).toContain('Max-Age=0')
+})
+
+test('a session ends after twelve hours', async () => {
+  const { ask, signIn, clock } = await openServer(redis)
+  const cookie = await signIn()
+  clock.move(12 * 3_600_000 - 1)
+  expect((await ask('GET', '/', cookie)).status).toBe(200)
+  clock.move(1)
+  expect((await ask('GET', '/', cookie)).status).toBe(302)
+})
+
+test('no session can be made up, stretched, or carried over to another admin token', () => {
+  const sessions = createSessions(new Secret('one admin token'), 'http://127.0.0.1')
+  const [pair = ''] = sessions.begin(1_000).split(';')
+  const [, expires = '', signature = ''] = /=(\d+)\.(.*)/.exec(pair) ?? []
+  expect(sessions.isGood(`other=1; ${pair}`, 1_000)).toBe(true)
+  expect(sessions.isGood(`plimsoll=${Number(expires) + 1}.${signature}`, 1_000)).toBe(false)
+  expect(sessions.isGood(`plimsoll=${expires}.${'A'.repeat(43)}`, 1_000)).toBe(false)
+  expect(sessions.isGood(`plimsoll=${expires}.`, 1_000)).toBe(false)
+  expect(sessions.isGood('plimsoll=', 1_000)).toBe(false)
+  expect(sessions.isGood(undefined, 1_000)).toBe(false)
+  expect(createSessions(new Secret('another token'), 'http://127.0.0.1').isGood(pair, 1_000)).toBe(false)
+})
+
+test('after ten failures in a minute not even the right token gets in, until the minute is over', async () => {
+  const { ask, clock } = await openServer(redis)
+  for (let n = 0; n < 10; n++) expect((await ask('POST', '/sign-in', FORM, 'token=wrong')).status).toBe(401)
+  const answer = await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)
+  expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
+  expect(answer.headers['set-cookie']).toBeUndefined()
+  clock.move(60_000)
+  expect((await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)).status).toBe(303)
+})
+
+test('failures are counted by address', () => {
+  const attempts = new SignInAttempts()
+  for (let n = 0; n < 10; n++) attempts.failed('192.0.2.1', 0)
+  expect(attempts.waitMs('192.0.2.1', 1_000)).toBe(59_000)
+  expect(attempts.waitMs('192.0.2.2', 1_000)).toBe(0)
+})
+
+test.each([
+  ['/accounts?q=a&b=c', '/accounts?q=a&b=c'],
+  ['/accounts/../alerts', '/alerts'],
+  ['//evil.example', '/'],
+  ['/\\evil.example', '/'],
+  ['/.//evil.example', '/'],
+  ['/%2e//evil.example', '/'],
+  ['/\t/evil.example', '/'],
+  ['https://evil.example', '/'],
+  ['javascript:alert(1)', '/'],
+  ['accounts', '/'],
+  ['', '/'],
+  [undefined, '/'],
+])('after signing in %j leads to %s', (next, path) => {
+  expect(localPath(next)).toBe(path)
+})
+
+test('only the form may be sent as a form', async () => {
+  const { ask, signIn } = await openServer(redis)
+  const answer = await ask('POST', '/api/v1/accounts/1/uninstall', { ...FORM, ...(await signIn()) }, 'reason=x')
+  expect(answer.status).toBe(403)
+})

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { createVault, type TokenField, type Vault } from '../../src/tokens/vault.ts'
+
+export const vault: Vault = createVault([{ id: 'k1', key: randomBytes(32) }])
+
+export interface SeededAccount {
+  hubId?: number
+  hubDomain?: string
+  accessToken?: string
+  refreshToken?: string
+  obtainedAt: number
+  lifeMs?: number
+}
+
+/** An account as the callback leaves it: connected, active, refresh planned at three fifths of its token's life. */
+export async function seedAccount(store: Store, keys: Keys, account: SeededAccount): Promise<void> {
+  const { hubId = 123, hubDomain = 'acme.example.com', obtainedAt, lifeMs = 1_800_000 } = account
+  const { accessToken = 'access-1', refreshToken = 'refresh-1' } = account
+  const is = await store.connectAccount(
+    ...accountStepKeys(keys, hubId),
+    ...[hubId, obtainedAt],
+    vault.seal(new Secret(accessToken), hubId, 'access'),
+    vault.seal(new Secret(refreshToken), hubId, 'refresh'),
+    ...['oauth crm.objects.contacts.read', obtainedAt, obtainedAt + lifeMs, obtainedAt + Math.floor(lifeMs * 0.6)],
+    JSON.stringify({ hubDomain }),
+    JSON.stringify(NO_ALERT_WRITES),
+  )
+  if (is === 'stale') throw new Error('somebody else is at this account')
+}
+
+/** What stands in the store, in clear text; undefined where there is nothing. */
+export async function storedTokens(store: Store, keys: Keys, hubId = 123) {
+  const { tokens } = keys.account(hubId)
+  const read = async (name: string, field: TokenField) => {
+    const sealed = await store.hgetBuffer(tokens, name)
+    return sealed === null ? undefined : vault.open(sealed, hubId, field).reveal()
+  }
+  return {
+    access: await read('access', 'access'),
+    refresh: await read('refresh', 'refresh'),
+    previous: await read('previous', 'refresh'),
+  }
+}
+
+/** Every alert that waits in an account's outbox. */
+export async function outboxOf(store: Store, keys: Keys, hubId = 123): Promise<Record<string, unknown>[]> {
+  const entries = await store.xrange(keys.partition(keys.partitionOf(hubId)).outbox, '-', '+')
+  return entries.map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
+}
+
+/** Everything of a test, key by key, to compare before and after. */
+export async function dump(store: Store, keys: Keys): Promise<Record<string, string | null>> {
+  const names: string[] = []
+  let cursor = '0'
+  do {
+    const [next, found] = await store.scan(cursor, 'MATCH', `${keys.prefix}:*`, 'COUNT', 1000)
+    names.push(...found)
+    cursor = next
+  } while (cursor !== '0')
+  const values = await Promise.all(
+    names.sort().map(async (name) => [name, (await store.dumpBuffer(name))?.toString('hex') ?? null] as const),
+  )
+  return Object.fromEntries(values)
+}

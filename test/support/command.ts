@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface Ran {
+  code: number | null
+  out: string
+  err: string
+}
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
+
+/** `plimsoll ARGS` in a folder, as a user runs it. */
+export function plimsoll(args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Ran> {
+  return run(process.execPath, [MAIN, ...args], cwd, env)
+}
+
+export async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<Ran> {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ran = { out: '', err: '' }
+  child.stdout.on('data', (data) => (ran.out += data))
+  child.stderr.on('data', (data) => (ran.err += data))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { ...ran, code }
+}
