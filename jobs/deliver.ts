@@ -12,6 +12,8 @@ export interface DeliverDeps {
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   turns: Turns
+  /** Says through others that a receiver is switched off. */
+  announceOff: (receiver: string, reason: string, now: number) => Promise<void>
   queues: Queues
   metrics: Metrics
   clock: Clock
@@ -55,6 +57,10 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   // Cut off by us, not refused by them: it is nobody's failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
 
+  if (outcome.outcome === 'disable' && (await deliveries.switchOff(delivery.receiver, outcome.reason))) {
+    await deps.announceOff(delivery.receiver, outcome.reason, now)
+    await deps.queues.wake('alerts', now)
+  }
   const next = afterAttempt(delivery.attempts + 1, delivery.createdAt, outcome, now, deps.random())
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
@@ -68,6 +74,8 @@ async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSign
   // The message was routed by an earlier config: it waits for the receiver to be there again.
   if (receiver === undefined)
     return { outcome: 'retry', reason: `no receiver named ${delivery.receiver} is configured` }
+  const off = (await deps.deliveries.disabled())[delivery.receiver]
+  if (off !== undefined) return { outcome: 'disable', reason: off }
   return receiver.send({ id: delivery.id, message: delivery.message, now: deps.clock.now() }, abandon)
 }
 

@@ -7,6 +7,7 @@ import { DueSets } from './accounts/due-sets.ts'
 import { Registry } from './accounts/registry.ts'
 import { beginUninstall } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
+import { announceReceiverOff } from './alerts/delivery-alert.ts'
 import { tokenAnnouncer } from './alerts/token-alert.ts'
 import { Deliveries } from './delivery/deliveries.ts'
 import { createEmailReceiver } from './delivery/email/send-email.ts'
@@ -114,6 +115,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   await checkCanary(parts.store, keys, parts.vault)
 
   const receivers = createReceivers(config, lifecycle)
+  await parts.deliveries.switchAllOn()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
   const workers = startWorkers(workerStore, keys.queues, workerDeps(parts, receivers), log)
@@ -268,6 +270,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
       store,
       keys,
       routes: config.routes,
+      receivers: [...receivers.keys()],
       group: {
         by: config.alerts.group.by,
         waitMs: config.alerts.group.wait,
@@ -282,6 +285,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
     },
     receivers,
     turns: new Turns(),
+    announceOff: announceReceiverOff.bind(undefined, store, keys),
     clock,
     random,
     log,

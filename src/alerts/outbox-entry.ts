@@ -1,9 +1,12 @@
 import type { Alert } from './alert.ts'
 
-/** What is committed to the outbox: the alert, and whether it belongs to an account's very first reading. */
+/** What is committed to the outbox. */
 export interface OutboxEntry {
   alert: Alert
+  /** The alert belongs to an account's very first reading. */
   firstReading?: true
+  /** The receiver that the alert is about: it would not get it. */
+  notTo?: string
 }
 
 export function encodeEntry(entry: OutboxEntry): string {

@@ -10,6 +10,8 @@ export interface RelayDeps {
   store: Store
   keys: Keys
   routes: readonly Route[]
+  /** Names of all receivers. */
+  receivers: readonly string[]
   group: GroupSettings
   log: Logger
 }
@@ -43,7 +45,7 @@ export async function collectOutbox(deps: RelayDeps, now: number): Promise<numbe
 
 async function collect(deps: RelayDeps, entry: OutboxEntry, now: number): Promise<void> {
   const { alert } = entry
-  const receivers = receiversOf(deps.routes, alert)
+  const receivers = whoGets(deps, entry)
   deps.log.info(
     { code: `alert.${alert.status}`, alert: alert.id, hubId: alert.account?.hubId, rule: alert.rule, to: receivers },
     `${alert.level} ${alert.reason}`,
@@ -60,6 +62,14 @@ async function collect(deps: RelayDeps, entry: OutboxEntry, now: number): Promis
       )
     }),
   )
+}
+
+/** By the routes; what is about a receiver goes to others, any others if need be. */
+function whoGets(deps: RelayDeps, { alert, notTo }: OutboxEntry): readonly string[] {
+  const routed = receiversOf(deps.routes, alert)
+  if (notTo === undefined) return routed
+  const others = routed.filter((receiver) => receiver !== notTo)
+  return others.length > 0 ? others : deps.receivers.filter((receiver) => receiver !== notTo)
 }
 
 /** What just got worse is not held back by a message that the same group sent a minute ago. */

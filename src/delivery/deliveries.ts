@@ -106,11 +106,17 @@ export class Deliveries {
     })
   }
 
-  async disable(receiver: string, reason: string): Promise<void> {
-    await this.#store.hset(this.#keys.delivery.disabled, receiver, reason)
+  /** Switches a receiver off; false if it was off already. */
+  async switchOff(receiver: string, reason: string): Promise<boolean> {
+    return (await this.#store.hsetnx(this.#keys.delivery.disabled, receiver, reason)) === 1
   }
 
-  /** Receivers that answered that they want nothing more, each with what it said. */
+  /** Gives every receiver another chance. */
+  async switchAllOn(): Promise<void> {
+    await this.#store.del(this.#keys.delivery.disabled)
+  }
+
+  /** Receivers that are switched off, each with why. */
   disabled(): Promise<Record<string, string>> {
     return this.#store.hgetall(this.#keys.delivery.disabled)
   }

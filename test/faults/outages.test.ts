@@ -122,6 +122,28 @@ test('a wrong client secret is nobody’s uninstall: accounts keep their state a
   await allRefreshedSince(Date.now())
 })
 
+test('a webhook that answers 410 gets nothing more, and the others are told', async () => {
+  scene = await openScene({ accounts: 2 })
+  const { sandbox } = scene
+  const daemon = await scene.daemon()
+  const [hubId = 0, other = 0] = await hubIdsOf(sandbox.url)
+  await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'hooks', status: 410 })
+  await setUsage(hubId, 900)
+  await connectAccount(daemon.url, hubId)
+  const told = await eventually('the mail about it', async () =>
+    (await mailsOf(sandbox.url)).find(({ text }) => text.includes('ops-hook')),
+  )
+  expect(told.subject).toMatch(/^\[CRITICAL\]/)
+  await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
+  await setUsage(other, 900)
+  await connectAccount(daemon.url, other)
+  await eventually('the other account’s mail', async () =>
+    (await mailsOf(sandbox.url)).some(({ subject }) => subject.includes(`(${other})`)),
+  )
+  await daemon.line(/"delivery\.dead".*ops-hook.*|ops-hook.*"delivery\.dead"/, 0)
+  expect(await hooksOf(sandbox.url)).toEqual([])
+})
+
 test('one account that is slow and one that answers garbage hold up nobody', async () => {
   scene = await openScene({ accounts: 8 })
   const { sandbox } = scene

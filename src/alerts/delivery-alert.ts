@@ -1,0 +1,35 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { alertId } from './alert-state.ts'
+import { encodeEntry } from './outbox-entry.ts'
+
+/** No account has this id: its partition takes what belongs to no account. */
+const NOBODY = 0
+
+/** Tells the other receivers that one is switched off. It closes by itself: there is no state to leave. */
+export async function announceReceiverOff(
+  store: Store,
+  keys: Keys,
+  receiver: string,
+  reason: string,
+  now: number,
+): Promise<void> {
+  const at = new Date(now).toISOString()
+  const entry = encodeEntry({
+    notTo: receiver,
+    alert: {
+      id: `${alertId(NOBODY, `delivery/${receiver}`, now)}-1`,
+      kind: 'delivery',
+      status: 'firing',
+      level: 'critical',
+      reason: 'entered',
+      rule: 'delivery',
+      measuredAt: at,
+      since: at,
+      message:
+        `The receiver ${receiver} is switched off: it wants no more messages (${reason}). ` +
+        'It gets none until the daemon is started again.',
+    },
+  })
+  await store.xadd(keys.partition(keys.partitionOf(NOBODY)).outbox, '*', 'alert', entry)
+}
