@@ -12,8 +12,8 @@ export interface DeliverDeps {
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   turns: Turns
-  /** Says through others that a receiver is switched off. */
-  announceOff: (receiver: string, reason: string, now: number) => Promise<void>
+  /** Says through others that a receiver is disabled. */
+  announceDisabled: (receiver: string, reason: string, now: number) => Promise<void>
   queues: Queues
   metrics: Metrics
   clock: Clock
@@ -57,10 +57,7 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   // Cut off by us, not refused by them: it is nobody's failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
 
-  if (outcome.outcome === 'disable' && (await deliveries.switchOff(delivery.receiver, outcome.reason))) {
-    await deps.announceOff(delivery.receiver, outcome.reason, now)
-    await deps.queues.wake('alerts', now)
-  }
+  if (outcome.outcome === 'disable') await disable(deps, delivery.receiver, outcome.reason, now)
   const next = afterAttempt(delivery.attempts + 1, delivery.createdAt, outcome, now, deps.random())
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
@@ -69,13 +66,21 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   note(deps, delivery, is, reason)
 }
 
+/** Told first, noted then: dying in between tells it again rather than never. */
+async function disable(deps: DeliverDeps, receiver: string, reason: string, now: number): Promise<void> {
+  if ((await deps.deliveries.disabled())[receiver] !== undefined) return
+  await deps.announceDisabled(receiver, reason, now)
+  await deps.deliveries.disable(receiver, reason)
+  await deps.queues.wake('alerts', now)
+}
+
 async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSignal): Promise<AttemptOutcome> {
   const receiver = deps.receivers.get(delivery.receiver)
   // The message was routed by an earlier config: it waits for the receiver to be there again.
   if (receiver === undefined)
     return { outcome: 'retry', reason: `no receiver named ${delivery.receiver} is configured` }
-  const off = (await deps.deliveries.disabled())[delivery.receiver]
-  if (off !== undefined) return { outcome: 'disable', reason: off }
+  const disabled = (await deps.deliveries.disabled())[delivery.receiver]
+  if (disabled !== undefined) return { outcome: 'disable', reason: disabled }
   return receiver.send({ id: delivery.id, message: delivery.message, now: deps.clock.now() }, abandon)
 }
 

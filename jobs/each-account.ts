@@ -26,7 +26,6 @@ export async function eachAccount(
   const waiting = [...hubIds]
   const lane = async () => {
     for (;;) {
-      if (signal.aborted) return
       const hubId = waiting.shift()
       if (hubId === undefined) return
       await work(hubId).catch((error: unknown) => {
@@ -34,6 +33,16 @@ export async function eachAccount(
       })
     }
   }
+  let handedBack: Promise<void> | undefined
+  // At the signal, not when the last one under way has ended: that may take longer than the process has.
+  const handBack = () => {
+    handedBack = deps.due.plan(kind, waiting.splice(0), deps.clock.now()).catch((error: unknown) => {
+      deps.log.warn({ code: `${kind}.error`, err: error }, 'not handed back: due again when the claims end')
+    })
+  }
+  if (signal.aborted) handBack()
+  signal.addEventListener('abort', handBack, { once: true })
   await Promise.all(Array.from({ length: Math.min(LANES, hubIds.length) }, lane))
-  if (waiting.length > 0) await deps.due.giveBack(kind, waiting, deps.clock.now())
+  signal.removeEventListener('abort', handBack)
+  await handedBack
 }

@@ -2,6 +2,7 @@ import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
 import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
 import { historyEntry } from '../src/limits/history.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
+import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { seriesOf } from '../src/limits/series.ts'
@@ -35,13 +36,13 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
   let context = await deps.polls.read(hubId)
   if (context === undefined) return 'gone'
   if (!hasUsableToken(deps, context)) {
-    const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId) : 'failed'
+    const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId, context) : 'failed'
     if (typeof refreshed === 'string') return pollLater(deps, hubId, refreshed)
     context = refreshed
   }
   let fetched = await fetchWith(deps, hubId, context, signal)
   if (fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)) {
-    const refreshed = await refreshedContext(deps, hubId)
+    const refreshed = await refreshedContext(deps, hubId, context)
     if (refreshed === 'held') return pollLater(deps, hubId, refreshed)
     if (refreshed !== 'failed') {
       context = refreshed
@@ -57,13 +58,18 @@ function hasUsableToken(deps: PollLimitsDeps, { accessToken, obtainedAt, expires
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
-async function refreshedContext(deps: PollLimitsDeps, hubId: number): Promise<PollContext | 'held' | 'failed'> {
-  const outcome = await refreshAccount(deps, hubId, true)
+async function refreshedContext(
+  deps: PollLimitsDeps,
+  hubId: number,
+  { generation }: PollContext,
+): Promise<PollContext | 'held' | 'failed'> {
+  const outcome = await refreshAccount(deps, hubId, generation)
   deps.metrics.refreshes.inc({ outcome: outcome.is })
   if (outcome.is === 'held') return 'held'
   if (outcome.is === 'failed' && outcome.reauthorize) await deps.queues.wake('alerts', deps.clock.now())
-  const context = outcome.is === 'refreshed' || outcome.is === 'lost' ? await deps.polls.read(hubId) : undefined
-  return context ?? 'failed'
+  const context = await deps.polls.read(hubId)
+  // Newer tokens are what counts, whoever brought them.
+  return context === undefined || context.generation === generation ? 'failed' : context
 }
 
 /**
@@ -98,12 +104,16 @@ async function commit(
   const failures = failuresOf(fetched)
   const nothingRead = failures.length === 1 + fetched.associations.size
   // Never before the poll that came before, whatever this machine's clock says.
-  const at = Math.max(fetched.at, context.polledAt)
+  const at = Math.max(fetched.at, context.polledAt + 1)
   const before = context.readings
   const after = mergeReadings(before, { ...fetched, at })
   const alerts = nothingRead
     ? NO_ALERT_WRITES
     : decideAlerts(deps.alerts, { hubId, hubDomain: context.hubDomain, before, after, states: context.alertStates }, at)
+  const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
+  if (disagreement !== undefined) {
+    deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
+  }
   const committed = await deps.polls.commit(hubId, {
     polls: context.polls,
     at,
@@ -111,9 +121,12 @@ async function commit(
       failures.length === 0
         ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
         : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs),
-    fields: pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
+    fields: {
+      ...pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
+      ...(disagreement === undefined ? {} : { disagreed: '1' }),
+    },
     readings: nothingRead ? undefined : after,
-    history: historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
+    history: nothingRead ? [] : historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
     historyFrom: at - deps.historyKeepMs,
     alerts,
   })

@@ -1,8 +1,10 @@
+import { setMaxListeners } from 'node:events'
 import { type Job, type Processor, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
+import type { Movement } from './movement.ts'
 import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
 import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob } from './queues.ts'
 import { type RefreshTokensDeps, refreshTokens } from './refresh-tokens.ts'
@@ -10,7 +12,11 @@ import type { StopSignals } from './stop-signals.ts'
 import { type SweepDeps, sweep } from './sweep.ts'
 import { type UninstallJobDeps, uninstall } from './uninstall.ts'
 
-export type WorkerDeps = SweepDeps & RefreshTokensDeps & PollLimitsDeps & UninstallJobDeps & DeliverDeps
+export type WorkerDeps = SweepDeps &
+  RefreshTokensDeps &
+  PollLimitsDeps &
+  UninstallJobDeps &
+  DeliverDeps & { movement: Movement }
 
 export interface Workers {
   /** Begins nothing new, lets what is under way finish for up to `patienceMs`, hands back the rest. */
@@ -21,9 +27,10 @@ export interface Workers {
 export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps, log: Logger): Workers {
   const stopping = new AbortController()
   const abandon = new AbortController()
+  setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
   const start = <T>(name: string, concurrency: number, work: (job: T) => Promise<void>) => {
-    const processor: Processor<T, void> = ({ data }: Job<T, void>) => work(data)
+    const processor: Processor<T, void> = ({ data }: Job<T, void>) => deps.movement.watch(name, () => work(data))
     const worker = new Worker<T, void>(name, processor, { connection: connection as Redis, prefix, concurrency })
     worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
     worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
@@ -44,8 +51,8 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
       const patience = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), patienceMs).unref())
       if ((await Promise.race([closed, patience])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
+      // No more waiting: the rest of the stop takes their connections away.
       abandon.abort(new Error('abandoned'))
-      await Promise.all(workers.map((worker) => worker.close(true)))
     },
   }
 }

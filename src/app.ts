@@ -1,13 +1,15 @@
+import { isThisMachine } from '../config/addresses.ts'
 import type { Config } from '../config/schema.ts'
 import { longestPauses, startClock } from '../jobs/clock.ts'
 import { Turns } from '../jobs/deliver.ts'
+import { Movement } from '../jobs/movement.ts'
 import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
 import { startWorkers } from '../jobs/workers.ts'
-import { DueSets } from './accounts/due-sets.ts'
+import { CLAIMS, DueSets } from './accounts/due-sets.ts'
 import { Registry } from './accounts/registry.ts'
 import { beginUninstall } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
-import { announceReceiverOff } from './alerts/delivery-alert.ts'
+import { announceDisabled } from './alerts/delivery-alert.ts'
 import { tokenAnnouncer } from './alerts/token-alert.ts'
 import { Deliveries } from './delivery/deliveries.ts'
 import { createEmailReceiver } from './delivery/email/send-email.ts'
@@ -67,12 +69,15 @@ const PATIENCE_MS = 8_000
  */
 export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
   const { config, clock, log } = input
-  const vault = createVault(encryptionKeys(config, log))
-  const address = await openRedis(config, clock, log, lifecycle)
-  const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
-  lifecycle.onClose('the Redis connection', () => store.disconnect())
-  const keys = createKeys(config.redis.prefix)
-
+  const { keys: vaultKeys, made } = encryptionKeys(config)
+  const vault = createVault(vaultKeys)
+  if (made !== undefined) {
+    log.warn(
+      { code: 'vault.key-made', file: made },
+      `made an encryption key: back up ${made}, or lose all tokens with it`,
+    )
+  }
+  // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
   const provider = createProviderClient({
     dialect: config.provider.api,
     baseUrl: config.provider.baseUrl,
@@ -84,6 +89,11 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     clock,
   })
   lifecycle.onClose('the connections to the provider', () => provider.close())
+  const address = await openRedis(config, clock, log, lifecycle)
+  const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
+  lifecycle.onClose('the Redis connection', () => store.disconnect())
+  const keys = createKeys(config.redis.prefix)
+
   const queueStore = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
   const queues = createQueues(queueStore, keys.queues, clock, log)
@@ -110,15 +120,16 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
-  const http = await startHttp(parts, pages, () => readHealth(parts, pages, startedAt))
+  const movement = new Movement(clock)
+  const http = await startHttp(parts, pages, () => readHealth(parts, pages, startedAt, movement))
   lifecycle.onClose('the HTTP server', () => http.close())
   await checkCanary(parts.store, keys, parts.vault)
 
   const receivers = createReceivers(config, lifecycle)
-  await parts.deliveries.switchAllOn()
+  await parts.deliveries.enableAll()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
-  const workers = startWorkers(workerStore, keys.queues, workerDeps(parts, receivers), log)
+  const workers = startWorkers(workerStore, keys.queues, { ...workerDeps(parts, receivers), movement }, log)
   lifecycle.onClose('the workers', () => workers.stop(PATIENCE_MS))
   const ticks = startClock(parts.queues, config.schedule, log)
   lifecycle.onClose('the clock', () => ticks.stop())
@@ -128,18 +139,15 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   return { url: http.url }
 }
 
-function encryptionKeys(config: Config, log: Logger): VaultKey[] {
+/** The configured keys, or the installation's own; `made` names the file if that was made just now. */
+function encryptionKeys(config: Config): { keys: VaultKey[]; made?: string } {
   if (config.encryption !== undefined) {
-    return config.encryption.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') }))
+    return {
+      keys: config.encryption.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') })),
+    }
   }
   const { key, file, made } = ownKey(config.dataDir)
-  if (made) {
-    log.warn(
-      { code: 'vault.key-made', file },
-      `made an encryption key: back ${file} up, without it all tokens are lost`,
-    )
-  }
-  return [key]
+  return made ? { keys: [key], made: file } : { keys: [key] }
 }
 
 async function openRedis(config: Config, clock: Clock, log: Logger, lifecycle: Lifecycle): Promise<RedisAddress> {
@@ -158,7 +166,7 @@ function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Rece
   for (const [name, receiver] of Object.entries(config.receivers)) {
     if (receiver.type === 'email') {
       const { smtp, from, to } = receiver
-      const isLocal = isLoopback(new URL(smtp.reveal()).hostname)
+      const isLocal = isThisMachine(new URL(smtp.reveal()).hostname)
       const tls = receiver.insecure || isLocal ? 'optional' : 'required'
       receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000 }))
     } else {
@@ -169,10 +177,6 @@ function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Rece
     await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
   })
   return receivers
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host.startsWith('127.')
 }
 
 /** Where an account's page is. */
@@ -215,7 +219,7 @@ function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthRepor
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
     install: config.provider,
-    connect: { ...connectDeps(parts), store: pages },
+    connect: connectDeps(parts),
     store: pages,
     keys,
     registry: new Registry(pages, keys),
@@ -233,13 +237,19 @@ function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthRepor
   })
 }
 
-async function readHealth(parts: Parts, pages: Store, startedAt: number | undefined): Promise<HealthReport> {
+async function readHealth(
+  parts: Parts,
+  pages: Store,
+  startedAt: number | undefined,
+  movement: Movement,
+): Promise<HealthReport> {
   const sweeps = await pages.hgetall(parts.keys.progress).catch(() => undefined)
   return judgeHealth({
     now: parts.clock.now(),
     startedAt,
     redisOk: sweeps !== undefined,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
+    standstills: movement.standstills(),
     expected: longestPauses(parts.config.schedule),
   })
 }
@@ -251,6 +261,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
     ...parts,
     tokens: new TokenStore(store, keys),
     polls: new PollStore(store, keys),
+    stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIMS.poll.longestMs),
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     inFlight: new InFlight(CONNECTIONS),
     announce: announcer(config),
@@ -285,7 +296,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
     },
     receivers,
     turns: new Turns(),
-    announceOff: announceReceiverOff.bind(undefined, store, keys),
+    announceDisabled: announceDisabled.bind(undefined, store, keys),
     clock,
     random,
     log,

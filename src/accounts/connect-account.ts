@@ -24,13 +24,7 @@ export interface ConnectDeps {
 
 export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
-  | {
-      is: 'failed'
-      step: 'token' | 'metadata'
-      failure: ProviderFailure
-      /** The token that counts from now on, where one was redeemed already: the caller must not lose it. */
-      refreshToken?: Secret
-    }
+  | { is: 'failed'; step: 'token' | 'metadata'; failure: ProviderFailure }
 
 /** Exchanges the code of a finished install (interface 4.1) and stores the account. */
 export async function connectWithCode(deps: ConnectDeps, code: Secret): Promise<ConnectOutcome> {
@@ -41,12 +35,21 @@ export async function connectWithCode(deps: ConnectDeps, code: Secret): Promise<
   return storeAccount(deps, answer.value, answer.value.refreshToken, sentAt)
 }
 
-/** Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. */
-export async function connectWithRefreshToken(deps: ConnectDeps, refreshToken: Secret): Promise<ConnectOutcome> {
+/**
+ * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. If that
+ * brings another one, `keepNew` gets it before anything else can fail: the one that was given may be worth nothing now.
+ */
+export async function connectWithRefreshToken(
+  deps: ConnectDeps,
+  refreshToken: Secret,
+  keepNew: (refreshToken: Secret) => void,
+): Promise<ConnectOutcome> {
   const sentAt = deps.clock.now()
   const answer = await deps.provider.refresh(refreshToken)
   if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
-  return storeAccount(deps, answer.value, answer.value.refreshToken ?? refreshToken, sentAt)
+  const latest = answer.value.refreshToken ?? refreshToken
+  if (latest.reveal() !== refreshToken.reveal()) keepNew(latest)
+  return storeAccount(deps, answer.value, latest, sentAt)
 }
 
 async function storeAccount(
@@ -56,10 +59,10 @@ async function storeAccount(
   sentAt: number,
 ): Promise<ConnectOutcome> {
   const metadata = await readMetadata(deps, answer.accessToken)
-  if (!metadata.ok) return { is: 'failed', step: 'metadata', failure: metadata.failure, refreshToken }
-  const { hubId, hubDomain = '', scopes, user, userId, appId } = metadata.value
+  if (!metadata.ok) return { is: 'failed', step: 'metadata', failure: metadata.failure }
+  const { hubId, hubDomain = '', scopes, user } = metadata.value
   const times = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
-  const fields = { hubDomain, user: user ?? '', userId: String(userId ?? ''), appId: String(appId ?? '') }
+  const fields = { hubDomain, user: user ?? '' }
   for (;;) {
     const before = await openTokenAlert(deps, hubId)
     const is = await deps.store.connectAccount(

@@ -43,7 +43,7 @@ export class DueSets {
         this.#store.claimDue(
           this.#keys.partition(number).due[kind],
           ...[now, perPartition, shortestMs, longestMs],
-          follows === 'life' ? this.#keys.account(number).account.replace(/\d+$/, '') : '',
+          follows === 'life' ? this.#keys.partition(number).accountPrefix : '',
         ),
       ),
     )
@@ -52,11 +52,6 @@ export class DueSets {
       hubIds: parts.flatMap(([hubIds]) => hubIds.map(Number)),
       next: moments.length === 0 ? undefined : Math.min(...moments.map(Number)),
     }
-  }
-
-  /** Claimed but not begun: due at once, for whoever comes next. */
-  async giveBack(kind: DueKind, hubIds: readonly number[], now: number): Promise<void> {
-    await this.plan(kind, hubIds, now)
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */

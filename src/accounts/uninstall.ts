@@ -80,8 +80,15 @@ async function finish(deps: UninstallDeps, hubId: number, deleted: Buffer | null
     ...[hubId, deps.clock.now(), deleted ?? ''],
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }
+  // The new connection may have been given the very token that was just deleted: a refresh now tells.
+  if (finished === 'reconnected') await refreshNow(deps, hubId)
   if (finished === 'finished') deps.log.info({ code: 'uninstall.finished', hubId }, 'refresh token deleted')
   return { is: finished }
+}
+
+async function refreshNow(deps: UninstallDeps, hubId: number): Promise<void> {
+  const due = deps.keys.partition(deps.keys.partitionOf(hubId)).due.refresh
+  await deps.store.zadd(due, 'XX', deps.clock.now(), hubId)
 }
 
 async function again(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {

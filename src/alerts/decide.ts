@@ -32,18 +32,25 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
   const current = seriesOf(account.after)
 
   for (const series of current) {
+    // What this poll did not read says nothing new: not a poll that agrees, not a reason to repeat.
+    if (measuredAt(series, account.after) !== now) continue
     const stored = account.states[series.id]
     const before = stored === undefined ? undefined : decodeState(stored)
     const rule = ruleFor(settings.rules, account, series)
-    const evaluation = evaluate(rule, before, series, now, settings)
+    const evaluation = evaluate(rule, before, series, now, settings, isFirstReading(series, account.before))
     noteState(writes, series.id, stored, evaluation)
     if (evaluation.event === undefined || evaluation.state === undefined) continue
     const alert = limitAlert(settings, account, { series, previous: previous.get(series.id), rule, before }, evaluation)
-    const first = account.before === undefined && settings.firstRun === 'digest'
-    writes.messages.push(encodeEntry(first ? { alert, firstReading: true } : { alert }))
+    const inDigest = settings.firstRun === 'digest' && evaluation.event.beganWithFirstReading
+    writes.messages.push(encodeEntry(inDigest ? { alert, firstReading: true } : { alert }))
   }
   closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
   return writes
+}
+
+/** Whether the report that a series comes from was never read before. */
+function isFirstReading(series: Series, before: Readings | undefined): boolean {
+  return before === undefined || measuredAt(series, before) === undefined
 }
 
 function noteState(writes: AlertWrites, id: string, stored: string | undefined, evaluation: Evaluation): void {
@@ -69,7 +76,10 @@ function closeVanished(
     writes.changes.push([id, stored, ''])
     if (before.level === 'ok' || series === undefined) continue
     const state = { ...before, messages: before.messages + 1, messageAt: now }
-    const event = { reason: 'recovered' as const, level: before.level, before: before.level }
+    const event = {
+      ...{ reason: 'recovered' as const, level: before.level, before: before.level },
+      beganWithFirstReading: false,
+    }
     const rule = ruleFor(settings.rules, account, series)
     const evaluation = { state, stands: 'ok' as const, event }
     const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
@@ -94,7 +104,7 @@ function limitAlert(
     status: event.reason === 'recovered' ? 'resolved' : 'firing',
     level: event.level,
     reason: event.reason,
-    rule: rule?.name ?? (state as SeriesState).rule,
+    rule: (state as SeriesState).rule,
     account: { hubId: account.hubId, hubDomain: account.hubDomain },
     series: seriesName(series),
     usage: series.usage,

@@ -6,8 +6,8 @@ import { encodeEntry } from './outbox-entry.ts'
 /** No account has this id: its partition takes what belongs to no account. */
 const NOBODY = 0
 
-/** Tells the other receivers that one is switched off. It closes by itself: there is no state to leave. */
-export async function announceReceiverOff(
+/** Tells the other receivers that one is disabled. It closes by itself: there is no state to leave. */
+export async function announceDisabled(
   store: Store,
   keys: Keys,
   receiver: string,
@@ -15,10 +15,12 @@ export async function announceReceiverOff(
   now: number,
 ): Promise<void> {
   const at = new Date(now).toISOString()
+  // The same for whoever finds it out in the same minute: two workers, or one that died halfway.
+  const minute = Math.floor(now / 60_000)
   const entry = encodeEntry({
     notTo: receiver,
     alert: {
-      id: `${alertId(NOBODY, `delivery/${receiver}`, now)}-1`,
+      id: `${alertId(NOBODY, `delivery/${receiver}`, minute)}-1`,
       kind: 'delivery',
       status: 'firing',
       level: 'critical',
@@ -27,7 +29,7 @@ export async function announceReceiverOff(
       measuredAt: at,
       since: at,
       message:
-        `The receiver ${receiver} is switched off: it wants no more messages (${reason}). ` +
+        `The receiver ${receiver} is disabled: it wants no more messages (${reason}). ` +
         'It gets none until the daemon is started again.',
     },
   })

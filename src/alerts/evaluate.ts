@@ -16,7 +16,7 @@ export interface SeriesState {
   /** What the last message said. */
   said: { level: AlertLevel; usage: number; at: number } | null
   /** Polls in a row that found a higher level than the one in force. */
-  pending: { warning: number; critical: number } | null
+  pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
 }
 
 export interface EvaluationSettings {
@@ -33,7 +33,13 @@ export interface Evaluation {
   /** How the series stands now. */
   stands: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
   /** Absent: nothing to say. */
-  event?: { reason: AlertReason; level: AlertLevel; before: AlertLevel | 'ok' }
+  event?: {
+    reason: AlertReason
+    level: AlertLevel
+    before: AlertLevel | 'ok'
+    /** The very first reading found it already. */
+    beganWithFirstReading: boolean
+  }
 }
 
 /** Decides one series: a pure function of the rule, what is remembered, what was read and when. */
@@ -43,13 +49,15 @@ export function evaluate(
   series: Series,
   now: number,
   settings: EvaluationSettings,
+  isFirstReading = false,
 ): Evaluation {
   const level = before?.level ?? 'ok'
   if (rule === undefined || rule.off === true) return { ...leave(before, level, now), stands: 'off' }
   const target = judge(rule, series, level, rule.recoverBelow, settings.recoverBelow)
   if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
-  if (target !== 'ok' && RANK[target] > RANK[level])
-    return rise(rule.name, before, level, target, series, now, settings)
+  if (target !== 'ok' && RANK[target] > RANK[level]) {
+    return rise(rule.name, before, level, target, series, now, settings, isFirstReading)
+  }
   if (target === 'ok') return leave(before, level, now)
   if (target !== level) {
     return message(rule.name, before, series, now, { reason: 'eased', level: target, before: level })
@@ -68,6 +76,7 @@ function judge(
 ): AlertLevel | 'ok' | 'unknown' {
   const critical = holds(rule.critical, series, level === 'critical', ownMargin, percentMargin)
   if (critical === true) return 'critical'
+  if (critical === 'unknown' && level === 'critical') return 'unknown'
   const warning = holds(rule.warning, series, level !== 'ok', ownMargin, percentMargin)
   if (warning === true) return 'warning'
   return critical === 'unknown' || warning === 'unknown' ? 'unknown' : 'ok'
@@ -105,10 +114,12 @@ function rise(
   series: Series,
   now: number,
   settings: EvaluationSettings,
+  isFirstReading: boolean,
 ): Evaluation {
   const pending = {
     warning: level === 'ok' ? (before?.pending?.warning ?? 0) + 1 : 0,
     critical: target === 'critical' ? (before?.pending?.critical ?? 0) + 1 : 0,
+    sinceFirstReading: before?.pending?.sinceFirstReading ?? isFirstReading,
   }
   const needed = Math.max(1, settings.for)
   const reached = pending.critical >= needed ? 'critical' : pending.warning >= needed ? 'warning' : undefined
@@ -117,7 +128,7 @@ function rise(
     return { state: waiting, stands: level === 'ok' ? 'pending' : level }
   }
   const reason = level === 'ok' ? 'entered' : 'escalated'
-  const after = message(rule, before, series, now, { reason, level: reached, before: level })
+  const after = message(rule, before, series, now, { reason, level: reached, before: level }, pending.sinceFirstReading)
   // A warning that was reached while critical is still being confirmed must not start that count afresh.
   return reached === 'warning' && pending.critical > 0 && after.state !== undefined
     ? { ...after, state: { ...after.state, pending } }
@@ -142,7 +153,7 @@ function leave(before: SeriesState | undefined, level: AlertLevel | 'ok', now: n
   if (before === undefined || level === 'ok') return { state: undefined, stands: 'ok' }
   // The number of the message is still needed: the caller makes its id of it.
   const state = { ...before, messages: before.messages + 1, messageAt: now, level: 'ok' as const, pending: null }
-  return { state, stands: 'ok', event: { reason: 'recovered', level, before: level } }
+  return { state, stands: 'ok', event: { reason: 'recovered', level, before: level, beganWithFirstReading: false } }
 }
 
 function message(
@@ -150,7 +161,8 @@ function message(
   before: SeriesState | undefined,
   series: Series,
   now: number,
-  event: NonNullable<Evaluation['event']>,
+  event: Omit<NonNullable<Evaluation['event']>, 'beganWithFirstReading'>,
+  beganWithFirstReading = false,
 ): Evaluation {
   const opened = before === undefined || before.level === 'ok' ? newState(rule, now) : before
   const state: SeriesState = {
@@ -162,7 +174,7 @@ function message(
     said: { level: event.level, usage: series.usage, at: now },
     pending: null,
   }
-  return { state, stands: event.level, event }
+  return { state, stands: event.level, event: { ...event, beganWithFirstReading } }
 }
 
 function newState(rule: string, now: number): SeriesState {

@@ -14,7 +14,7 @@ export interface GroupSettings {
 /** Everything of one group for one receiver waits together. */
 export function groupKey(receiver: string, entry: OutboxEntry, by: readonly GroupBy[]): string {
   if (entry.firstReading === true) return `${receiver}|digest`
-  return [receiver, ...by.map((field) => `${field}=${fieldOf(entry.alert, field)}`)].join('|')
+  return `${receiver}|${by.map((field) => `${field}=${fieldOf(entry.alert, field)}`).join('|')}`
 }
 
 /** What a receiver is told the group is: the key without the receiver. */

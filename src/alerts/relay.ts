@@ -107,7 +107,7 @@ async function closeGroup(deps: RelayDeps, key: string, now: number): Promise<vo
     4 + deliveries.length,
     ...[delivery.group(key), delivery.groupState(key), delivery.groupsDue, delivery.deliveriesDue],
     ...deliveries.map(({ id }) => delivery.delivery(id)),
-    ...[key, closed ?? '0', waiting.length, now, now + deps.group.intervalMs, deps.group.intervalMs],
+    ...[key, closed ?? '0', waiting.length, now, now + deps.group.waitMs, deps.group.intervalMs],
     ...deliveries.flatMap(({ id, message }) => [id, receiver, JSON.stringify(message)]),
   )
 }

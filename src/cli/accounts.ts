@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Account } from '../accounts/account.ts'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
@@ -20,11 +20,11 @@ export function addAccounts(program: Command, io: Io): void {
   const add = (name: string) => withJson(withConfig(accounts.command(name)))
 
   withExample(
-    add('list').option('--state <state>', `only accounts that are ${ACCOUNT_STATES.join(', ')}`),
+    add('list').addOption(new Option('--state <state>', 'only accounts in this state').choices(ACCOUNT_STATES)),
     'plimsoll accounts list --state failing',
   )
     .description('list all accounts')
-    .action((options: CommonOptions & { state?: string }) => list(io, options))
+    .action((options: CommonOptions & { state?: AccountState }) => list(io, options))
 
   withExample(add('show').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts show 1234567')
     .description('show what is known of one account')
@@ -47,8 +47,8 @@ export function addAccounts(program: Command, io: Io): void {
     .action((hubId: number, options: CommonOptions & { reason: string }) => remove(io, hubId, options))
 }
 
-async function list(io: Io, options: CommonOptions & { state?: string }): Promise<void> {
-  const states = options.state === undefined ? ACCOUNT_STATES : [asState(options.state)]
+async function list(io: Io, options: CommonOptions & { state?: AccountState }): Promise<void> {
+  const states = options.state === undefined ? ACCOUNT_STATES : [options.state]
   const found = await withParts(io, options.config, (parts) => everything(parts.registry.all(states)))
   if (options.json === true) return printJson(io, found.map(toJson))
   printTable(
@@ -63,13 +63,6 @@ async function list(io: Io, options: CommonOptions & { state?: string }): Promis
       account.refreshFailure?.reason ?? account.pollFailure?.reason ?? '',
     ]),
   )
-}
-
-function asState(text: string): AccountState {
-  const state = ACCOUNT_STATES.find((known) => known === text)
-  if (state === undefined)
-    throw new CommandError(`there is no state "${text}": use one of ${ACCOUNT_STATES.join(', ')}`)
-  return state
 }
 
 async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
@@ -141,14 +134,14 @@ async function detailsOf(parts: Parts, hubId: number) {
 async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
   const file = resolve(io.cwd, options.refreshTokenFile)
   const outcome = await withParts(io, options.config, async (parts) => {
-    const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file))
+    const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file), (latest) =>
+      writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
+    )
     if (connecting.is !== 'failed') await connected(parts)
     return connecting
   })
   if (outcome.is === 'failed') {
-    const { step, failure, refreshToken } = outcome
-    // The provider may have given a new token for the one in the file: that one must not be lost with this attempt.
-    if (refreshToken !== undefined) writeFileSync(file, `${refreshToken.reveal()}\n`, { mode: 0o600 })
+    const { step, failure } = outcome
     throw new CommandError(
       step === 'token'
         ? `the provider did not take the refresh token: ${failure.message}`

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { parse } from 'yaml'
 import { configJsonSchema } from '../../config/json-schema.ts'
 import { loadConfig } from '../../config/load.ts'
 import { printConfig } from '../../config/print.ts'
@@ -16,13 +17,19 @@ export function addConfig(program: Command, io: Io): void {
     .description('report every problem of a config file')
     .action((file: string | undefined, options: CommonOptions) => checkFile(io, file ?? options.config, options))
 
-  withExample(config.command('schema'), 'plimsoll config schema > plimsoll.schema.json')
+  withExample(withJson(config.command('schema')), 'plimsoll config schema > plimsoll.schema.json')
     .description('print the JSON Schema of the config file, for editors')
     .action(() => printJson(io, configJsonSchema()))
 
-  withExample(withConfig(config.command('print')), 'plimsoll config print --config config/plimsoll.yaml')
+  withExample(withJson(withConfig(config.command('print'))), 'plimsoll config print --config config/plimsoll.yaml')
     .description('print the config that is in force, defaults filled in, secrets masked')
-    .action((options: CommonOptions) => io.out(printConfig(readConfig(io, options.config).config)))
+    .action((options: CommonOptions) => print(io, options))
+}
+
+function print(io: Io, options: CommonOptions): void {
+  const yaml = printConfig(readConfig(io, options.config).config)
+  if (options.json === true) printJson(io, parse(yaml))
+  else io.out(yaml)
 }
 
 function checkFile(io: Io, file: string, { json }: CommonOptions): void {

@@ -30,8 +30,12 @@ interface ListedAccount {
   token: { expiresAt: string }
 }
 
-export async function gatherFacts(url: string, sandbox: Sandbox, hubIds: readonly number[]): Promise<DemoFacts> {
-  const now = Date.now()
+export async function gatherFacts(
+  url: string,
+  sandbox: Sandbox,
+  hubIds: readonly number[],
+  now: number,
+): Promise<DemoFacts> {
   const [journal, mails, hooks, { items }] = await Promise.all([
     read<JournalEntry[]>(`${sandbox.url}/sandbox/requests`),
     read<unknown[]>(`${sandbox.url}/sandbox/inbox`),

@@ -51,7 +51,7 @@ async function demo(io: Io, options: DemoOptions): Promise<void> {
     const [leaving = 0] = hubIds
     await watch(io, { url, sandbox, leaving, begun, runForMs: options.for, isLive: options.json !== true })
 
-    const facts = await gatherFacts(url, sandbox, hubIds)
+    const facts = await gatherFacts(url, sandbox, hubIds, io.clock.now())
     if (options.json === true) printJson(io, facts)
     else printFacts(io, facts)
     failUnlessAllHappened(facts)

@@ -20,11 +20,15 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
 
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
+  const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle)
   try {
-    await Promise.race([startApp({ config, clock: io.clock, random: io.random, log }, lifecycle), stopped])
+    await Promise.race([starting, stopped])
     await stopped
     log.info({ code: 'daemon.stopping' }, 'stopping')
   } finally {
+    await lifecycle.close()
+    // A start that was interrupted fails because its parts were taken away; what it opened last is closed too.
+    await starting.catch(() => undefined)
     await lifecycle.close()
   }
   log.info({ code: 'daemon.stopped' }, 'stopped')

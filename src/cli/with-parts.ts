@@ -10,7 +10,8 @@ import { CommandError, type Io } from './io.ts'
 export async function withParts<T>(io: Io, file: string, work: (parts: Parts) => Promise<T>): Promise<T> {
   const { config } = readConfig(io, file)
   const lifecycle = new Lifecycle()
-  const log = createLogger({ level: 'silent', pretty: false })
+  // Only what somebody must act on; that Redis is away is told once, as the command's own error.
+  const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
   try {
     const parts = await openParts({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
     await checkCanary(parts.store, parts.keys, parts.vault)
@@ -20,6 +21,11 @@ export async function withParts<T>(io: Io, file: string, work: (parts: Parts) =>
   } finally {
     await lifecycle.close()
   }
+}
+
+function sayIfNeeded(io: Io, line: string): void {
+  const { code, msg } = JSON.parse(line) as { code?: string; msg: string }
+  if (code === 'vault.key-made') io.err(`plimsoll: ${msg}\n`)
 }
 
 const NO_REDIS = ['MaxRetriesPerRequestError', 'ClusterAllFailedError']

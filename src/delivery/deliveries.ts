@@ -106,17 +106,16 @@ export class Deliveries {
     })
   }
 
-  /** Switches a receiver off; false if it was off already. */
-  async switchOff(receiver: string, reason: string): Promise<boolean> {
-    return (await this.#store.hsetnx(this.#keys.delivery.disabled, receiver, reason)) === 1
+  async disable(receiver: string, reason: string): Promise<void> {
+    await this.#store.hset(this.#keys.delivery.disabled, receiver, reason)
   }
 
   /** Gives every receiver another chance. */
-  async switchAllOn(): Promise<void> {
+  async enableAll(): Promise<void> {
     await this.#store.del(this.#keys.delivery.disabled)
   }
 
-  /** Receivers that are switched off, each with why. */
+  /** Receivers that want nothing more, each with why. */
   disabled(): Promise<Record<string, string>> {
     return this.#store.hgetall(this.#keys.delivery.disabled)
   }

@@ -9,7 +9,7 @@ import { isRedisAway, redisAway } from './redis-away.ts'
 /** Whatever went wrong becomes an answer that says what whoever asked can do, and nothing of the inside. */
 export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asProblem(error)
-  if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: bare(error) }, 'a request failed')
+  if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: error }, 'a request failed')
   return sendProblem(request, reply, problem)
 }
 
@@ -43,11 +43,4 @@ function asProblem(error: unknown): Problem {
   const status = (error as { statusCode?: number } | null)?.statusCode ?? 500
   if (status < 400 || status >= 500) return new Problem(500, 'Something went wrong here. The log says what.')
   return new Problem(status, REFUSED_BY_FASTIFY[status] ?? 'The request could not be read.')
-}
-
-/** Errors of Redis carry the command with its arguments, and those may be somebody's state. */
-function bare(error: unknown): Error {
-  if (!(error instanceof Error)) return new Error('something that is no error was thrown')
-  const { name, message, stack } = error
-  return Object.assign(new Error(message), { name, stack })
 }

@@ -20,24 +20,31 @@ export interface HealthFacts {
   redisOk: boolean
   /** When a sweep of each kind last finished, ms. */
   lastSweeps: Partial<Record<string, number>>
+  /** For how long no job of a queue has ended in this process although some are under way, ms by queue. */
+  standstills: Record<string, number>
   /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
   expected: Record<string, number>
 }
 
+/** Longer than any job takes whose calls all run into their deadline. */
+const LONGEST_STANDSTILL_MS = 120_000
 const GRACE_MS = 15_000
 const PERIODS = 3
 
-/** Alive means making progress, not merely running: each kind of sweep must have finished not too long ago. */
+/** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end. */
 export function judgeHealth(facts: HealthFacts): HealthReport {
-  const sweeps = Object.entries(facts.expected).map(([kind, periodMs]) => judgeSweep(facts, kind, periodMs))
+  const moving = [
+    ...Object.entries(facts.expected).map(([kind, periodMs]) => judgeSweep(facts, kind, periodMs)),
+    ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, ms)),
+  ]
   const started = facts.startedAt !== undefined
   return {
-    alive: sweeps.every((sweep) => sweep.ok),
+    alive: moving.every((check) => check.ok),
     ready: facts.redisOk && started,
     checks: [
       { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
       { name: 'redis', ok: facts.redisOk, detail: facts.redisOk ? 'answers' : 'does not answer' },
-      ...sweeps,
+      ...moving,
     ],
   }
 }
@@ -51,6 +58,11 @@ function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, p
   const quietMs = now - Math.max(last ?? startedAt, startedAt)
   const finished = last === undefined ? 'none finished yet' : `last finished ${inSeconds(now - last)} s ago`
   return { name, ok: quietMs <= allowedMs, detail: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
+}
+
+function judgeQueue(queue: string, standstillMs: number): HealthCheck {
+  const detail = standstillMs === 0 ? 'moves' : `no job has ended for ${inSeconds(standstillMs)} s`
+  return { name: `queue:${queue}`, ok: standstillMs <= LONGEST_STANDSTILL_MS, detail }
 }
 
 function inSeconds(ms: number): number {

@@ -24,17 +24,15 @@ export class CallShare {
     this.#clock = clock
   }
 
-  /** Waits until `calls` calls are within the share; false if `signal` ended the wait. */
-  async take(hubId: number, calls: number, signal: AbortSignal): Promise<boolean> {
+  /** How many of `calls` may be made now: at least one, waiting for it if need be. 0 if `signal` ended the wait. */
+  async take(hubId: number, calls: number, signal: AbortSignal): Promise<number> {
     const { requests, perMs } = this.#settings
-    let left = calls
-    for (;;) {
-      const key = this.#keys.account(hubId).calls
-      const [granted, wait] = await this.#store.takeCalls(key, this.#clock.now(), left, requests, perMs)
-      left -= granted
-      if (left === 0) return true
+    const key = this.#keys.account(hubId).calls
+    while (!signal.aborted) {
+      const [granted, wait] = await this.#store.takeCalls(key, this.#clock.now(), calls, requests, perMs)
+      if (granted > 0) return granted
       await this.#clock.wait(wait, signal)
-      if (signal.aborted) return false
     }
+    return 0
   }
 }

@@ -1,5 +1,5 @@
 import type { ProviderClient } from '../provider/client.ts'
-import type { ProviderResult } from '../provider/failure.ts'
+import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { InFlight } from '../runtime/in-flight.ts'
 import type { Secret } from '../runtime/secret.ts'
@@ -11,9 +11,14 @@ export interface FetchDeps {
   share: CallShare
   inFlight: InFlight
   clock: Clock
+  /** Keeps the account claimed: one with many pairs takes longer than a claim lasts. */
+  stillPolling: (hubId: number) => Promise<void>
 }
 
-/** Both limits endpoints (interface 4.5, 4.6) for one account, within its share; undefined if `signal` came first. */
+/**
+ * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows; undefined if
+ * `signal` came first.
+ */
 export async function fetchReports(
   deps: FetchDeps,
   hubId: number,
@@ -21,22 +26,30 @@ export async function fetchReports(
   pairs: readonly Pair[],
   signal: AbortSignal,
 ): Promise<Fetched | undefined> {
-  if (!(await deps.share.take(hubId, 1 + pairs.length, signal))) return undefined
-  const at = deps.clock.now()
-  const call = async <T extends object>(work: () => Promise<ProviderResult<T>>) => {
-    const result = await deps.inFlight.run('normal', work)
-    return result.ok ? result.value : result.failure
+  const fetched: Fetched = { at: deps.clock.now(), customProperties: NOT_ASKED, associations: new Map() }
+  const calls = [
+    async () => {
+      fetched.customProperties = valueOrFailure(await deps.provider.customProperties(accessToken))
+    },
+    ...pairs.map((pair) => async () => {
+      const report = await deps.provider.associations(accessToken, pair.from, pair.to)
+      fetched.associations.set(pairId(pair), valueOrFailure(report))
+    }),
+  ]
+  for (let begun = 0; begun < calls.length; ) {
+    const granted = await deps.share.take(hubId, calls.length - begun, signal)
+    if (granted === 0) return undefined
+    if (begun > 0) await deps.stillPolling(hubId)
+    await Promise.all(calls.slice(begun, begun + granted).map((call) => deps.inFlight.run('normal', call)))
+    begun += granted
   }
-  const [customProperties, associations] = await Promise.all([
-    call(() => deps.provider.customProperties(accessToken)),
-    Promise.all(
-      pairs.map(async (pair) => {
-        const report = await call(() => deps.provider.associations(accessToken, pair.from, pair.to))
-        return [pairId(pair), report] as const
-      }),
-    ),
-  ])
-  return { at, customProperties, associations: new Map(associations) }
+  return fetched
+}
+
+const NOT_ASKED: ProviderFailure = { class: 'transient', code: 'not-asked', message: 'not asked yet', status: 0 }
+
+function valueOrFailure<T extends object>(result: ProviderResult<T>): T | ProviderFailure {
+  return result.ok ? result.value : result.failure
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */

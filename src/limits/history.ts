@@ -1,4 +1,4 @@
-import type { Store } from '../redis/connect.ts'
+import type { Commands, Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { decodeReadings } from './readings.ts'
 import { parseSeriesId, type Series, type SeriesName, seriesOf } from './series.ts'
@@ -49,14 +49,22 @@ export class History {
    */
   async read(hubId: number, from: number, to: number): Promise<Snapshot[]> {
     const { readings, history } = this.#keys.account(hubId)
-    const [stored, entries] = await Promise.all([
-      this.#store.getBuffer(readings),
-      this.#store.xrevrange(history, '+', '-'),
-    ])
+    // Together, or a poll committed in between would pair new numbers with old changes.
+    const [stored, entries] = (await inOneStep(
+      this.#store.multi().getBuffer(readings).xrevrange(history, '+', '-'),
+    )) as [Buffer | null, [string, string[]][]]
     if (stored === null) return []
     const now = new Map(seriesOf(decodeReadings(stored)).map((series) => [series.id, packed(series)]))
     return backward(now, entries.map(readEntry), from, to)
   }
+}
+
+async function inOneStep(commands: Commands): Promise<unknown[]> {
+  const answers = (await commands.exec()) ?? []
+  return answers.map(([error, answer]) => {
+    if (error !== null) throw error
+    return answer
+  })
 }
 
 interface Change {
@@ -65,9 +73,7 @@ interface Change {
 }
 
 function readEntry([id, fields]: [string, string[]]): Change {
-  const before: HistoryEntry = []
-  for (let n = 0; n + 1 < fields.length; n += 2) before.push([fields[n] ?? '', fields[n + 1] ?? ''])
-  return { at: Number(id.split('-')[0]), before }
+  return { at: Number(id.split('-')[0]), before: JSON.parse(fields[1] ?? '[]') as HistoryEntry }
 }
 
 /** From how things stand now, back through the changes, newest first. */

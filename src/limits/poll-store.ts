@@ -15,6 +15,8 @@ export interface PollContext {
   polls: string
   polledAt: number
   pollFailures: number
+  /** Whether it was said already that a reported percentage disagrees. */
+  disagreed: boolean
   accessToken: Buffer | null
   readings: Readings | undefined
   /** States of the account's alerts as stored, by series. */
@@ -48,13 +50,23 @@ export class PollStore {
     const [fields, accessToken, readings, alertStates] = await Promise.all([
       this.#store.hmget(
         keys.account,
-        ...['state', 'hubDomain', 'expiresAt', 'obtainedAt', 'generation', 'polls', 'polledAt', 'pollFailures'],
+        ...[
+          'state',
+          'hubDomain',
+          'expiresAt',
+          'obtainedAt',
+          'generation',
+          'polls',
+          'polledAt',
+          'pollFailures',
+          'disagreed',
+        ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
       this.#store.getBuffer(keys.readings),
       this.#store.hgetall(keys.alerts),
     ])
-    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures] = fields
+    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed] = fields
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     return {
@@ -66,6 +78,7 @@ export class PollStore {
       polls: polls ?? '0',
       polledAt: Number(polledAt ?? 0),
       pollFailures: Number(pollFailures ?? 0),
+      disagreed: disagreed === '1',
       accessToken,
       readings: readings === null ? undefined : decodeReadings(readings),
       alertStates,
@@ -78,7 +91,7 @@ export class PollStore {
       ...accountStepKeys(this.#keys, hubId),
       ...[hubId, result.polls, Math.round(result.nextAt), JSON.stringify(result.fields)],
       result.readings === undefined ? '' : encodeReadings(result.readings),
-      ...[`${result.at}-*`, result.historyFrom, JSON.stringify(result.history.flat())],
+      ...[`${result.at}-*`, result.historyFrom, JSON.stringify(result.history)],
       noAlerts ? '' : JSON.stringify(result.alerts),
     )
   }

@@ -40,24 +40,28 @@ export const NEAR_PERCENT = 80
 
 /** All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1. */
 export function seriesOf(readings: Readings): Series[] {
-  return [...customPropertySeries(readings), ...associationSeries(readings)]
+  const all = [...customPropertySeries(readings), ...associationSeries(readings)]
+  // A report that names an object type twice has one series of it: the first.
+  return [...new Map(all.toReversed().map((series) => [series.id, series])).values()].toReversed()
 }
 
-const METRIC_OF: Record<string, Metric> = {
-  overall: 'customProperties.overall',
-  type: 'customProperties.objectType',
-  at: 'associations.atLimit',
-  near: 'associations.nearLimit',
-  fullest: 'associations.fullest',
-}
+const METRIC_OF: ReadonlyMap<string, Metric> = new Map([
+  ['overall', 'customProperties.overall'],
+  ['type', 'customProperties.objectType'],
+  ['at', 'associations.atLimit'],
+  ['near', 'associations.nearLimit'],
+  ['fullest', 'associations.fullest'],
+])
 
 /** The name back from the id; undefined for what is no series. */
 export function parseSeriesId(id: string): SeriesName | undefined {
   const [word = '', first, second] = id.split('/')
-  const metric = METRIC_OF[word]
+  const metric = METRIC_OF.get(word)
   if (metric === undefined) return undefined
   if (first === undefined) return { metric }
-  return second === undefined ? { metric, objectTypeId: first } : { metric, from: first, to: second }
+  return second === undefined
+    ? { metric, objectTypeId: decodeURIComponent(first) }
+    : { metric, from: first, to: second }
 }
 
 function customPropertySeries({ customProperties }: Readings): Series[] {
@@ -66,7 +70,7 @@ function customPropertySeries({ customProperties }: Readings): Series[] {
   return [
     { id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) },
     ...byObjectType.map((type) => ({
-      id: `type/${type.objectTypeId}`,
+      id: `type/${encodeURIComponent(type.objectTypeId)}`,
       metric: 'customProperties.objectType' as const,
       objectTypeId: type.objectTypeId,
       label: type.pluralLabel,
@@ -100,7 +104,8 @@ function associationSeries({ associations }: Readings): Series[] {
 function fullestUsage(report: Readings['associations'][string]['report']): number {
   const shown = report.nearLimit.map((record) => record.usage)
   if (report.totalRecordsAtLimit > 0) shown.push(report.limit)
-  else if (report.totalRecordsNearLimit > 0 && shown.length === 0) shown.push((report.limit * NEAR_PERCENT) / 100)
+  else if (report.totalRecordsNearLimit > 0 && shown.length === 0)
+    shown.push(Math.ceil((report.limit * NEAR_PERCENT) / 100))
   return Math.max(0, ...shown)
 }
 

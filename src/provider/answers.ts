@@ -1,7 +1,6 @@
 import { Secret } from '../runtime/secret.ts'
 import {
   asObject,
-  type JsonObject,
   optionalString,
   readCount,
   readList,
@@ -25,8 +24,6 @@ export interface TokenMetadata {
   hubId: number
   hubDomain: string | undefined
   user: string | undefined
-  userId: number | undefined
-  appId: number | undefined
   scopes: string[]
 }
 
@@ -79,8 +76,6 @@ export function readMetadata(json: unknown): TokenMetadata {
     hubId,
     hubDomain: optionalString(answer, 'hub_domain'),
     user: optionalString(answer, 'user'),
-    userId: optionalCount(answer, 'user_id'),
-    appId: optionalCount(answer, 'app_id'),
     scopes,
   }
 }
@@ -119,9 +114,4 @@ export function readCustomPropertyReport(json: unknown): CustomPropertyReport {
       reportedPercentage: readNumber(item, 'percentage', at),
     })),
   }
-}
-
-function optionalCount(from: JsonObject, field: string): number | undefined {
-  const value = from[field]
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined
 }

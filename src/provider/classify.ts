@@ -7,22 +7,30 @@ export type Family = 'token' | 'crm'
 
 /** An account that moves to another data centre: told to stay away, for up to a day. */
 const MIGRATING = 477
+/** "Retry after 0 seconds" would be a loop. */
+const SHORTEST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 24 * 3_600_000
 
 /**
  * What an answer that is no success means, from the provider's three shapes of error bodies - OAuth's
  * (`error`, `error_description`, `status`), the CRM's (`category`, `message`, `context`), the rate limit's
- * (`errorType`, `policyName`) - and from none of them: any field may be missing, the body may be HTML.
+ * (`errorType`, `policyName`) - and from none of them: any field may be missing, the body may be HTML. `clean` takes out
+ * the secrets that were sent, which a stranger's error text may repeat.
  */
-export function classifyAnswer(family: Family, answer: HttpResponse, now: number): ProviderFailure {
+export function classifyAnswer(
+  family: Family,
+  answer: HttpResponse,
+  now: number,
+  clean: (text: string) => string,
+): ProviderFailure {
   const body = readErrorBody(answer.body)
   const retryAfterMs = retryAfter(answer.headers, now)
   const detail = optionalString(body, 'error_description') ?? optionalString(body, 'message')
   const kind = classOf(family, answer.status, body)
   return {
     class: kind,
-    code: codeOf(answer.status, body),
-    message: `the provider answered ${answer.status}${detail === undefined ? '' : `: ${shorten(detail)}`}`,
+    code: codeOf(answer.status, body, clean),
+    message: `the provider answered ${answer.status}${detail === undefined ? '' : `: ${shorten(clean(detail))}`}`,
     status: answer.status,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
@@ -56,7 +64,7 @@ function crmClass(status: number): FailureClass {
   return 'client'
 }
 
-function codeOf(status: number, body: JsonObject): string {
+function codeOf(status: number, body: JsonObject, clean: (text: string) => string): string {
   const word =
     optionalString(body, 'category') ??
     optionalString(body, 'policyName') ??
@@ -64,7 +72,7 @@ function codeOf(status: number, body: JsonObject): string {
     [optionalString(body, 'status'), optionalString(body, 'error')].find(
       (value) => value !== undefined && value !== 'error',
     )
-  return word !== undefined && /^[A-Za-z_]{1,60}$/.test(word) ? word : String(status)
+  return word !== undefined && /^[A-Za-z_]{1,60}$/.test(word) && clean(word) === word ? word : String(status)
 }
 
 function readErrorBody(body: Buffer): JsonObject {
@@ -75,12 +83,12 @@ function readErrorBody(body: Buffer): JsonObject {
   }
 }
 
-/** Seconds or an HTTP date (RFC 9110, 10.2.3); never longer than a day. */
+/** Seconds or an HTTP date (RFC 9110, 10.2.3); from a second to a day. */
 export function retryAfter(headers: HttpResponse['headers'], now: number): number | undefined {
   const value = headers['retry-after']
   if (typeof value !== 'string') return undefined
   const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_WAIT_MS) : undefined
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS) : undefined
 }
 
 /**

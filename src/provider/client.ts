@@ -58,22 +58,11 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
     secrets: readonly Secret[],
     read: (body: Buffer) => T,
   ): Promise<ProviderResult<T>> {
-    const result = await attempt(family, request, read)
-    if (result.ok) return result
-    // A stranger's error text may repeat what we sent.
-    const message = withoutSecrets(redactUrls(result.failure.message), ...secrets, options.clientSecret)
-    return failed({ ...result.failure, message })
-  }
-
-  async function attempt<T>(
-    family: Family,
-    request: HttpRequest,
-    read: (body: Buffer) => T,
-  ): Promise<ProviderResult<T>> {
+    const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, options.clientSecret)
     try {
       const answer = await http.send(request)
       if (answer.status < 200 || answer.status >= 300) {
-        return failed(classifyAnswer(family, answer, options.clock.now()))
+        return failed(classifyAnswer(family, answer, options.clock.now(), clean))
       }
       return { ok: true, value: read(answer.body) }
     } catch (error) {
@@ -92,7 +81,9 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
       grant({ grant_type: 'authorization_code', code: code.reveal(), redirect_uri: options.redirectUri }, code),
     refresh: (token) => grant({ grant_type: 'refresh_token', refresh_token: token.reveal() }, token),
     metadata: (token) =>
-      call('crm', dialect.metadata(token.reveal(), app()), [token], (body) => readActiveMetadata(parseJson(body))),
+      call(dialect.metadataFamily, dialect.metadata(token.reveal(), app()), [token], (body) =>
+        readActiveMetadata(parseJson(body)),
+      ),
     deleteRefreshToken: async (token) => {
       const request = dialect.deleteRefreshToken(token.reveal(), app())
       const result = await call('token', request, [token], () => 'deleted' as const)

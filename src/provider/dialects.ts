@@ -1,3 +1,4 @@
+import type { Family } from './classify.ts'
 import type { HttpRequest } from './http.ts'
 
 /**
@@ -16,6 +17,8 @@ export interface Dialect {
   /** Form of a grant (interface 4.1, 4.2). */
   token(form: Record<string, string>): HttpRequest
   metadata(accessToken: string, app: AppCredentials): HttpRequest
+  /** Whose words the metadata endpoint uses for a refusal. */
+  metadataFamily: Family
   deleteRefreshToken(refreshToken: string, app: AppCredentials): HttpRequest
   associations(accessToken: string, from: string, to: string): HttpRequest
   customProperties(accessToken: string): HttpRequest
@@ -26,6 +29,7 @@ const ACCEPT_JSON = { accept: 'application/json' }
 export const DIALECTS: Record<DialectName, Dialect> = {
   v1: {
     token: (form) => post('/oauth/v1/token', form),
+    metadataFamily: 'crm',
     metadata: (accessToken) => ({
       method: 'GET',
       path: `/oauth/v1/access-tokens/${encodeURIComponent(accessToken)}`,
@@ -40,6 +44,7 @@ export const DIALECTS: Record<DialectName, Dialect> = {
   },
   '2026-03': {
     token: (form) => post('/oauth/2026-03/token', form),
+    metadataFamily: 'token',
     metadata: (accessToken, app) =>
       post('/oauth/2026-03/token/introspect', {
         ...credentials(app),

@@ -20,7 +20,7 @@ export interface HttpResponse {
   body: Buffer
 }
 
-/** Why there is no answer. `sent` tells whether the request can have reached the provider. */
+/** Why there is no answer. */
 export class CallError extends Error {
   readonly code: string
 

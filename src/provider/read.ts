@@ -6,11 +6,18 @@ export class UnreadableError extends Error {}
 
 export type JsonObject = Record<string, unknown>
 
+/** Half of a surrogate pair is legal in JSON and nowhere else: whatever stores or sends it later would fail. */
+const SURROGATE = /\\u[dD][89a-fA-F]/
+
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value
+}
+
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new UnreadableError('the answer is empty')
   const text = body.toString('utf8')
   try {
-    return JSON.parse(text)
+    return SURROGATE.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text)
   } catch {
     if (text.trimStart().startsWith('<')) throw new UnreadableError('the answer is HTML, not JSON')
     throw new UnreadableError(`the answer of ${body.length} bytes is not valid JSON`)

@@ -1,8 +1,11 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
 import { loadScripts } from './scripts.ts'
 
 export type Store = Redis | Cluster
+
+/** Commands that are collected to be run as one step. */
+export type Commands = ChainableCommander
 
 /** Where Redis is. `embedded` is the socket of the server that this machine runs for itself. */
 export type RedisAddress =

@@ -5,10 +5,13 @@ import {
   closeSync,
   constants,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { connect } from 'node:net'
@@ -29,6 +32,9 @@ export interface EmbeddedRedis {
   close(): Promise<void>
 }
 
+/** Loading a large file takes its time. */
+const START_WITHIN_MS = 60_000
+
 /** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
 const LONGEST_SOCKET_PATH = 100
 
@@ -37,7 +43,7 @@ export async function openEmbeddedRedis(dataDir: string, clock: Clock, log: Logg
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const server = new Server(folder, clock, log)
   await server.ensure()
-  server.watch()
+  await server.watch()
   return { socket: server.socket, close: () => server.release() }
 }
 
@@ -49,6 +55,7 @@ class Server {
   #child: ChildProcess | undefined
   #watching: Redis | undefined
   #closing = false
+  #released: Promise<void> | undefined
 
   constructor(folder: string, clock: Clock, log: Logger) {
     this.#folder = folder
@@ -59,10 +66,10 @@ class Server {
 
   /** Starts the server unless it answers already. Of several processes that try at once, one does. */
   async ensure(): Promise<void> {
-    const deadline = this.#clock.now() + 30_000
+    const deadline = this.#clock.now() + START_WITHIN_MS
     while (!(await answers(this.socket))) {
       if (this.#clock.now() > deadline) throw new Error(`the embedded Redis did not start: see ${this.#logFile()}`)
-      if (takeLock(this.#lockFile())) {
+      if (takeLock(this.#lockFile(), this.#clock.now())) {
         try {
           if (!(await answers(this.socket))) await this.#start()
         } finally {
@@ -96,7 +103,9 @@ class Server {
     child.on('exit', (code, signal) => {
       failure = `it ended with ${signal ?? code}`
     })
+    const deadline = this.#clock.now() + START_WITHIN_MS
     while (!(await answers(this.socket))) {
+      if (this.#clock.now() > deadline) failure ??= 'it does not answer'
       if (failure !== undefined) throw new Error(`the embedded Redis did not start: ${failure}; see ${this.#logFile()}`)
       await this.#clock.wait(20)
     }
@@ -104,7 +113,7 @@ class Server {
   }
 
   /** A connection whose end tells that the server has gone: it is then started again. */
-  watch(): void {
+  async watch(): Promise<void> {
     const watching = new Redis({
       path: this.socket,
       connectionName: `plimsoll:${process.pid}:watch`,
@@ -116,6 +125,8 @@ class Server {
     })
     watching.on('error', () => {}) // Its end is the news, and retryStrategy has it.
     this.#watching = watching
+    // From here on the server knows us by name: nobody who leaves now takes it for unused.
+    await watching.ping()
   }
 
   async #revive(): Promise<void> {
@@ -125,7 +136,12 @@ class Server {
     })
   }
 
-  async release(): Promise<void> {
+  release(): Promise<void> {
+    this.#released ??= this.#release()
+    return this.#released
+  }
+
+  async #release(): Promise<void> {
     this.#closing = true
     const watching = this.#watching
     if (watching === undefined) return
@@ -157,6 +173,9 @@ function socketPath(folder: string): string {
   if (Buffer.byteLength(near) <= LONGEST_SOCKET_PATH) return near
   const far = join(tmpdir(), `plimsoll-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`)
   mkdirSync(far, { recursive: true, mode: 0o700 })
+  const { uid, mode } = lstatSync(far)
+  // Anybody may make a folder of this name in the temporary folder, and would then own our socket.
+  if (uid !== process.getuid?.() || (mode & 0o077) !== 0) throw new Error(`${far} is not ours alone: remove it`)
   return join(far, 'redis.sock')
 }
 
@@ -177,19 +196,36 @@ function answers(socket: string): Promise<boolean> {
 }
 
 /** Linked into place, so that the file is never seen without the process that holds it. */
-function takeLock(file: string): boolean {
+function takeLock(file: string, now: number): boolean {
   const own = `${file}.${process.pid}`
   writeFileSync(own, String(process.pid), { mode: 0o600 })
   try {
     linkSync(own, file)
     return true
   } catch {
-    // Left by a process that died while starting the server: the next attempt takes it.
-    if (!isAlive(lockHolder(file))) rmSync(file, { force: true })
+    if (isStale(file, now)) removeStale(file, now)
     return false
   } finally {
     rmSync(own, { force: true })
   }
+}
+
+/** Left by a process that died while starting the server, or before this machine was started. */
+function isStale(file: string, now: number): boolean {
+  const madeAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  return madeAt !== undefined && (!isAlive(lockHolder(file)) || now - madeAt > START_WITHIN_MS)
+}
+
+/** Moved away first: of several that find it stale, only one may remove it, and only if it is still that one. */
+function removeStale(file: string, now: number): void {
+  const taken = `${file}.stale.${process.pid}`
+  try {
+    renameSync(file, taken)
+    if (!isStale(taken, now)) linkSync(taken, file)
+  } catch {
+    // Somebody else was faster.
+  }
+  rmSync(taken, { force: true })
 }
 
 function lockHolder(file: string): number {

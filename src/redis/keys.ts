@@ -36,6 +36,8 @@ export interface PartitionKeys {
   state: Record<AccountState, string>
   /** set: hubIds with an alert open or pending */
   alerting: string
+  /** What the keys of its accounts' hashes start with. */
+  accountPrefix: string
   /** stream: alerts committed and not yet handed on */
   outbox: string
 }
@@ -109,6 +111,7 @@ function partitionKeys(tag: string): PartitionKeys {
       string
     >,
     alerting: `${tag}:alerting`,
+    accountPrefix: `${tag}:account:`,
     outbox: `${tag}:outbox`,
   }
 }

@@ -6,8 +6,10 @@ export class Lifecycle {
   readonly #steps: { name: string; close: () => Promise<void> | void }[] = []
   #closing: Promise<void> | undefined
 
+  /** What is registered after the close has begun - a start that is interrupted - is closed at once. */
   onClose(name: string, close: () => Promise<void> | void): void {
     this.#steps.push({ name, close })
+    if (this.#closing !== undefined) this.#closing = this.#closing.finally(() => this.#runBackwards())
   }
 
   close(): Promise<void> {
@@ -17,7 +19,7 @@ export class Lifecycle {
 
   async #runBackwards(): Promise<void> {
     const failures: Error[] = []
-    for (const { name, close } of this.#steps.reverse()) {
+    for (const { name, close } of this.#steps.splice(0).reverse()) {
       try {
         await close()
       } catch (cause) {

@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger as PinoLogger, pino, stdSerializers } from 'pino'
+import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { pinoPretty } from './pretty.ts'
 
 /**
@@ -31,12 +31,25 @@ const SECRET_FIELDS = [
 const TOKEN_IN_PATH = /(\/oauth\/v1\/(?:access|refresh)-tokens\/)[^/?#\s"']+/g
 
 export function redactUrls(text: string): string {
-  return text.replace(TOKEN_IN_PATH, '$1[secret]').replace(/(\/\/[^/:@\s]+:)[^@/\s]+@/g, '$1[secret]@')
+  return text.replace(TOKEN_IN_PATH, '$1[secret]').replace(/(\/\/[^/:@\s]*:)[^@/\s]+@/g, '$1[secret]@')
 }
 
-function errorWithoutUrls(error: Error): object {
-  const { message, stack, ...rest } = stdSerializers.err(error)
-  return { ...rest, message: redactUrls(message), stack: redactUrls(stack) }
+/**
+ * What a log says of an error: named fields only. Libraries hang all sorts of things on theirs - ioredis the whole
+ * command, password and all.
+ */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return redactUrls(String(error))
+  const { name, message, stack, cause } = error
+  const code = (error as NodeJS.ErrnoException).code
+  return {
+    type: name,
+    message: redactUrls(message),
+    ...(code === undefined ? {} : { code }),
+    ...(stack === undefined ? {} : { stack: redactUrls(stack) }),
+    ...(cause === undefined ? {} : { cause: describeError(cause) }),
+    ...(error instanceof AggregateError ? { errors: error.errors.map(describeError) } : {}),
+  }
 }
 
 export function createLogger(settings: LogSettings, destination?: DestinationStream): Logger {
@@ -46,7 +59,7 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: errorWithoutUrls },
+      serializers: { err: describeError },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
     // Synchronous: the lines written last before a crash are the ones that will be needed.

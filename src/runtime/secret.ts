@@ -28,13 +28,14 @@ export class Secret {
   }
 }
 
-/** `text` with every occurrence of the given secrets, plain or URL-encoded, taken out. */
+/** `text` with every occurrence of the given secrets, plain or encoded for a URL or a form, taken out. */
 export function withoutSecrets(text: string, ...secrets: readonly Secret[]): string {
   let clean = text
   for (const secret of secrets) {
     const value = secret.reveal()
     if (value === '') continue
-    clean = clean.replaceAll(value, '[secret]').replaceAll(encodeURIComponent(value), '[secret]')
+    const inForm = new URLSearchParams([['', value]]).toString().slice(1)
+    for (const form of [value, encodeURIComponent(value), inForm]) clean = clean.replaceAll(form, '[secret]')
   }
   return clean
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { VaultKey } from './vault.ts'
 
@@ -11,18 +11,23 @@ export function ownKey(dataDir: string): { key: VaultKey; file: string; made: bo
   const folder = join(resolve(dataDir), 'keys')
   const file = join(folder, 'k1')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const made = writeOnce(file, `${randomBytes(32).toString('base64')}\n`)
+  const made = !existsSync(file) && writeOnce(file, `${randomBytes(32).toString('base64')}\n`)
   const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')
   if (key.length !== 32) throw new Error(`${file} must hold 32 bytes in base64 on one line: restore it from a backup`)
   return { key: { id: 'k1', key }, file, made }
 }
 
+/** Linked into place whole: another process must never find half a key. */
 function writeOnce(file: string, text: string): boolean {
+  const own = `${file}.${process.pid}`
+  writeFileSync(own, text, { mode: 0o600 })
   try {
-    writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
+    linkSync(own, file)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
+  } finally {
+    rmSync(own, { force: true })
   }
 }

@@ -11,7 +11,7 @@ import type { Secret } from '../runtime/secret.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { RefreshContext, TokenStore } from './token-store.ts'
+import type { NewTokens, RefreshContext, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
@@ -56,34 +56,50 @@ export type RefreshOutcome =
   | { is: 'failed'; failure: ProviderFailure; state: AccountState; reauthorize: boolean }
 
 /**
- * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `force` refreshes tokens that
- * look good still, because the provider has refused the access token.
+ * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
+ * tokens that look good still but were refused, or are about to expire: those are refreshed although they are not due.
  */
-export async function refreshAccount(deps: RefreshDeps, hubId: number, force = false): Promise<RefreshOutcome> {
+export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
   const owner = newLeaseOwner()
   const begun = await deps.tokens.begin(hubId, owner)
   if (begun.is !== 'begun') return begun
   const { context } = begun
 
   const { dueAt } = planRefresh(hubId, context.times, deps.settings)
-  if (!force && isFresh(context, dueAt, deps.clock.now())) {
-    await deps.tokens.leave(hubId, owner, dueAt)
+  // After a failure the next attempt has a moment of its own, whoever comes along before it.
+  const plannedAt = context.retryAt ?? (refused === context.generation ? 0 : dueAt)
+  if (deps.clock.now() < plannedAt) {
+    await deps.tokens.leave(hubId, owner, plannedAt)
     return { is: 'fresh' }
   }
-  const release = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
+  const stopRenewing = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
   try {
-    const refreshToken = deps.vault.open(context.refreshToken, hubId, 'refresh')
-    const { sentAt, result } = await redeem(deps, refreshToken)
-    return result.ok
-      ? await storeAnswer(deps, { hubId, owner, context, dueAt, sentAt, refreshToken }, result.value)
-      : await recordFailure(deps, { hubId, owner, context }, result.failure)
+    return await redeemAndStore(deps, { hubId, owner, context }, dueAt)
+  } catch (error) {
+    await deps.tokens.release(hubId, owner)
+    throw error
   } finally {
-    release()
+    stopRenewing()
   }
 }
 
-function isFresh(context: RefreshContext, dueAt: number, now: number): boolean {
-  return context.state === 'active' && context.failures === 0 && now < dueAt
+async function redeemAndStore(deps: RefreshDeps, attempt: Attempt, dueAt: number): Promise<RefreshOutcome> {
+  const { hubId, context } = attempt
+  const current = deps.vault.open(context.refreshToken, hubId, 'refresh')
+  const first = await redeem(deps, current)
+  if (first.result.ok)
+    return storeAnswer(deps, { ...attempt, dueAt, sentAt: first.sentAt, current }, first.result.value)
+
+  // The token before the last one is kept until its successor has worked: here is the case for it.
+  if (first.result.failure.class === 'rejected' && context.previousToken !== undefined) {
+    const previous = deps.vault.open(context.previousToken, hubId, 'refresh')
+    const { sentAt, result } = await redeem(deps, previous)
+    if (result.ok) {
+      const answer = { ...result.value, refreshToken: result.value.refreshToken ?? previous }
+      return storeAnswer(deps, { ...attempt, dueAt, sentAt, current }, answer)
+    }
+  }
+  return recordFailure(deps, attempt, first.result.failure)
 }
 
 function redeem(deps: RefreshDeps, refreshToken: Secret) {
@@ -101,13 +117,13 @@ interface Attempt {
 
 async function storeAnswer(
   deps: RefreshDeps,
-  attempt: Attempt & { dueAt: number; sentAt: number; refreshToken: Secret },
+  attempt: Attempt & { dueAt: number; sentAt: number; current: Secret },
   answer: TokenAnswer,
 ): Promise<RefreshOutcome> {
   const { hubId, owner, context, sentAt } = attempt
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const stopped = context.state === 'reauthorize' || context.state === 'parked'
-  const stored = await deps.tokens.storeTokens(hubId, owner, {
+  const stored = await storeWithoutFail(deps, hubId, owner, {
     generation: context.generation,
     access: deps.vault.seal(answer.accessToken, hubId, 'access'),
     refresh: changedRefreshToken(deps, attempt, answer),
@@ -129,10 +145,30 @@ async function storeAnswer(
   }
 }
 
+/** How often a refused write is tried again: about ten minutes. */
+const STORE_ATTEMPTS = 120
+
+/**
+ * The provider may have ended the old refresh token already: these tokens exist nowhere but here. A connection that is
+ * lost is waited for by the store itself; a Redis that refuses writes (out of memory, read-only, no replicas) is asked
+ * again, loudly, while the lease is kept.
+ */
+async function storeWithoutFail(deps: RefreshDeps, hubId: number, owner: string, tokens: NewTokens) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await deps.tokens.storeTokens(hubId, owner, tokens)
+    } catch (error) {
+      deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
+      if (attempt === STORE_ATTEMPTS) throw error
+      await deps.clock.wait(Math.min(250 * 2 ** Math.min(attempt, 5), 5_000))
+    }
+  }
+}
+
 /** Sealed only where it is another one: most providers return the same, and sealing it again would be for nothing. */
-function changedRefreshToken(deps: RefreshDeps, attempt: Attempt & { refreshToken: Secret }, answer: TokenAnswer) {
-  const { hubId, refreshToken } = attempt
-  if (answer.refreshToken === undefined || answer.refreshToken.reveal() === refreshToken.reveal()) return undefined
+function changedRefreshToken(deps: RefreshDeps, attempt: Attempt & { current: Secret }, answer: TokenAnswer) {
+  const { hubId, current } = attempt
+  if (answer.refreshToken === undefined || answer.refreshToken.reveal() === current.reveal()) return undefined
   return deps.vault.seal(answer.refreshToken, hubId, 'refresh')
 }
 
@@ -176,6 +212,7 @@ function failureFields(next: NextStep, failure: ProviderFailure, now: number): R
     failureReason: failure.message,
     failureAt: String(now),
     rejectedAt: next.rejectedAt === null ? '' : String(next.rejectedAt),
+    retryAt: String(Math.round(next.refreshAt)),
     parkedUntil: next.state === 'parked' ? String(Math.round(next.refreshAt)) : '',
   }
 }

@@ -16,6 +16,10 @@ export interface RefreshContext {
   rejectedAt: number | null
   refreshedAt: number
   refreshToken: Buffer
+  /** The one before, while its successor has not worked yet. */
+  previousToken: Buffer | undefined
+  /** When the next attempt is planned after a failed one, or null. */
+  retryAt: number | null
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
 }
@@ -59,10 +63,21 @@ export class TokenStore {
       ...accountStepKeys(this.#keys, hubId),
       ...[owner, shortestMs, longestMs],
     )
-    const [is, leaseMs, state, hubDomain, generation, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt] =
-      answer.map(String)
+    const [
+      is,
+      leaseMs,
+      state,
+      hubDomain,
+      generation,
+      obtainedAt,
+      expiresAt,
+      failures,
+      rejectedAt,
+      refreshedAt,
+      retryAt,
+    ] = answer.map(String)
     if (is !== 'begun') return { is: is === 'held' ? 'held' : 'gone' }
-    const refreshToken = answer[10]
+    const [refreshToken, previousToken] = [answer[11], answer[12]]
     if (!Buffer.isBuffer(refreshToken)) throw new Error(`account ${hubId} has no refresh token although it is ${state}`)
     return {
       is,
@@ -76,7 +91,9 @@ export class TokenStore {
         rejectedAt: rejectedAt === '' ? null : Number(rejectedAt),
         refreshedAt: Number(refreshedAt),
         refreshToken,
-        tokenAlert: String(answer[11]),
+        previousToken: Buffer.isBuffer(previousToken) ? previousToken : undefined,
+        retryAt: retryAt === '' ? null : Number(retryAt),
+        tokenAlert: String(answer[13]),
       },
     }
   }
@@ -84,10 +101,11 @@ export class TokenStore {
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
   async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
     const due = this.#keys.partition(this.#keys.partitionOf(hubId)).due.refresh
-    await Promise.all([
-      this.#store.zadd(due, 'XX', refreshAt, hubId),
-      this.#store.releaseLease(this.#keys.account(hubId).lease, owner),
-    ])
+    await Promise.all([this.#store.zadd(due, 'XX', refreshAt, hubId), this.release(hubId, owner)])
+  }
+
+  async release(hubId: number, owner: string): Promise<void> {
+    await this.#store.releaseLease(this.leaseKey(hubId), owner)
   }
 
   storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled'> {

@@ -2,13 +2,18 @@
 -- Takes the account's lease and reads what a refresh needs. That this write succeeds is the proof, before a refresh
 -- token is redeemed, that the store takes writes.
 -- ARGV: owner of the lease, shortest and longest lease (ms; in between it is a tenth of the token's life).
--- Returns { 'gone' } | { 'held' } | { 'begun', lease ms, fields of the account ..., refresh token, open token alert }.
+-- Returns { 'gone' } | { 'held' } | { 'begun', lease ms, fields of the account ..., refresh token, the one
+-- before, open token alert }.
 local owner, shortest, longest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'generation', 'obtainedAt', 'expiresAt', 'failures',
-  'rejectedAt', 'refreshedAt')
+  'rejectedAt', 'refreshedAt', 'retryAt')
 if not isLive(a[1]) then return { 'gone' } end
 local lease = math.max(shortest, math.min(longest, math.floor((a[5] - a[4]) / 10)))
-if not redis.call('SET', LEASE, owner, 'NX', 'PX', lease) then return { 'held' } end
+if not redis.call('SET', LEASE, owner, 'NX', 'PX', lease) then
+  -- Its own, when the answer to this very step was lost and it is asked again.
+  if redis.call('GET', LEASE) ~= owner then return { 'held' } end
+end
 return { 'begun', lease, a[1], a[2] or '', a[3], a[4], a[5], a[6] or '0', a[7] or '', a[8] or '',
-  redis.call('HGET', TOKENS, 'refresh'), redis.call('HGET', ALERTS, 'token') or '' }
+  a[9] or '', redis.call('HGET', TOKENS, 'refresh'), redis.call('HGET', TOKENS, 'previous'),
+  redis.call('HGET', ALERTS, 'token') or '' }

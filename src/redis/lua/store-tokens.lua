@@ -29,7 +29,7 @@ end
 redis.call('HSET', TOKENS, 'access', access)
 redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
-redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
+redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt',
   'parkedUntil')
 setState(hubId, 'active')
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
