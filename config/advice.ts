@@ -1,7 +1,8 @@
+import { opensLimits } from '../src/provider/scopes.ts'
 import type { Path } from './problems.ts'
 import { isShortWebhookSecret } from './receivers.ts'
 import type { Config } from './schema.ts'
-import { seriesOf } from './thresholds.ts'
+import { metricsOn } from './thresholds.ts'
 
 export interface Advice {
   path: Path
@@ -12,6 +13,7 @@ export interface Advice {
 export function advise(config: Config): Advice[] {
   return [
     ...adviseProvider(config),
+    ...adviseLimits(config),
     ...adviseThresholds(config),
     ...adviseRoutes(config),
     ...adviseReceivers(config),
@@ -19,16 +21,13 @@ export function advise(config: Config): Advice[] {
   ]
 }
 
-// Any one of these opens both limits endpoints.
-const LIMITS_SCOPE = /^(crm\.objects\..+\.(read|write)(\.v\d+)?|tickets(\..+)?|e-commerce|media_bridge\.read)$/
-
 function* adviseProvider({ provider }: Config): Iterable<Advice> {
   if (provider.api === 'v1') {
     const message =
       'the provider switches the v1 OAuth endpoints off on 16 February 2027; set provider.api: 2026-03 before'
     yield { path: ['provider', 'api'], message }
   }
-  if (![...provider.scopes, ...provider.optionalScopes].some((scope) => LIMITS_SCOPE.test(scope))) {
+  if (!opensLimits([...provider.scopes, ...provider.optionalScopes])) {
     const message =
       'none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, crm.objects.*.write, ' +
       'tickets, e-commerce, media_bridge.read'
@@ -36,11 +35,19 @@ function* adviseProvider({ provider }: Config): Iterable<Advice> {
   }
 }
 
+function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
+  const watched = thresholds.some(({ on, off }) => !off && (on.startsWith('associations.') || on === '*'))
+  if (limits.associations.length === 0 && watched) {
+    const message = 'empty: association limits are not polled; list the pairs to watch, like { from: "0-1", to: "0-2" }'
+    yield { path: ['limits', 'associations'], message }
+  }
+}
+
 function* adviseThresholds({ thresholds }: Config): Iterable<Advice> {
   const decided = new Set<string>()
   for (const [index, rule] of thresholds.entries()) {
     const path = ['thresholds', index]
-    const series = seriesOf(rule.on)
+    const series = metricsOn(rule.on)
     if (series.every((name) => decided.has(name))) {
       yield { path, message: 'never decides: earlier rules without `match` decide about all of its series' }
     }

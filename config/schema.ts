@@ -6,7 +6,7 @@ import { unknownName } from './problems.ts'
 import { receivers } from './receivers.ts'
 import { asGroup, asList, isGroup, type Report, related, type Unchecked } from './relations.ts'
 import { KINDS, routes } from './routes.ts'
-import { seriesOf, thresholdRules } from './thresholds.ts'
+import { metricsOn, thresholdRules } from './thresholds.ts'
 import {
   bytesInBase64,
   duration,
@@ -147,8 +147,12 @@ const limits = z
     history: z
       .strictObject({
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every reading is kept.'),
-        hourly: duration({ min: '1h', max: '3650d' }).prefault('90d').describe('How long one reading an hour is kept.'),
-        daily: duration({ min: '1h', max: '3650d' }).prefault('800d').describe('How long one reading a day is kept.'),
+        hourly: duration({ min: '1h', max: '3650d' })
+          .prefault('90d')
+          .describe('How long one reading an hour is kept. Not thinned out in this version: all are kept for `raw`.'),
+        daily: duration({ min: '1h', max: '3650d' })
+          .prefault('800d')
+          .describe('How long one reading a day is kept. Not thinned out in this version.'),
       })
       .prefault({})
       .describe('How long readings are kept.'),
@@ -291,7 +295,7 @@ function checkNames(given: Unchecked, report: Report): void {
     for (const [position, name] of asList(asGroup(match).rule).entries()) {
       if (rules === undefined || typeof name !== 'string' || rules.includes(name)) continue
       // Names that were given may come from the environment: only those that are the same everywhere are listed.
-      const listed = rules.filter((rule) => seriesOf(rule).length > 0 || (KINDS as readonly string[]).includes(rule))
+      const listed = rules.filter((rule) => metricsOn(rule).length > 0 || (KINDS as readonly string[]).includes(rule))
       report(['routes', index, 'match', 'rule', position], unknownName(name, rules, 'no rule has this name', listed))
     }
   }

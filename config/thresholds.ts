@@ -1,29 +1,17 @@
 import * as z from 'zod'
+import { METRICS, type Metric, NEAR_PERCENT } from '../src/limits/series.ts'
 import { asGroup, type Report, related, type Unchecked } from './relations.ts'
 import { fill, oneOrMany, says, text, toggle, whole } from './values.ts'
 
-export const SERIES = [
-  'customProperties.overall',
-  'customProperties.objectType',
-  'associations.atLimit',
-  'associations.nearLimit',
-  'associations.fullest',
-] as const
-
-export type SeriesName = (typeof SERIES)[number]
-
 /** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
-const COUNTS: ReadonlySet<string> = new Set<SeriesName>(['associations.atLimit', 'associations.nearLimit'])
+const COUNTS: ReadonlySet<string> = new Set<Metric>(['associations.atLimit', 'associations.nearLimit'])
 
 /** The series that a rule's `on` stands for. */
-export function seriesOf(on: unknown): readonly SeriesName[] {
-  if (on === '*') return SERIES
+export function metricsOn(on: unknown): readonly Metric[] {
+  if (on === '*') return METRICS
   if (typeof on !== 'string') return []
-  return SERIES.filter((series) => series === on || (on.endsWith('.*') && series.startsWith(on.slice(0, -1))))
+  return METRICS.filter((series) => series === on || (on.endsWith('.*') && series.startsWith(on.slice(0, -1))))
 }
-
-/** From this on the provider reports a record as near its limit; below it, it reports nothing. */
-export const NEAR_LIMIT_PERCENT = 80
 
 const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
 
@@ -66,7 +54,9 @@ export const ruleName = () => text(/^[^\p{Cc}]{1,100}$/u, 'must be text of at mo
 export const thresholdRule = related(
   z.strictObject({
     name: ruleName().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
-    on: z.enum([...SERIES, 'customProperties.*', 'associations.*', '*']).describe('The series that the rule is about.'),
+    on: z
+      .enum([...METRICS, 'customProperties.*', 'associations.*', '*'])
+      .describe('The series that the rule is about.'),
     match: match.prefault({}),
     off: toggle().prefault(false).describe('true: what the rule is about is not watched.'),
     warning: level.exactOptional().describe('When the series is at warning: any of these conditions.'),
@@ -95,7 +85,7 @@ export const thresholdRules = z.array(thresholdRule).superRefine(
 )
 
 function checkRule(rule: Unchecked, report: Report): void {
-  const series = seriesOf(rule.on)
+  const series = metricsOn(rule.on)
   const levels = (['warning', 'critical'] as const).filter((name) => rule[name] !== undefined)
   if (rule.off === true && levels.length > 0)
     report(['off'], `off, but with ${levels.join(' and ')}: keep one of the two`)
@@ -105,7 +95,7 @@ function checkRule(rule: Unchecked, report: Report): void {
   checkOrder(asGroup(rule.warning), asGroup(rule.critical), report)
 }
 
-function checkMatch(given: Unchecked, on: unknown, series: readonly SeriesName[], report: Report): void {
+function checkMatch(given: Unchecked, on: unknown, series: readonly Metric[], report: Report): void {
   if (series.length === 0) return
   const idle = (setting: string) => report(['match', setting], `can never match: ${String(on)} has no ${setting}`)
   if (given.objectType !== undefined && !series.includes('customProperties.objectType')) idle('objectType')
@@ -113,7 +103,7 @@ function checkMatch(given: Unchecked, on: unknown, series: readonly SeriesName[]
   for (const setting of ['from', 'to']) if (given[setting] !== undefined && noPairs) idle(setting)
 }
 
-function checkLevel(given: Unchecked, name: string, series: readonly SeriesName[], report: Report): void {
+function checkLevel(given: Unchecked, name: string, series: readonly Metric[], report: Report): void {
   const asked = ['percent', 'count', 'remaining', 'daysLeft'].filter((condition) => given[condition] !== undefined)
   if (asked.length === 0) report([name], 'needs at least one of percent, count, remaining')
   if (asked.length === 1 && asked[0] === 'daysLeft') {
@@ -129,10 +119,10 @@ function checkLevel(given: Unchecked, name: string, series: readonly SeriesName[
     }
   }
   const onlyFullest = series.every((one) => one.startsWith('associations.')) && series.includes('associations.fullest')
-  if (onlyFullest && typeof given.percent === 'number' && given.percent < NEAR_LIMIT_PERCENT) {
+  if (onlyFullest && typeof given.percent === 'number' && given.percent < NEAR_PERCENT) {
     report(
       [name, 'percent'],
-      `can't fire below ${NEAR_LIMIT_PERCENT}: the provider reports a record as near its limit only from ${NEAR_LIMIT_PERCENT} % on`,
+      `can't fire below ${NEAR_PERCENT}: the provider reports a record as near its limit only from ${NEAR_PERCENT} % on`,
     )
   }
 }

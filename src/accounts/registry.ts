@@ -36,18 +36,6 @@ export class Registry {
     return this.getMany(hubIds.sort((a, b) => a - b).slice(0, limit))
   }
 
-  /** All of them, page by page. */
-  async *all(states: readonly AccountState[] = ACCOUNT_STATES): AsyncGenerator<Account> {
-    let after = 0
-    for (;;) {
-      const page = await this.page(500, after, states)
-      yield* page
-      const last = page.at(-1)
-      if (last === undefined) return
-      after = last.hubId
-    }
-  }
-
   async countByState(): Promise<Record<AccountState, number>> {
     const counts = ACCOUNT_STATES.map(async (state) => {
       const sizes = await Promise.all(this.#everyPartition((partition) => [this.#store.zcard(partition.state[state])]))

@@ -1,15 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Account } from '../accounts/account.ts'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
-import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import { connectDeps, connected, type Parts, uninstall } from '../app.ts'
-import { decodeReadings } from '../limits/readings.ts'
-import { seriesOf } from '../limits/series.ts'
+import { connectDeps, connected, uninstall } from '../app.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
+import { iso } from '../text/format-time.ts'
+import { accountJson, allAccounts, readAccountView } from '../views/account-view.ts'
+import { timedAlert } from '../views/fleet-status.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'
@@ -49,8 +48,8 @@ export function addAccounts(program: Command, io: Io): void {
 
 async function list(io: Io, options: CommonOptions & { state?: AccountState }): Promise<void> {
   const states = options.state === undefined ? ACCOUNT_STATES : [options.state]
-  const found = await withParts(io, options.config, (parts) => everything(parts.registry.all(states)))
-  if (options.json === true) return printJson(io, found.map(toJson))
+  const found = await withParts(io, options.config, (parts) => everything(allAccounts(parts, states)))
+  if (options.json === true) return printJson(io, found.map(accountJson))
   printTable(
     io,
     ['HUB ID', 'DOMAIN', 'STATE', 'TOKEN UNTIL', 'LAST POLL', 'TROUBLE'],
@@ -66,16 +65,12 @@ async function list(io: Io, options: CommonOptions & { state?: AccountState }): 
 }
 
 async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const shown = await withParts(io, options.config, async (parts) => {
-    const account = await parts.registry.get(hubId)
-    if (account === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-    return { account, ...(await detailsOf(parts, hubId)) }
-  })
-  const { account, scopes, alerts, series, nextRefreshAt, nextPollAt } = shown
-  const times = { nextRefreshAt: iso(nextRefreshAt), nextPollAt: iso(nextPollAt) }
+  const shown = await withParts(io, options.config, (parts) => readAccountView(parts, hubId))
+  if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+  const { account, scopes, alerts, series } = shown
   if (options.json === true) {
-    const openAlerts = alerts.map(({ since, ...alert }) => ({ ...alert, since: iso(since) }))
-    return printJson(io, { ...toJson(account), ...times, scopes, series, alerts: openAlerts })
+    const current = series.map(({ measuredAt, ...rest }) => ({ ...rest, measuredAt: iso(measuredAt) }))
+    return printJson(io, { ...accountJson(account), scopes, series: current, alerts: alerts.map(timedAlert) })
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
@@ -85,10 +80,10 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['connected', time(account.connectedAt)],
     ['token obtained', time(account.token.obtainedAt)],
     ['token expires', time(account.token.expiresAt)],
-    ['next refresh', time(nextRefreshAt)],
+    ['next refresh', time(account.nextRefreshAt)],
     ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
     ['last poll', time(account.polledAt)],
-    ['next poll', time(nextPollAt)],
+    ['next poll', time(account.nextPollAt)],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
     ['uninstalled', account.uninstall === null ? '' : `${time(account.uninstall.at)} ${account.uninstall.reason}`],
@@ -111,24 +106,6 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
       alerts.find((alert) => alert.field === id)?.level ?? '',
     ]),
   )
-}
-
-async function detailsOf(parts: Parts, hubId: number) {
-  const { store, keys, registry, due } = parts
-  const [scopes, alerts, readings, nextRefreshAt, nextPollAt] = await Promise.all([
-    registry.grantedScopes(hubId),
-    readOpenAlerts(store, keys, [hubId]),
-    store.getBuffer(keys.account(hubId).readings),
-    due.when('refresh', hubId),
-    due.when('poll', hubId),
-  ])
-  return {
-    scopes,
-    alerts,
-    series: readings === null ? [] : seriesOf(decodeReadings(readings)),
-    nextRefreshAt,
-    nextPollAt,
-  }
 }
 
 async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
@@ -173,29 +150,6 @@ async function remove(io: Io, hubId: number, options: CommonOptions & { reason: 
       ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider\n`
       : `account ${hubId} was uninstalled already\n`,
   )
-}
-
-function toJson(account: Account) {
-  const { token, connectedAt, parkedUntil, polledAt, refreshFailure, pollFailure, uninstall, ...rest } = account
-  return {
-    ...rest,
-    connectedAt: iso(connectedAt),
-    token: {
-      ...token,
-      obtainedAt: iso(token.obtainedAt),
-      expiresAt: iso(token.expiresAt),
-      refreshedAt: iso(token.refreshedAt),
-    },
-    refreshFailure: refreshFailure === null ? null : { ...refreshFailure, at: iso(refreshFailure.at) },
-    parkedUntil: iso(parkedUntil),
-    polledAt: iso(polledAt),
-    pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
-    uninstall: uninstall === null ? null : { ...uninstall, at: iso(uninstall.at) },
-  }
-}
-
-function iso(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
 }
 
 function time(at: number | null): string {

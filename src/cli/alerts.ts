@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
+import { timedAlert } from '../views/fleet-status.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'
@@ -18,10 +19,7 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
     readOpenAlerts(store, keys, await registry.alerting()),
   )
   if (options.json === true) {
-    return printJson(
-      io,
-      alerts.map((alert) => ({ ...alert, since: new Date(alert.since).toISOString() })),
-    )
+    return printJson(io, alerts.map(timedAlert))
   }
   printTable(
     io,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { seriesName } from '../alerts/series-name.ts'
-import { type FleetStatus, readFleetStatus } from '../http/fleet-status.ts'
+import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'

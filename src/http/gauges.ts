@@ -4,7 +4,7 @@ import type { Deliveries } from '../delivery/deliveries.ts'
 import type { DueKind } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
-import { type SurveyDeps, surveyAlerts } from './survey-alerts.ts'
+import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 
 export interface GaugeDeps extends SurveyDeps {
   metrics: Metrics

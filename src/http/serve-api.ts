@@ -3,14 +3,14 @@ import * as z from 'zod'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { History, Snapshot } from '../limits/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
-import { type AccountView, accountJson, readAccountView, withPlan } from './account-view.ts'
-import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from './fleet-status.ts'
+import { iso } from '../text/format-time.ts'
+import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
+import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, moment, oneOf, parseHubId, wholeNumber } from './query.ts'
 import { requireRedis } from './redis-away.ts'
 import { pageOf, RESOLUTIONS, thinOut } from './resolution.ts'
 import { searchAccounts } from './search-accounts.ts'
-import { iso } from './when.ts'
 
 export interface ApiDeps extends FleetStatusDeps {
   history: History

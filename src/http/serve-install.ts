@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ConnectDeps } from '../accounts/connect-account.ts'
 import { beginInstall, finishInstall, type InstallOutcome, type InstallSettings } from '../accounts/install.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
+import { opensLimits } from '../provider/scopes.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { type Html, html } from '../text/html.ts'
-import { lacksPollScopes } from './lacks-poll-scopes.ts'
 import { plainPage, sendPage } from './page.ts'
 import { requireRedis } from './redis-away.ts'
 
@@ -105,7 +105,7 @@ function connected({ is, hubId, hubDomain, scopes }: Extract<InstallOutcome, { h
     status: 200,
     title: is === 'connected' ? 'Connected' : 'Connected again',
     body: html`<p>${account} is connected. You can close this page.</p>
-${lacksPollScopes(scopes) ? warning : undefined}`,
+${opensLimits(scopes) ? undefined : warning}`,
   }
 }
 

@@ -1,14 +1,10 @@
+import { iso } from '../text/format-time.ts'
 import { Html, html } from '../text/html.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-
-/** ISO 8601, or null for what never was or is no time at all. */
-export function iso(at: number | null): string | null {
-  return at === null || !Number.isFinite(at) || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString()
-}
 
 /** `3 min ago`, with the exact time on pointing at it. */
 export function when(at: number | null, now: number): Html {

@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../runtime/retry-after.ts'
 import type { FailureClass, ProviderFailure } from './failure.ts'
 import { CallError, type HttpResponse } from './http.ts'
 import { asObject, type JsonObject, optionalString, parseJson, UnreadableError } from './read.ts'
@@ -7,9 +8,6 @@ export type Family = 'token' | 'crm'
 
 /** An account that moves to another data centre: told to stay away, for up to a day. */
 const MIGRATING = 477
-/** "Retry after 0 seconds" would be a loop. */
-const SHORTEST_WAIT_MS = 1_000
-const LONGEST_WAIT_MS = 24 * 3_600_000
 
 /**
  * What an answer that is no success means, from the provider's three shapes of error bodies - OAuth's
@@ -24,7 +22,7 @@ export function classifyAnswer(
   clean: (text: string) => string,
 ): ProviderFailure {
   const body = readErrorBody(answer.body)
-  const retryAfterMs = retryAfter(answer.headers, now)
+  const wait = retryAfterMs(answer.headers['retry-after'], now)
   const detail = optionalString(body, 'error_description') ?? optionalString(body, 'message')
   const kind = classOf(family, answer.status, body)
   return {
@@ -32,7 +30,7 @@ export function classifyAnswer(
     code: codeOf(answer.status, body, clean),
     message: `the provider answered ${answer.status}${detail === undefined ? '' : `: ${shorten(clean(detail))}`}`,
     status: answer.status,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
   }
 }
 
@@ -81,14 +79,6 @@ function readErrorBody(body: Buffer): JsonObject {
   } catch {
     return {}
   }
-}
-
-/** Seconds or an HTTP date (RFC 9110, 10.2.3); from a second to a day. */
-export function retryAfter(headers: HttpResponse['headers'], now: number): number | undefined {
-  const value = headers['retry-after']
-  if (typeof value !== 'string') return undefined
-  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS) : undefined
 }
 
 /**

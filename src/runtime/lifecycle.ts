@@ -9,7 +9,9 @@ export class Lifecycle {
   /** What is registered after the close has begun - a start that is interrupted - is closed at once. */
   onClose(name: string, close: () => Promise<void> | void): void {
     this.#steps.push({ name, close })
-    if (this.#closing !== undefined) this.#closing = this.#closing.finally(() => this.#runBackwards())
+    if (this.#closing === undefined) return
+    const late = this.#runBackwards()
+    this.#closing = this.#closing.finally(() => late)
   }
 
   close(): Promise<void> {
@@ -19,11 +21,11 @@ export class Lifecycle {
 
   async #runBackwards(): Promise<void> {
     const failures: Error[] = []
-    for (const { name, close } of this.#steps.splice(0).reverse()) {
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       try {
-        await close()
+        await step.close()
       } catch (cause) {
-        failures.push(new Error(`could not close ${name}`, { cause }))
+        failures.push(new Error(`could not close ${step.name}`, { cause }))
       }
     }
     if (failures.length > 0) throw new AggregateError(failures, failures.map((failure) => failure.message).join('; '))

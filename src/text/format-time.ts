@@ -22,3 +22,8 @@ function formatAge(age: number): string {
   if (age < 2 * DAY) return `${countOf(Math.floor(age / HOUR), 'hour')} ago`
   return `${countOf(Math.floor(age / DAY), 'day')} ago`
 }
+
+/** ISO 8601, or null for what never was or is no time at all. */
+export function iso(at: number | null): string | null {
+  return at === null || !Number.isFinite(at) || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString()
+}

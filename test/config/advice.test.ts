@@ -6,6 +6,7 @@ provider: { api: 2026-03, clientId: a, clientSecret: b, scopes: [oauth, crm.obje
 http: { publicUrl: https://a.b, adminToken: sixteen-letters-or-more }
 receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] } }
 routes: [ { to: [ops] } ]
+limits: { associations: [ { from: 0-1, to: 0-2 } ] }
 `
 
 const quietWith = (group: string) => QUIET.replace(new RegExp(`^${group.split(':')[0]}:.*\n`, 'm'), '') + group
@@ -19,8 +20,15 @@ test('the smallest file is told what it goes without', () => {
     'provider.api: the provider switches the v1 OAuth endpoints off on 16 February 2027; set provider.api: 2026-03 before',
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
+    'limits.associations: empty: association limits are not polled; list the pairs to watch, like { from: "0-1", to: "0-2" }',
     'http: no adminToken: the pages and the API answer on loopback only',
   ])
+})
+
+test('rules about associations without pairs to poll get a notice, other rules do not', () => {
+  const without = QUIET.replace(/^limits:.*\n/m, '')
+  expect(noticesOf(without)).toHaveLength(1)
+  expect(noticesOf(`${without}thresholds: [ { on: customProperties.*, warning: { percent: 80 } } ]\n`)).toEqual([])
 })
 
 test.each([

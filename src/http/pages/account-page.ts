@@ -3,12 +3,12 @@ import type { AlertLevel } from '../../alerts/alert.ts'
 import type { OpenAlert } from '../../alerts/open-alerts.ts'
 import { seriesName } from '../../alerts/series-name.ts'
 import type { SeriesName } from '../../limits/series.ts'
+import { opensLimits } from '../../provider/scopes.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { AccountView, CurrentSeries } from '../account-view.ts'
-import { timedAlert } from '../fleet-status.ts'
-import { lacksPollScopes } from '../lacks-poll-scopes.ts'
+import type { AccountView, CurrentSeries } from '../../views/account-view.ts'
+import { timedAlert } from '../../views/fleet-status.ts'
 import type { SeriesChange } from '../series-changes.ts'
 import { when } from '../when.ts'
 import { alertTable } from './alert-table.ts'
@@ -82,7 +82,7 @@ function failure({ count, reason, at }: { count: number; reason: string; at: num
 
 function scopeList(scopes: readonly string[]): Html {
   const warning = html` <span class="badge warning">none of them lets limits be read</span>`
-  return html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}${lacksPollScopes(scopes) ? warning : undefined}`
+  return html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}${opensLimits(scopes) ? undefined : warning}`
 }
 
 function alertsPart({ alerts, now }: AccountPage, labels: Labels): Html {

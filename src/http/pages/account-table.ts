@@ -1,5 +1,5 @@
 import { type Html, html } from '../../text/html.ts'
-import type { PlannedAccount } from '../account-view.ts'
+import type { PlannedAccount } from '../../views/account-view.ts'
 import { when } from '../when.ts'
 import { accountLink, stateBadge } from './badges.ts'
 import { table } from './table.ts'

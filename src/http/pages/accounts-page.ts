@@ -1,6 +1,6 @@
 import { ACCOUNT_STATES, type AccountState } from '../../redis/keys.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { PlannedAccount } from '../account-view.ts'
+import type { PlannedAccount } from '../../views/account-view.ts'
 import { accountTable } from './account-table.ts'
 import { nothing } from './table.ts'
 

@@ -1,6 +1,6 @@
 import { seriesName } from '../../alerts/series-name.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { TimedAlert } from '../fleet-status.ts'
+import type { TimedAlert } from '../../views/fleet-status.ts'
 import { when } from '../when.ts'
 import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'

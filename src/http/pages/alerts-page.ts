@@ -1,7 +1,7 @@
 import type { AlertLevel } from '../../alerts/alert.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { TimedAlert } from '../fleet-status.ts'
+import type { TimedAlert } from '../../views/fleet-status.ts'
 import { alertTable } from './alert-table.ts'
 import { nothing } from './table.ts'
 

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../text/html.ts'
-import type { TimedAttempt } from '../fleet-status.ts'
+import type { TimedAttempt } from '../../views/fleet-status.ts'
 import { when } from '../when.ts'
 import { table } from './table.ts'
 

@@ -1,7 +1,7 @@
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { TimedAttempt } from '../fleet-status.ts'
+import type { TimedAttempt } from '../../views/fleet-status.ts'
 import { attemptTable } from './attempt-table.ts'
 import { nothing, table } from './table.ts'
 

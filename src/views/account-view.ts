@@ -5,8 +5,11 @@ import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { decodeReadings, type Readings } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
-import { iso } from './when.ts'
+import type { AccountState, Keys } from '../redis/keys.ts'
+import { iso } from '../text/format-time.ts'
+
+/** Accounts read at once. */
+const PAGE = 500
 
 export interface AccountViewDeps {
   store: Store
@@ -50,6 +53,21 @@ export async function withPlan(due: DueSets, account: Account): Promise<PlannedA
     due.when('poll', account.hubId),
   ])
   return { ...account, nextRefreshAt, nextPollAt }
+}
+
+/** Every account of the given states by hubId, each with its plan; a page of them in memory at a time. */
+export async function* allAccounts(
+  { registry, due }: Pick<AccountViewDeps, 'registry' | 'due'>,
+  states: readonly AccountState[],
+): AsyncGenerator<PlannedAccount> {
+  let after = 0
+  for (;;) {
+    const page = await registry.page(PAGE, after, states)
+    yield* await Promise.all(page.map((account) => withPlan(due, account)))
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.hubId
+  }
 }
 
 function currentSeries(readings: Readings): CurrentSeries[] {

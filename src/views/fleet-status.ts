@@ -6,8 +6,8 @@ import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { iso } from '../text/format-time.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
-import { iso } from './when.ts'
 
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export interface FleetStatus {
