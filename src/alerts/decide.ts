@@ -114,15 +114,11 @@ function limitAlert(
     ...previousOf(before, subject.previous, account.before),
     measuredAt: iso(at),
     since: iso((state as SeriesState).since),
-    ...(records === undefined
-      ? {}
-      : {
-          records: {
-            shown: Math.min(records.items.length, MOST_RECORDS),
-            total: records.total,
-            items: records.items.slice(0, MOST_RECORDS),
-          },
-        }),
+    records: {
+      shown: Math.min(records.items.length, MOST_RECORDS),
+      total: records.total,
+      items: records.items.slice(0, MOST_RECORDS),
+    },
     url: settings.pageOf(account.hubId),
   }
 }

@@ -113,10 +113,10 @@ function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' 
   return limit > 0 ? { usage, limit, percent: (usage * 100) / limit } : { usage, limit: null, percent: null }
 }
 
-/** The records behind a series of associations; undefined for the others. */
-export function recordsOf(series: Series, readings: Readings): SeriesRecords | undefined {
+/** The records behind a series; only associations have any. */
+export function recordsOf(series: Series, readings: Readings): SeriesRecords {
   const report = readings.associations[`${series.from}/${series.to}`]?.report
-  if (report === undefined) return undefined
+  if (report === undefined) return { total: 0, items: [] }
   const near = [...report.nearLimit]
     .sort((a, b) => b.usage - a.usage)
     .map(({ objectId, label, usage }) => ({ objectId, label, usage }))

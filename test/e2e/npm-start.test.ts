@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { afterEach, expect, test } from 'vitest'
+import { eventually } from '../support/fleet.ts'
+import { openScene, type Scene } from '../support/scene.ts'
+
+const ROOT = new URL('../../', import.meta.url).pathname
+
+let scene: Scene
+afterEach(() => scene.close())
+
+test('a signal to npm start reaches the daemon, which stops in good order', async () => {
+  scene = await openScene({ accounts: 1 })
+  const npm = spawn('npm', ['start', '--', '--config', await scene.configFile()], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  createInterface({ input: npm.stdout }).on('line', (line) => lines.push(line))
+  const started = await eventually('the start', async () => lines.find((line) => line.includes('"daemon.started"')))
+  const { url } = JSON.parse(started) as { url: string }
+  const closed = once(npm, 'close')
+  npm.kill('SIGTERM')
+  await closed
+  expect(lines.join('\n')).toContain('"daemon.stopped"')
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow()
+})
