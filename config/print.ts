@@ -3,9 +3,14 @@ import type * as z from 'zod'
 import { type Config, configSchema } from './schema.ts'
 import { shapeOf } from './shape.ts'
 
-/** The config that is in force, as YAML: defaults filled in, secrets masked, durations and shares as they are written. */
+/** The config that is in force as a file would have it: defaults filled in, secrets masked, durations with their units. */
+export function configInForce(config: Config): object {
+  return asWritten(config, configSchema) as object
+}
+
+/** The same as YAML. */
 export function printConfig(config: Config): string {
-  return stringify(asWritten(config, configSchema), { lineWidth: 0 })
+  return stringify(configInForce(config), { lineWidth: 0 })
 }
 
 function asWritten(value: unknown, schema: z.core.$ZodType): unknown {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import { parse } from 'yaml'
 import { configJsonSchema } from '../../config/json-schema.ts'
 import { loadConfig } from '../../config/load.ts'
-import { printConfig } from '../../config/print.ts'
+import { configInForce, printConfig } from '../../config/print.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
 import { readConfig } from './config-file.ts'
@@ -27,9 +26,9 @@ export function addConfig(program: Command, io: Io): void {
 }
 
 function print(io: Io, options: CommonOptions): void {
-  const yaml = printConfig(readConfig(io, options.config).config)
-  if (options.json === true) printJson(io, parse(yaml))
-  else io.out(yaml)
+  const { config } = readConfig(io, options.config)
+  if (options.json === true) printJson(io, configInForce(config))
+  else io.out(printConfig(config))
 }
 
 function checkFile(io: Io, file: string, { json }: CommonOptions): void {

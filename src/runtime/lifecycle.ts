@@ -5,13 +5,12 @@
 export class Lifecycle {
   readonly #steps: { name: string; close: () => Promise<void> | void }[] = []
   #closing: Promise<void> | undefined
+  #isClosed = false
 
-  /** What is registered after the close has begun - a start that is interrupted - is closed at once. */
+  /** What is registered while others are closed comes next; what comes after all were closed is closed at once. */
   onClose(name: string, close: () => Promise<void> | void): void {
     this.#steps.push({ name, close })
-    if (this.#closing === undefined) return
-    const late = this.#runBackwards()
-    this.#closing = this.#closing.finally(() => late)
+    if (this.#isClosed) this.#closing = this.#runBackwards()
   }
 
   close(): Promise<void> {
@@ -28,6 +27,7 @@ export class Lifecycle {
         failures.push(new Error(`could not close ${step.name}`, { cause }))
       }
     }
+    this.#isClosed = true
     if (failures.length > 0) throw new AggregateError(failures, failures.map((failure) => failure.message).join('; '))
   }
 }

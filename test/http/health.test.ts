@@ -7,6 +7,7 @@ const FACTS: HealthFacts = {
   startedAt: NOW - 500_000,
   redisOk: true,
   lastSweeps: { 'refresh-tokens': NOW - 5_000, 'poll-limits': NOW - 5_000 },
+  standstills: { 'refresh-tokens': 0 },
   expected: { 'refresh-tokens': 10_000, 'poll-limits': 15_000 },
 }
 
@@ -39,6 +40,15 @@ test('a sweep that never finished has time from the start on', () => {
 test('what an earlier daemon left behind long ago does not count against a fresh one', () => {
   const report = judgeHealth({ ...FACTS, startedAt: NOW - 1_000, lastSweeps: { 'refresh-tokens': 1 } })
   expect(report.alive).toBe(true)
+})
+
+test('a queue whose jobs do not end is enough not to be alive, and the check names it', () => {
+  expect(judgeHealth({ ...FACTS, standstills: { 'refresh-tokens': 120_000, deliver: 0 } }).alive).toBe(true)
+  const report = judgeHealth({ ...FACTS, standstills: { 'refresh-tokens': 120_001, deliver: 0 } })
+  expect(report).toMatchObject({ alive: false, ready: true })
+  expect(report.checks.filter((check) => !check.ok)).toEqual([
+    { name: 'queue:refresh-tokens', ok: false, detail: 'no job has ended for 120 s' },
+  ])
 })
 
 test('without Redis it is not ready, though it may be alive', () => {

@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest'
+import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+import { announce, HUB, metadata, office } from './connected.ts'
+
+const redis = useRedis()
+const code = new Secret('the-code')
+
+describe('connecting with a code', () => {
+  test('exchanges it, asks whose token it is, and stores the account', async () => {
+    const keys = redis.freshKeys()
+    const { deps, provider, clock } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-1', 'refresh-1'),
+      metadata: async () => metadata(),
+    })
+    expect(await connectWithCode(deps, code)).toEqual({
+      is: 'connected',
+      hubId: HUB,
+      hubDomain: 'acme.example.com',
+      scopes: ['oauth', 'crm.objects.contacts.read'],
+    })
+    expect(provider.calls).toEqual([
+      ['exchangeCode', 'the-code'],
+      ['metadata', 'access-1'],
+    ])
+    expect(await storedTokens(redis.store, keys)).toEqual({
+      access: 'access-1',
+      refresh: 'refresh-1',
+      previous: undefined,
+    })
+    const now = clock.now()
+    const registry = new Registry(redis.store, keys)
+    expect(await registry.get(HUB)).toEqual({
+      hubId: HUB,
+      hubDomain: 'acme.example.com',
+      state: 'active',
+      user: 'ada@acme.example.com',
+      connectedAt: now,
+      token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1 },
+      refreshFailure: null,
+      parkedUntil: null,
+      polledAt: null,
+      pollFailure: null,
+      uninstall: null,
+    })
+    expect(await registry.grantedScopes(HUB)).toEqual(['oauth', 'crm.objects.contacts.read'])
+    const due = keys.partition(HUB % 64).due
+    const refreshAt = Number(await redis.store.zscore(due.refresh, HUB))
+    expect(refreshAt).toBeGreaterThanOrEqual(now + 900_000)
+    expect(refreshAt).toBeLessThanOrEqual(now + 1_440_000)
+    expect(Number(await redis.store.zscore(due.poll, HUB))).toBe(now)
+    expect(await redis.store.get(keys.delivery.connectedAt)).toBe(String(now))
+  })
+
+  test('keeps no token in clear text, in no value and no log', async () => {
+    const keys = redis.freshKeys()
+    const { deps, logged } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-in-clear', 'refresh-in-clear'),
+      metadata: async () => metadata(),
+    })
+    await connectWithCode(deps, code)
+    for (const value of Object.values(await dump(redis.store, keys))) {
+      expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toContain('in-clear')
+    }
+    expect(logged.text()).toContain('account.connected')
+    expect(logged.text()).not.toMatch(/in-clear|the-code/)
+  })
+
+  test('of an account whose domain and user the provider does not tell works too', async () => {
+    const keys = redis.freshKeys()
+    const { deps } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-1', 'refresh-1'),
+      metadata: async () => metadata({ hubDomain: undefined, user: undefined, scopes: [] }),
+    })
+    expect(await connectWithCode(deps, code)).toMatchObject({ is: 'connected', hubDomain: '' })
+    const registry = new Registry(redis.store, keys)
+    expect(await registry.get(HUB)).toMatchObject({ hubDomain: '', user: null })
+    expect(await registry.grantedScopes(HUB)).toEqual([])
+  })
+
+  test('that is refused stores nothing', async () => {
+    const keys = redis.freshKeys()
+    const { deps } = office(redis.store, keys, { exchangeCode: async () => failure('rejected') })
+    expect(await connectWithCode(deps, code)).toMatchObject({ is: 'failed', step: 'token' })
+    expect(await dump(redis.store, keys)).toEqual({})
+  })
+
+  test('that brings no refresh token stores nothing, and says why', async () => {
+    const keys = redis.freshKeys()
+    const { deps } = office(redis.store, keys, { exchangeCode: async () => tokens('access-1') })
+    const outcome = await connectWithCode(deps, code)
+    expect(outcome).toMatchObject({ is: 'failed', step: 'token', failure: { code: 'unreadable' } })
+    expect(outcome.is === 'failed' && outcome.failure.message).toContain('refresh_token')
+    expect(await dump(redis.store, keys)).toEqual({})
+  })
+
+  test('asks again whose token it is while the provider hiccups, because the code is spent', async () => {
+    const answers = [failure('transient'), failure('transient', { retryAfterMs: 60_000 }), metadata()]
+    const keys = redis.freshKeys()
+    const { deps, clock } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-1', 'refresh-1'),
+      metadata: async () => answers.shift() ?? metadata(),
+    })
+    const sentAt = clock.now()
+    const connecting = connectWithCode(deps, code)
+    await clock.sleeper()
+    clock.move(500)
+    await clock.sleeper()
+    clock.move(5_000)
+    expect(await connecting).toMatchObject({ is: 'connected' })
+    expect(clock.waits).toEqual([500, 5_000])
+    // The token's life counts from when the code was sent, not from when all was done.
+    expect(await redis.store.hget(keys.account(HUB).account, 'obtainedAt')).toBe(String(sentAt))
+  })
+
+  test('whose account stays unknown stores nothing, and hands no token on', async () => {
+    const keys = redis.freshKeys()
+    const { deps } = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-1', 'refresh-1'),
+      metadata: async () => failure('unauthorized'),
+    })
+    expect(await connectWithCode(deps, code)).toEqual({
+      is: 'failed',
+      step: 'metadata',
+      failure: failure('unauthorized').failure,
+    })
+    expect(await dump(redis.store, keys)).toEqual({})
+  })
+})
+
+describe('connecting with a refresh token', () => {
+  const given = new Secret('refresh-1')
+
+  test.each([
+    ['a rotated one', 'refresh-2', 'refresh-2', ['refresh-2']],
+    ['the same one', 'refresh-1', 'refresh-1', []],
+    ['none', undefined, 'refresh-1', []],
+  ])(
+    'redeems it at once; where the answer has %s, the one that counts is stored',
+    async (_, returned, stored, kept) => {
+      const keys = redis.freshKeys()
+      const { deps, provider } = office(redis.store, keys, {
+        refresh: async () => tokens('access-2', returned),
+        metadata: async () => metadata(),
+      })
+      const keptNew: string[] = []
+      const keepNew = (token: Secret) => void keptNew.push(token.reveal())
+      expect(await connectWithRefreshToken(deps, given, keepNew)).toMatchObject({ is: 'connected' })
+      expect(provider.calls[0]).toEqual(['refresh', 'refresh-1'])
+      expect(await storedTokens(redis.store, keys)).toMatchObject({ access: 'access-2', refresh: stored })
+      expect(keptNew).toEqual(kept)
+    },
+  )
+
+  test('hands a rotated one to the caller before anything else can fail, and never into the outcome', async () => {
+    const events: string[] = []
+    const { deps } = office(redis.store, redis.freshKeys(), {
+      refresh: async () => tokens('access-2', 'refresh-2'),
+      metadata: async () => {
+        events.push('metadata')
+        return failure('unauthorized')
+      },
+    })
+    const outcome = await connectWithRefreshToken(deps, given, (token) => void events.push(token.reveal()))
+    expect(events).toEqual(['refresh-2', 'metadata'])
+    expect(outcome).toEqual({ is: 'failed', step: 'metadata', failure: failure('unauthorized').failure })
+  })
+
+  test('that is refused stores nothing, and there is no new one to keep', async () => {
+    const keys = redis.freshKeys()
+    const { deps } = office(redis.store, keys, { refresh: async () => failure('rejected') })
+    const keepNew = () => {
+      throw new Error('there is none')
+    }
+    expect(await connectWithRefreshToken(deps, given, keepNew)).toMatchObject({ is: 'failed', step: 'token' })
+    expect(await dump(redis.store, keys)).toEqual({})
+  })
+})
+
+describe('connecting again', () => {
+  const again = (keys: ReturnType<typeof redis.freshKeys>) =>
+    office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-9', 'refresh-9'),
+      metadata: async () => metadata({ hubDomain: 'new.example.com', user: undefined }),
+    })
+
+  test('replaces tokens and record, moves the generation on, and keeps the history', async () => {
+    const keys = redis.freshKeys()
+    const { deps, clock } = again(keys)
+    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+    await redis.store.xadd(keys.account(HUB).history, '*', 'overall', '1,2')
+    await redis.store.hset(keys.account(HUB).account, {
+      ...{ failures: 3, failureAt: 1, retryAt: 9e12, pollFailures: 2, pollFailureAt: 1 },
+    })
+    await redis.store.hset(keys.account(HUB).tokens, 'previous', 'x')
+    clock.move(1_000)
+    expect(await connectWithCode(deps, code)).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
+    const account = await new Registry(redis.store, keys).get(HUB)
+    expect(account).toMatchObject({ state: 'active', hubDomain: 'new.example.com', user: null })
+    expect(account).toMatchObject({ refreshFailure: null, pollFailure: null, connectedAt: clock.now() })
+    expect(account?.token.generation).toBe(2)
+    expect(await storedTokens(redis.store, keys)).toEqual({
+      access: 'access-9',
+      refresh: 'refresh-9',
+      previous: undefined,
+    })
+    expect(await redis.store.hexists(keys.account(HUB).account, 'retryAt')).toBe(0)
+    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(1)
+  })
+
+  test('an account that had to be authorised again closes its alert in the same step', async () => {
+    const keys = redis.freshKeys()
+    const { deps, clock } = again(keys)
+    await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+    const opened = announce.reauthorize(
+      { hubId: HUB, hubDomain: 'acme.example.com', refreshedAt: 1, tokenAlert: '', now: clock.now() },
+      'refused',
+    )
+    const [field = '', , state = ''] = opened.changes[0] ?? []
+    await redis.store.hset(keys.account(HUB).alerts, field, state)
+    await redis.store.sadd(keys.partition(HUB % 64).alerting, HUB)
+    await connectWithCode(deps, code)
+    expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
+    expect(await new Registry(redis.store, keys).alerting()).toEqual([])
+    expect(await outboxOf(redis.store, keys)).toMatchObject([
+      { kind: 'token', status: 'resolved', reason: 'recovered', account: { hubDomain: 'new.example.com' } },
+    ])
+  })
+
+  test('an account that is in another state leaves it in no list of that state', async () => {
+    for (const state of ['failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'] as const) {
+      const keys = redis.freshKeys()
+      const { deps, clock } = again(keys)
+      await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+      const { state: lists } = keys.partition(HUB % 64)
+      await redis.store.hset(keys.account(HUB).account, 'state', state)
+      await redis.store.zrem(lists.active, HUB)
+      await redis.store.zadd(lists[state], HUB, HUB)
+      await connectWithCode(deps, code)
+      const counts = await new Registry(redis.store, keys).countByState()
+      expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([['active', 1]])
+    }
+  })
+})

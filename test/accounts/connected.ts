@@ -1,0 +1,47 @@
+import type { ConnectDeps } from '../../src/accounts/connect-account.ts'
+import type { UninstallDeps } from '../../src/accounts/uninstall.ts'
+import { closeAlerts } from '../../src/alerts/close-alerts.ts'
+import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
+import type { TokenMetadata } from '../../src/provider/answers.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { vault } from '../support/accounts.ts'
+import { fakeProvider } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+
+export const HUB = 123
+export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
+export const announce = tokenAnnouncer({ installPage: 'https://plimsoll.example.com/install', pageOf })
+
+export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: TokenMetadata } {
+  return {
+    ok: true,
+    value: {
+      hubId: HUB,
+      hubDomain: 'acme.example.com',
+      user: 'ada@acme.example.com',
+      scopes: ['oauth', 'crm.objects.contacts.read'],
+      ...more,
+    },
+  }
+}
+
+/** What connecting and uninstalling need, with a provider that does what the test says. */
+export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, clock = new HandClock()) {
+  const provider = fakeProvider(does)
+  const logged = logLines()
+  const deps: ConnectDeps & UninstallDeps = {
+    provider,
+    store,
+    keys,
+    vault,
+    announce,
+    closeAlerts: closeAlerts.bind(undefined, pageOf),
+    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    clock,
+    log: logged.log,
+  }
+  return { deps, provider, clock, logged }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { CLAIMS, DueSets } from '../../src/accounts/due-sets.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
+import type { DueKind } from '../../src/redis/keys.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { useRedis } from '../support/test-store.ts'
+import { office } from './connected.ts'
+
+const redis = useRedis()
+const KINDS: DueKind[] = ['refresh', 'poll', 'uninstall']
+
+async function fleet(hubIds: readonly number[], lifeMs?: number) {
+  const keys = redis.freshKeys()
+  const { deps, clock } = office(redis.store, keys, {})
+  const life = lifeMs === undefined ? {} : { lifeMs }
+  for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), ...life })
+  return { keys, clock, deps, due: new DueSets(redis.store, keys) }
+}
+
+describe('the due sets', () => {
+  test('give out what is due of every partition, and say when the next is', async () => {
+    const hubIds = Array.from({ length: 130 }, (_, n) => 1_000 + n)
+    const { due, clock } = await fleet(hubIds)
+    const claimed = await due.claim('poll', clock.now(), 1_000)
+    expect(claimed.hubIds.sort((a, b) => a - b)).toEqual(hubIds)
+    expect(claimed.next).toBe(clock.now() + CLAIMS.poll.longestMs)
+    expect((await due.claim('poll', clock.now(), 1_000)).hubIds).toEqual([])
+    expect(await due.claim('uninstall', clock.now(), 10)).toEqual({ hubIds: [], next: undefined })
+  })
+
+  test('give out an even part of each partition when there is not room for all', async () => {
+    const { due, clock } = await fleet(Array.from({ length: 128 }, (_, n) => 64 * n + (n % 2)))
+    const { hubIds, next } = await due.claim('poll', clock.now(), 640)
+    expect(hubIds.filter((hubId) => hubId % 64 === 0)).toHaveLength(10)
+    expect(hubIds.filter((hubId) => hubId % 64 === 1)).toHaveLength(10)
+    expect(next).toBe(clock.now())
+  })
+
+  test.each([
+    [20_000, 2_000],
+    [1_800_000, 60_000],
+  ])('claim a token that lives %i ms for %i ms', async (lifeMs, claimMs) => {
+    const { due, clock } = await fleet([7], lifeMs)
+    clock.move(lifeMs)
+    expect((await due.claim('refresh', clock.now(), 10)).hubIds).toEqual([7])
+    expect(await due.when('refresh', 7)).toBe(clock.now() + claimMs)
+  })
+
+  test('take back what was claimed and not begun: it is due at once', async () => {
+    const { due, clock } = await fleet([7, 8])
+    await due.claim('poll', clock.now(), 100)
+    await due.plan('poll', [7, 8], clock.now())
+    expect((await due.claim('poll', clock.now(), 100)).hubIds).toEqual([7, 8])
+  })
+
+  test('never take an uninstalled account back', async () => {
+    const { due, clock, deps } = await fleet([7])
+    await due.claim('poll', clock.now(), 100)
+    await due.claim('refresh', clock.now() + 1_800_000, 100)
+    await beginUninstall(deps, 7, 'asked')
+    for (const kind of ['refresh', 'poll'] as const) {
+      await due.plan(kind, [7], clock.now())
+      expect(await due.when(kind, 7)).toBeNull()
+    }
+  })
+
+  test('plan nobody who was not planned before', async () => {
+    const { due, clock } = await fleet([])
+    for (const kind of KINDS) await due.plan(kind, [999], clock.now())
+    for (const kind of KINDS) expect(await due.when(kind, 999)).toBeNull()
+  })
+
+  test('plan in whole milliseconds', async () => {
+    const { due, clock } = await fleet([7])
+    await due.plan('poll', [7], clock.now() + 0.6)
+    expect(await due.when('poll', 7)).toBe(clock.now() + 1)
+  })
+
+  test('count what is due', async () => {
+    const { due, clock } = await fleet([1, 2, 3, 65])
+    await due.plan('poll', [3], clock.now() + 1)
+    expect(await due.countDue('poll', clock.now())).toBe(3)
+    expect(await due.countDue('poll', clock.now() + 1)).toBe(4)
+    expect(await due.countDue('uninstall', clock.now())).toBe(0)
+  })
+})

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readAccount } from '../../src/accounts/account.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const NOW = 1_763_719_200_000
+
+async function setState(keys: Keys, hubId: number, state: AccountState): Promise<void> {
+  const { state: lists } = keys.partition(hubId % 64)
+  await redis.store.hset(keys.account(hubId).account, 'state', state)
+  await redis.store.zrem(lists.active, hubId)
+  await redis.store.zadd(lists[state], hubId, hubId)
+}
+
+async function fleet(keys: Keys, hubIds: readonly number[]): Promise<Registry> {
+  await Promise.all(hubIds.map((hubId) => seedAccount(redis.store, keys, { hubId, obtainedAt: NOW })))
+  return new Registry(redis.store, keys)
+}
+
+describe('the registry', () => {
+  test('pages through all accounts by hubId, whatever their partitions', async () => {
+    const ids = fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 40 }), { minLength: 1, maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(ids, fc.integer({ min: 1, max: 20 }), async (hubIds, limit) => {
+        const registry = await fleet(redis.freshKeys(), hubIds)
+        const pages: number[][] = []
+        for (let after = 0; ; after = pages.at(-1)?.at(-1) ?? 0) {
+          const page = await registry.page(limit, after)
+          if (page.length === 0) break
+          expect(page.length).toBeLessThanOrEqual(limit)
+          pages.push(page.map(({ hubId }) => hubId))
+        }
+        expect(pages.flat()).toEqual([...hubIds].sort((a, b) => a - b))
+        expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true)
+      }),
+      { numRuns: 15 },
+    )
+  })
+
+  test('hands out a page of more than a thousand, in order', async () => {
+    const hubIds = Array.from({ length: 1_203 }, (_, n) => 5_000 + n * 3)
+    const registry = await fleet(redis.freshKeys(), hubIds)
+    expect((await registry.page(5_000)).map(({ hubId }) => hubId)).toEqual(hubIds)
+  })
+
+  test('counts and pages by state', async () => {
+    const keys = redis.freshKeys()
+    const registry = await fleet(keys, [1, 2, 3, 65, 66, 130])
+    await setState(keys, 2, 'failing')
+    await setState(keys, 66, 'reauthorize')
+    await setState(keys, 130, 'uninstalled')
+    expect(await registry.countByState()).toEqual({
+      ...{ active: 3, failing: 1, parked: 0, reauthorize: 1, uninstalling: 0, uninstalled: 1 },
+    })
+    const ids = async (...states: AccountState[]) => (await registry.page(10, 0, states)).map(({ hubId }) => hubId)
+    expect(await ids('failing', 'reauthorize')).toEqual([2, 66])
+    expect(await ids('parked')).toEqual([])
+    expect(await ids(...ACCOUNT_STATES)).toEqual([1, 2, 3, 65, 66, 130])
+  })
+
+  test('knows nothing of an account that is not there', async () => {
+    const registry = await fleet(redis.freshKeys(), [1])
+    expect(await registry.get(2)).toBeUndefined()
+    expect((await registry.getMany([2, 1, 3])).map(({ hubId }) => hubId)).toEqual([1])
+    expect(await registry.grantedScopes(2)).toEqual([])
+    expect(await registry.page(10, 1)).toEqual([])
+  })
+
+  test('lists who has an alert, in order', async () => {
+    const keys = redis.freshKeys()
+    const registry = new Registry(redis.store, keys)
+    for (const hubId of [900, 5, 64, 128]) await redis.store.sadd(keys.partition(hubId % 64).alerting, hubId)
+    expect(await registry.alerting()).toEqual([5, 64, 128, 900])
+  })
+})
+
+test('a record with everything in it reads back as an account', () => {
+  const hash = {
+    ...{ state: 'failing', hubDomain: 'a.example.com', user: 'u', connectedAt: '1', obtainedAt: '2', expiresAt: '3' },
+    ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
+    ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
+    ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
+  }
+  expect(readAccount(1, hash)).toEqual({
+    hubId: 1,
+    hubDomain: 'a.example.com',
+    state: 'failing',
+    user: 'u',
+    connectedAt: 1,
+    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7 },
+    refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5 },
+    parkedUntil: 6,
+    polledAt: 8,
+    pollFailure: { count: 9, reason: 'because', at: 10 },
+    uninstall: { reason: 'asked', at: 11, failure: 'no' },
+  })
+})

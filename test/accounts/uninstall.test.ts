@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { encodeState } from '../../src/alerts/alert-state.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { retryAfterMs } from '../../src/runtime/retry-after.ts'
+import { refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { useRedis } from '../support/test-store.ts'
+import { announce, HUB, office } from './connected.ts'
+
+const redis = useRedis()
+
+/** What a `Retry-After` header makes of a failure. */
+const told = (header: string) => ({ retryAfterMs: retryAfterMs(header, new HandClock().now()) ?? 0 })
+
+/** A connected account with everything an account can have. */
+async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'], refreshToken = 'refresh-1') {
+  const keys = redis.freshKeys()
+  const at = office(redis.store, keys, { deleteRefreshToken })
+  await seedAccount(redis.store, keys, { obtainedAt: at.clock.now(), refreshToken })
+  await redis.store.hset(keys.account(HUB).account, { user: 'ada@acme.example.com', polledAt: at.clock.now() })
+  await redis.store.set(keys.account(HUB).readings, 'x')
+  await redis.store.xadd(keys.account(HUB).history, '*', 'overall', '1,2')
+  const due = new DueSets(redis.store, keys)
+  return {
+    ...at,
+    keys,
+    due,
+    registry: new Registry(redis.store, keys),
+    begin: () => beginUninstall(at.deps, HUB, 'asked by ops'),
+    run: () => runUninstall(at.deps, HUB),
+    when: () => Promise.all((['refresh', 'poll', 'uninstall'] as const).map((kind) => due.when(kind, HUB))),
+  }
+}
+
+describe('an uninstall that begins', () => {
+  test('stops everything at once, and only the refresh token is left, to be deleted', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    one.clock.move(1_000)
+    expect(await one.begin()).toBe('begun')
+    expect(await one.registry.get(HUB)).toMatchObject({
+      state: 'uninstalling',
+      uninstall: { reason: 'asked by ops', at: null, failure: null },
+    })
+    expect(await storedTokens(redis.store, one.keys)).toEqual({
+      access: undefined,
+      refresh: 'refresh-1',
+      previous: undefined,
+    })
+    expect(await one.when()).toEqual([null, null, one.clock.now()])
+    expect(one.provider.calls).toEqual([])
+  })
+
+  test('closes its open alerts in the same step; what was only pending goes without a word', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const state = { rule: 'r', since: 1, messages: 2, messageAt: 1, pending: null }
+    await redis.store.hset(one.keys.account(HUB).alerts, {
+      overall: encodeState({ ...state, level: 'critical', said: { level: 'critical', usage: 960, at: 1 } }),
+      'at/0-1/0-2': encodeState({
+        ...state,
+        level: 'ok',
+        said: null,
+        pending: { warning: 1, critical: 0, sinceFirstReading: false },
+      }),
+    })
+    await redis.store.sadd(one.keys.partition(HUB % 64).alerting, HUB)
+    await one.begin()
+    expect(await outboxOf(redis.store, one.keys)).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{16}-3$/),
+        kind: 'limit',
+        status: 'resolved',
+        level: 'critical',
+        reason: 'uninstalled',
+        rule: 'r',
+        account: { hubId: HUB, hubDomain: 'acme.example.com' },
+        series: { metric: 'customProperties.overall' },
+        usage: 960,
+        measuredAt: new Date(one.clock.now()).toISOString(),
+        since: new Date(1).toISOString(),
+        message: expect.stringContaining('uninstalled'),
+        url: 'https://plimsoll.example.com/accounts/123',
+      },
+    ])
+    expect(await redis.store.exists(one.keys.account(HUB).alerts)).toBe(0)
+    expect(await one.registry.alerting()).toEqual([])
+  })
+
+  test('twice begins once; of an account that is not there says so', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const begun = await Promise.all([one.begin(), one.begin(), one.begin()])
+    expect(begun.sort()).toEqual(['already', 'already', 'begun'])
+    expect(await beginUninstall(one.deps, 999, 'x')).toBe('unknown')
+    expect(await redis.store.exists(one.keys.account(999).account)).toBe(0)
+  })
+})
+
+describe('an uninstall', () => {
+  test('deletes the refresh token at the provider, then forgets tokens and readings; a tombstone stays', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await one.begin()
+    one.clock.move(5_000)
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(one.provider.calls).toEqual([['deleteRefreshToken', 'refresh-1']])
+    const account = await one.registry.get(HUB)
+    expect(account).toMatchObject({
+      state: 'uninstalled',
+      hubDomain: 'acme.example.com',
+      user: null,
+      polledAt: null,
+      uninstall: { reason: 'asked by ops', at: one.clock.now(), failure: null },
+    })
+    const { tokens: tokenKey, readings, history, lease } = one.keys.account(HUB)
+    expect(await redis.store.exists(tokenKey, readings, history, lease)).toBe(0)
+    expect(await one.when()).toEqual([null, null, null])
+  })
+
+  test('whose token the provider does not know any more is finished', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'was-gone' }))
+    await one.begin()
+    expect(await one.run()).toEqual({ is: 'finished' })
+  })
+
+  test('that the provider fails is tried again later and later, at most an hour, until it works', async () => {
+    let answer: Awaited<ReturnType<ProviderClient['deleteRefreshToken']>> = failure('transient', { message: 'a 503' })
+    const one = await installed(async () => answer)
+    await one.begin()
+    const waits: number[] = []
+    for (let attempt = 0; attempt < 14; attempt++) {
+      const outcome = await one.run()
+      if (outcome.is !== 'failed') throw new Error(outcome.is)
+      expect(await one.due.when('uninstall', HUB)).toBe(outcome.at)
+      waits.push(outcome.at - one.clock.now())
+      one.clock.move(waits.at(-1) ?? 0)
+    }
+    expect(waits.slice(0, 4)).toEqual([2_000, 4_000, 8_000, 16_000])
+    expect(Math.max(...waits)).toBe(3_600_000)
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalling', uninstall: { failure: 'a 503' } })
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-1' })
+    answer = { ok: true, value: 'deleted' }
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled', uninstall: { failure: null } })
+  })
+
+  test('that is told when to come back comes back then', async () => {
+    const one = await installed(async () => failure('transient', { retryAfterMs: 90_000 }))
+    await one.begin()
+    expect(await one.run()).toMatchObject({ is: 'failed', at: one.clock.now() + 90_000 })
+  })
+
+  test('that is told to come back at once still waits a while', async () => {
+    const one = await installed(async () => failure('transient', told('0')))
+    await one.begin()
+    const outcome = await one.run()
+    expect(outcome.is === 'failed' && outcome.at).toBeGreaterThan(one.clock.now())
+  })
+
+  test('waits for a refresh that is under way, and touches nothing meanwhile', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await redis.store.set(one.keys.account(HUB).lease, 'a worker')
+    await one.begin()
+    expect(await one.run()).toEqual({ is: 'again', at: one.clock.now() + 1_000 })
+    expect(one.provider.calls).toEqual([])
+    expect(await redis.store.get(one.keys.account(HUB).lease)).toBe('a worker')
+    expect(await one.due.when('uninstall', HUB)).toBe(one.clock.now() + 1_000)
+  })
+
+  test('of two workers at once deletes once', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await one.begin()
+    const outcomes = await Promise.all([one.run(), one.run(), one.run()])
+    expect(one.provider.calls).toHaveLength(1)
+    expect(outcomes.filter(({ is }) => is === 'finished').length).toBeGreaterThanOrEqual(1)
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled' })
+  })
+
+  test('deletes also the newer token that a refresh under way brings', async () => {
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<ReturnType<typeof tokens>>()
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const refreshing = refreshAccount(
+      {
+        ...one.deps,
+        tokens: new TokenStore(redis.store, one.keys),
+        inFlight: new InFlight(4),
+        random: () => 0.5,
+        announce,
+        provider: fakeProvider({
+          refresh: () => {
+            asked.resolve()
+            return answer.promise
+          },
+        }),
+      },
+      HUB,
+      '1',
+    )
+    await asked.promise
+    await one.begin()
+    // The worker's lease runs out while it waits, so that the uninstall gets its turn.
+    await redis.store.del(one.keys.account(HUB).lease)
+    expect(await one.run()).toEqual({ is: 'finished' })
+    answer.resolve(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'gone' })
+    expect(await one.due.when('uninstall', HUB)).not.toBeNull()
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(one.provider.calls.map(([, token]) => token)).toEqual(['refresh-1', 'refresh-2'])
+    expect(await redis.store.exists(one.keys.account(HUB).tokens)).toBe(0)
+  })
+
+  test('is called off by connecting again, which keeps its new token', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await one.begin()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    expect(await one.run()).toEqual({ is: 'reconnected' })
+    expect(one.provider.calls).toEqual([])
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', uninstall: null })
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new' })
+  })
+
+  test('that deletes just while the account is connected again forgets nothing of the new connection', async () => {
+    let reconnect = async () => {}
+    const one = await installed(async () => {
+      await reconnect()
+      return { ok: true, value: 'deleted' }
+    })
+    reconnect = () =>
+      seedAccount(redis.store, one.keys, {
+        obtainedAt: one.clock.now(),
+        refreshToken: 'refresh-new',
+        accessToken: 'new',
+      })
+    await one.begin()
+    expect(await one.run()).toEqual({ is: 'reconnected' })
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active' })
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new', access: 'new' })
+    expect(await one.due.when('uninstall', HUB)).toBeNull()
+    // It may have been the very token that was deleted: a refresh now tells.
+    expect(await one.due.when('refresh', HUB)).toBe(one.clock.now())
+  })
+
+  test('whose deletion fails just while the account is connected again leaves no trace of it', async () => {
+    let reconnect = async () => {}
+    const one = await installed(async () => {
+      await reconnect()
+      return failure('transient')
+    })
+    reconnect = () => seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    await one.begin()
+    await one.run()
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', uninstall: null })
+    expect(await one.due.when('uninstall', HUB)).toBeNull()
+  })
+
+  test('writes no token to the log', async () => {
+    const one = await installed(async () => failure('transient'))
+    await one.begin()
+    await one.run()
+    expect(one.logged.text()).toContain('uninstall.failed')
+    expect(one.logged.text()).not.toMatch(/refresh-1|access-1/)
+  })
+
+  test('frees its lease whatever becomes of it', async () => {
+    const one = await installed(async () => {
+      throw new Error('a bug')
+    })
+    await one.begin()
+    await expect(one.run()).rejects.toThrow('a bug')
+    expect(await redis.store.exists(one.keys.account(HUB).lease)).toBe(0)
+  })
+})

@@ -1,0 +1,376 @@
+import { describe, expect, test } from 'vitest'
+import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
+import { closeAlerts } from '../../src/alerts/close-alerts.ts'
+import { type AlertSettings, decideAlerts, type PolledAccount } from '../../src/alerts/decide.ts'
+import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
+import type { Rule } from '../../src/alerts/rules.ts'
+import type { Readings } from '../../src/limits/readings.ts'
+import type { AlertWrites } from '../../src/redis/steps.ts'
+import { associations, properties, readings } from '../limits/reports.ts'
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const BEFORE = NOW - 900_000
+const PAIR = '0-1/0-2'
+
+const RULES: Rule[] = [
+  { name: 'overall', on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },
+  { name: 'types', on: 'customProperties.objectType', warning: { remaining: 20 }, critical: { remaining: 5 } },
+  { name: 'full records', on: 'associations.atLimit', warning: { count: 1 }, critical: { count: 50 } },
+  { name: 'near records', on: 'associations.nearLimit', warning: { count: 10 } },
+  { name: 'fullest', on: 'associations.fullest', warning: { percent: 90 }, critical: { percent: 100 } },
+]
+const SETTINGS: AlertSettings = {
+  rules: RULES,
+  recoverBelow: 3,
+  for: 0,
+  repeatEveryMs: 86_400_000,
+  firstRun: 'digest',
+  pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
+}
+
+function decide(
+  before: Readings | undefined,
+  after: Readings,
+  states: Record<string, string> = {},
+  settings = SETTINGS,
+  now = NOW,
+) {
+  const account: PolledAccount = { hubId: 123, hubDomain: 'acme.example.com', before, after, states }
+  const writes = decideAlerts(settings, account, now)
+  return {
+    writes,
+    entries: writes.messages.map(decodeEntry),
+    alerts: writes.messages.map((one) => decodeEntry(one).alert),
+  }
+}
+
+/** The states as they stand after writes. */
+function afterwards(writes: AlertWrites, states: Record<string, string> = {}): Record<string, string> {
+  const next = { ...states }
+  for (const [field, before, after] of writes.changes) {
+    expect(next[field] ?? '').toBe(before)
+    if (after === '') delete next[field]
+    else next[field] = after
+  }
+  return next
+}
+
+const well = readings(BEFORE, properties(10, 1_000))
+
+describe('a poll that finds a limit near', () => {
+  test('is told with everything a receiver can use', () => {
+    const { alerts, writes } = decide(readings(BEFORE, properties(700, 1_000)), readings(NOW, properties(960, 1_000)))
+    expect(alerts).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{16}-1$/),
+        kind: 'limit',
+        status: 'firing',
+        level: 'critical',
+        reason: 'entered',
+        rule: 'overall',
+        account: { hubId: 123, hubDomain: 'acme.example.com' },
+        series: { metric: 'customProperties.overall' },
+        usage: 960,
+        limit: 1_000,
+        percent: 96,
+        remaining: 40,
+        threshold: { percent: 95 },
+        previous: { level: 'ok', usage: 700, measuredAt: new Date(BEFORE).toISOString() },
+        measuredAt: new Date(NOW).toISOString(),
+        since: new Date(NOW).toISOString(),
+        records: { shown: 0, total: 0, items: [] },
+        url: 'https://plimsoll.example.com/accounts/123',
+      },
+    ])
+    expect(writes.changes).toEqual([['overall', '', expect.any(String)]])
+    expect(decodeState(writes.changes[0]?.[2] ?? '')).toMatchObject({ level: 'critical', messages: 1, since: NOW })
+  })
+
+  test('of an object type names it, with its label', () => {
+    const { alerts } = decide(well, readings(NOW, properties(10, 1_000, { '2-77': [990, 1_000] })))
+    expect(alerts).toMatchObject([
+      {
+        rule: 'types',
+        level: 'warning',
+        series: { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'Things of 2-77' },
+        remaining: 10,
+        threshold: { remaining: 20 },
+      },
+    ])
+    expect(alerts[0]).not.toHaveProperty('previous')
+  })
+
+  test('of associations names the pair and the records, at most ten of them, and how many there are', () => {
+    const many = associations(500, [], 14, { totalRecordsAtLimit: 212 })
+    const { alerts } = decide(
+      readings(BEFORE, undefined, { [PAIR]: associations(500) }),
+      readings(NOW, undefined, { [PAIR]: many }),
+    )
+    const [at, fullest] = alerts
+    expect(at).toMatchObject({
+      rule: 'full records',
+      level: 'critical',
+      series: { metric: 'associations.atLimit', from: '0-1', to: '0-2' },
+      usage: 212,
+      threshold: { count: 50 },
+      records: { shown: 10, total: 212 },
+    })
+    expect(at?.records?.items).toHaveLength(10)
+    expect(at?.records?.items[0]).toEqual({ label: 'full 0', objectId: 100 })
+    for (const field of ['limit', 'percent', 'remaining']) expect(at).not.toHaveProperty(field)
+    expect(fullest).toMatchObject({ rule: 'fullest', level: 'critical', percent: 100 })
+  })
+
+  test('rounds the percentage for people only', () => {
+    const { alerts } = decide(well, readings(NOW, properties(961_237, 1_000_000)))
+    expect(alerts[0]).toMatchObject({ percent: 96.12, usage: 961_237 })
+  })
+
+  test('says nothing, and changes nothing, when all is well or stays as it is', () => {
+    expect(decide(well, readings(NOW, properties(11, 1_000))).writes).toEqual({ changes: [], messages: [] })
+    const first = decide(well, readings(NOW, properties(960, 1_000)))
+    const states = afterwards(first.writes)
+    const second = decide(
+      readings(NOW, properties(960, 1_000)),
+      readings(NOW + 1, properties(961, 1_000)),
+      states,
+      SETTINGS,
+      NOW + 1,
+    )
+    expect(second.writes).toEqual({ changes: [], messages: [] })
+  })
+
+  test('twice, from the same state, says the same under the same id', () => {
+    const after = readings(NOW, properties(960, 1_000))
+    expect(decide(well, after).writes).toEqual(decide(well, after).writes)
+  })
+})
+
+describe('the story of an alert', () => {
+  test('keeps one id through all its messages, numbered, and tells each time what was told before', () => {
+    let states: Record<string, string> = {}
+    let before = well
+    const told = [850, 960, 850, 300, 850].flatMap((usage, n) => {
+      const now = NOW + n * 60_000
+      const after = readings(now, properties(usage, 1_000))
+      const { writes, alerts } = decide(before, after, states, SETTINGS, now)
+      states = afterwards(writes, states)
+      before = after
+      return alerts
+    })
+    expect(told.map(({ reason, status, level }) => [reason, status, level])).toEqual([
+      ['entered', 'firing', 'warning'],
+      ['escalated', 'firing', 'critical'],
+      ['eased', 'firing', 'warning'],
+      ['recovered', 'resolved', 'warning'],
+      ['entered', 'firing', 'warning'],
+    ])
+    const ids = told.map(({ id }) => id.split('-'))
+    expect(new Set(ids.slice(0, 4).map(([alert]) => alert)).size).toBe(1)
+    expect(ids.map(([, number]) => number)).toEqual(['1', '2', '3', '4', '1'])
+    expect(ids[4]?.[0]).not.toBe(ids[0]?.[0])
+    expect(new Set(told.slice(0, 4).map(({ since }) => since)).size).toBe(1)
+    expect(told.map(({ previous }) => [previous?.level, previous?.usage])).toEqual([
+      ['ok', 10],
+      ['warning', 850],
+      ['critical', 960],
+      ['warning', 850],
+      ['ok', 300],
+    ])
+    expect(told[3]).toMatchObject({ threshold: { percent: 80 }, usage: 300 })
+  })
+
+  test('forgets a level that was left', () => {
+    const open = afterwards(decide(well, readings(NOW, properties(960, 1_000))).writes)
+    const closed = decide(
+      readings(NOW, properties(960, 1_000)),
+      readings(NOW + 1, properties(1, 1_000)),
+      open,
+      SETTINGS,
+      NOW + 1,
+    )
+    expect(afterwards(closed.writes, open)).toEqual({})
+  })
+
+  test('ends when its object type, or its pair, is not reported any more', () => {
+    const had = readings(NOW, properties(10, 1_000, { '2-77': [999, 1_000] }), { [PAIR]: associations(500, [], 2) })
+    const states = afterwards(decide(well, had).writes)
+    expect(Object.keys(states).sort()).toEqual([`at/${PAIR}`, `fullest/${PAIR}`, 'type/2-77'])
+    const { alerts, writes } = decide(had, readings(NOW + 1, properties(10, 1_000)), states, SETTINGS, NOW + 1)
+    expect(alerts.map(({ status, reason, series }) => [status, reason, series?.metric]).sort()).toEqual([
+      ['resolved', 'recovered', 'associations.atLimit'],
+      ['resolved', 'recovered', 'associations.fullest'],
+      ['resolved', 'recovered', 'customProperties.objectType'],
+    ])
+    expect(afterwards(writes, states)).toEqual({})
+  })
+
+  test('does not touch the alert about the account’s tokens', () => {
+    expect(decide(well, well, { token: '["critical"]' }).writes).toEqual({ changes: [], messages: [] })
+  })
+
+  test('ends when its rule is switched off', () => {
+    const had = readings(NOW, properties(960, 1_000))
+    const states = afterwards(decide(well, had).writes)
+    const off = { ...SETTINGS, rules: [{ name: 'quiet', on: '*', off: true }] }
+    const still = readings(NOW + 1, properties(960, 1_000))
+    const { alerts, writes } = decide(had, still, states, off, NOW + 1)
+    expect(alerts).toMatchObject([{ status: 'resolved', reason: 'recovered', level: 'critical' }])
+    expect(afterwards(writes, states)).toEqual({})
+  })
+
+  test('ends under the rule that it was told under', () => {
+    const had = readings(NOW, properties(960, 1_000))
+    const states = afterwards(decide(well, had).writes)
+    const off = { ...SETTINGS, rules: [{ name: 'quiet', on: '*', off: true }] }
+    const still = readings(NOW + 1, properties(960, 1_000))
+    expect(decide(had, still, states, off, NOW + 1).alerts[0]?.rule).toBe('overall')
+  })
+})
+
+describe('the first reading of an account', () => {
+  const breach = readings(NOW, properties(960, 1_000))
+
+  test('is marked, for the digest', () => {
+    expect(decide(undefined, breach).entries).toMatchObject([{ firstReading: true }])
+    expect(decide(well, breach).entries[0]).not.toHaveProperty('firstReading')
+  })
+
+  test('is like any other where the config says so', () => {
+    const settings: AlertSettings = { ...SETTINGS, firstRun: 'alert' }
+    expect(decide(undefined, breach, {}, settings).entries[0]).not.toHaveProperty('firstReading')
+  })
+
+  test('is marked also where it takes a second poll to confirm it', () => {
+    const settings = { ...SETTINGS, for: 2 }
+    const first = decide(undefined, breach, {}, settings)
+    expect(first.entries).toEqual([])
+    const second = decide(
+      breach,
+      readings(NOW + 1, properties(960, 1_000)),
+      afterwards(first.writes),
+      settings,
+      NOW + 1,
+    )
+    expect(second.entries).toMatchObject([{ firstReading: true }])
+  })
+
+  /** One poll after the other of an account, with `for: 3`; what each said. */
+  function polls(usages: (number | 'failed')[]) {
+    const settings = { ...SETTINGS, for: 3 }
+    let states: Record<string, string> = {}
+    let before: Readings | undefined
+    return usages.map((usage, n) => {
+      const now = NOW + n * 60_000
+      const after = usage === 'failed' ? before : readings(now, properties(usage, 1_000))
+      if (after === undefined) throw new Error('the first poll must not fail')
+      const { writes, entries } = decide(before, after, states, settings, now)
+      states = afterwards(writes, states)
+      before = after
+      return entries.map(({ alert, firstReading }) => `${alert.reason}${firstReading === true ? ' in the digest' : ''}`)
+    })
+  }
+
+  test('is marked where a third poll confirms it, though a call failed in between', () => {
+    expect(polls([960, 960, 960])).toEqual([[], [], ['entered in the digest']])
+    expect(polls([960, 'failed', 960, 'failed', 960])).toEqual([[], [], [], [], ['entered in the digest']])
+  })
+
+  test('is not what a later poll began: what was well in between, and what gets worse afterwards', () => {
+    expect(polls([960, 10, 960, 960, 960])).toEqual([[], [], [], [], ['entered']])
+    expect(polls([10, 960, 960, 960])).toEqual([[], [], [], ['entered']])
+    expect(polls([850, 850, 850, 960, 960, 960])).toEqual([[], [], ['entered in the digest'], [], [], ['escalated']])
+  })
+
+  test('is that of each report: a pair that is watched from now on comes in the digest, the rest does not', () => {
+    const after = readings(NOW, properties(960, 1_000), { [PAIR]: associations(500, [], 60) })
+    const found = decide(well, after).entries.map(({ alert, firstReading }) => [alert.series?.metric, firstReading])
+    expect(found).toEqual([
+      ['customProperties.overall', undefined],
+      ['associations.atLimit', true],
+      ['associations.fullest', true],
+    ])
+  })
+})
+
+describe('a reading that is not new', () => {
+  test('does not confirm a level', () => {
+    const settings = { ...SETTINGS, for: 3 }
+    const kept = readings(NOW, properties(960, 1_000))
+    let states: Record<string, string> = {}
+    const reasons = [0, 1, 2, 3].flatMap((poll) => {
+      const { writes, alerts } = decide(poll === 0 ? well : kept, kept, states, settings, NOW + poll * 60_000)
+      states = afterwards(writes, states)
+      return alerts.map(({ reason }) => reason)
+    })
+    expect(reasons).toEqual([])
+  })
+
+  test('is no reason to repeat, to close, or to say anything at all', () => {
+    const kept = readings(NOW, properties(960, 1_000))
+    const states = afterwards(decide(well, kept).writes)
+    const settings = { ...SETTINGS, recoverBelow: 0 }
+    const later = NOW + 10 * SETTINGS.repeatEveryMs
+    const loose = { ...settings, rules: [{ name: 'overall', on: '*', warning: { percent: 99 } }] }
+    expect(decide(kept, kept, states, settings, later).writes).toEqual({ changes: [], messages: [] })
+    expect(decide(kept, kept, states, loose, later).writes).toEqual({ changes: [], messages: [] })
+  })
+
+  test('holds back nothing of the report beside it that is new', () => {
+    const before = readings(NOW - 1, properties(10, 1_000), { [PAIR]: associations(500, [], 60) })
+    const after = { ...before, ...{ customProperties: { at: NOW, report: properties(960, 1_000) } } }
+    expect(decide(before, after).alerts.map(({ series }) => series?.metric)).toEqual(['customProperties.overall'])
+  })
+})
+
+describe('closing all alerts of an account', () => {
+  const account = { hubId: 123, hubDomain: 'acme.example.com' }
+  const state = { rule: 'r', since: BEFORE, messages: 4, messageAt: BEFORE, pending: null }
+
+  test('tells what was open, once each, and forgets everything', () => {
+    const states = {
+      [`at/${PAIR}`]: encodeState({ ...state, level: 'warning', said: { level: 'warning', usage: 7, at: BEFORE } }),
+      overall: encodeState({
+        ...state,
+        level: 'ok',
+        said: null,
+        pending: { warning: 1, critical: 0, sinceFirstReading: false },
+      }),
+      token: encodeState({ ...state, level: 'critical', said: null }),
+    }
+    const writes = closeAlerts(SETTINGS.pageOf, account, states, NOW)
+    expect(writes.changes).toEqual(Object.entries(states).map(([field, stored]) => [field, stored, '']))
+    const alerts = writes.messages.map((one) => decodeEntry(one).alert)
+    expect(alerts).toMatchObject([
+      {
+        kind: 'limit',
+        status: 'resolved',
+        reason: 'uninstalled',
+        level: 'warning',
+        series: { metric: 'associations.atLimit', from: '0-1', to: '0-2' },
+        usage: 7,
+      },
+      { kind: 'token', status: 'resolved', reason: 'uninstalled', level: 'critical' },
+    ])
+    expect(alerts.every(({ id }) => id.endsWith('-5'))).toBe(true)
+    expect(alerts[1]).not.toHaveProperty('series')
+  })
+
+  test('of an account without alerts is nothing', () => {
+    expect(closeAlerts(SETTINGS.pageOf, account, {}, NOW)).toEqual({ changes: [], messages: [] })
+  })
+})
+
+test('a state reads back as it was kept', () => {
+  const one = {
+    level: 'critical' as const,
+    rule: 'with "quotes", commas | and ünïcode',
+    since: NOW,
+    messages: 3,
+    messageAt: NOW,
+    said: { level: 'warning' as const, usage: 5.5, at: BEFORE },
+    pending: { warning: 0, critical: 2, sinceFirstReading: true },
+  }
+  expect(decodeState(encodeState(one))).toEqual(one)
+  expect(decodeState(encodeState({ ...one, said: null, pending: null }))).toEqual({ ...one, said: null, pending: null })
+})

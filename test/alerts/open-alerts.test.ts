@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { encodeState } from '../../src/alerts/alert-state.ts'
+import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
+import { encodeReadings } from '../../src/limits/readings.ts'
+import { associations, properties, readings } from '../limits/reports.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+
+test('the open alerts of accounts are listed with their last numbers, the worst first', async () => {
+  const keys = redis.freshKeys()
+  const state = { rule: 'r', since: 5, messages: 1, messageAt: 5, said: null, pending: null }
+  await redis.store.hset(keys.account(1).account, 'hubDomain', 'one.example.com')
+  await redis.store.hset(keys.account(1).alerts, {
+    overall: encodeState({ ...state, level: 'warning' }),
+    'at/0-1/0-2': encodeState({ ...state, level: 'critical' }),
+    near: encodeState({ ...state, level: 'ok', pending: { warning: 1, critical: 0, sinceFirstReading: false } }),
+  })
+  const now = readings(1, properties(845.5, 1_000), { '0-1/0-2': associations(500, [], 3) })
+  await redis.store.set(keys.account(1).readings, encodeReadings(now))
+  await redis.store.hset(keys.account(2).alerts, 'token', encodeState({ ...state, level: 'critical', since: 1 }))
+
+  const found = await readOpenAlerts(redis.store, keys, [1, 2, 3])
+  expect(found).toMatchObject([
+    { kind: 'token', hubId: 2, hubDomain: '', level: 'critical', field: 'token', since: 1 },
+    {
+      kind: 'limit',
+      hubId: 1,
+      hubDomain: 'one.example.com',
+      series: { metric: 'associations.atLimit', from: '0-1', to: '0-2' },
+      usage: 3,
+    },
+    { kind: 'limit', hubId: 1, level: 'warning', usage: 845.5, limit: 1_000, percent: 84.55 },
+  ])
+  expect(found[0]).not.toHaveProperty('series')
+})

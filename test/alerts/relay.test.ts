@@ -1,0 +1,457 @@
+import { describe, expect, test } from 'vitest'
+import type { Alert, Message } from '../../src/alerts/alert.ts'
+import { announceDisabled } from '../../src/alerts/delivery-alert.ts'
+import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox-entry.ts'
+import { closeGroups, collectOutbox, type RelayDeps } from '../../src/alerts/relay.ts'
+import type { Route } from '../../src/alerts/route.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+import { anAlert } from './an-alert.ts'
+
+const redis = useRedis()
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const WAIT = 30_000
+const INTERVAL = 300_000
+
+type Settings = Partial<Omit<RelayDeps, 'group'>> & { group?: Partial<RelayDeps['group']> }
+
+function relay(more: Settings = {}, keys = redis.freshKeys()) {
+  const deps: RelayDeps = {
+    store: redis.store,
+    keys,
+    routes: [{ to: ['ops-mail'] }],
+    receivers: ['ops-mail', 'ops-hook', 'pager'],
+    log: logLines().log,
+    ...more,
+    group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200, ...more.group },
+  }
+  return {
+    deps,
+    keys,
+    commit: (alert: Alert, more: Omit<OutboxEntry, 'alert'> = {}) => commit(keys, { alert, ...more }),
+    collect: (now: number) => collectOutbox(deps, now),
+    close: (now: number) => closeGroups(deps, now),
+    deliveries: () => deliveries(keys),
+  }
+}
+
+async function commit(keys: Keys, entry: OutboxEntry): Promise<void> {
+  const { outbox } = keys.partition((entry.alert.account?.hubId ?? 0) % 64)
+  await redis.store.xadd(outbox, '*', 'alert', encodeEntry(entry))
+}
+
+/** Every delivery there is, by when it was made and for whom. */
+async function deliveries(keys: Keys): Promise<{ receiver: string; message: Message; at: number }[]> {
+  const ids = await redis.store.zrange(keys.delivery.deliveriesDue, 0, '-1', 'WITHSCORES')
+  const found = []
+  for (let n = 0; n < ids.length; n += 2) {
+    const hash = await redis.store.hgetall(keys.delivery.delivery(ids[n] ?? ''))
+    found.push({
+      receiver: hash.receiver ?? '',
+      message: JSON.parse(hash.message ?? '{}') as Message,
+      at: Number(ids[n + 1]),
+    })
+  }
+  return found
+}
+
+const idsOf = (message: Message | undefined) => message?.data.alerts.map(({ id }) => id)
+
+describe('an alert on its way out', () => {
+  test('leaves the outbox for the group of every receiver that its route names, and closes into a delivery each', async () => {
+    const one = relay({ routes: [{ to: ['ops-mail', 'ops-hook'] }] })
+    const alert = anAlert()
+    await one.commit(alert)
+    expect(await one.collect(NOW)).toBe(1)
+    expect(await redis.store.xlen(one.keys.partition(123 % 64).outbox)).toBe(0)
+    expect(await one.close(NOW + WAIT)).toBeUndefined()
+    const made = await one.deliveries()
+    expect(made.map(({ receiver }) => receiver).sort()).toEqual(['ops-hook', 'ops-mail'])
+    for (const { message, at } of made) {
+      expect(at).toBe(NOW + WAIT)
+      expect(message).toEqual({
+        type: 'alert.firing',
+        timestamp: new Date(NOW + WAIT).toISOString(),
+        data: { groupKey: 'rule=customProperties.overall', truncated: 0, alerts: [alert] },
+      })
+    }
+  })
+
+  test('that no route is for goes to nobody, and does not come again', async () => {
+    const one = relay({ routes: [{ match: { level: ['critical'] }, to: ['ops-mail'] }] })
+    await one.commit(anAlert())
+    expect(await one.collect(NOW)).toBe(1)
+    expect(await one.collect(NOW)).toBe(0)
+    await one.close(NOW + INTERVAL)
+    expect(await one.deliveries()).toEqual([])
+  })
+
+  test('is collected once per receiver though it is relayed twice: the relay may die in between', async () => {
+    const one = relay({ routes: [{ to: ['a', 'b'] }] })
+    const alert = anAlert()
+    await one.commit(alert)
+    await one.collect(NOW)
+    await one.commit(alert)
+    await one.collect(NOW + 1_000)
+    await one.close(NOW + WAIT)
+    await one.commit(alert)
+    await one.collect(NOW + WAIT + 1)
+    await one.close(NOW + 10 * INTERVAL)
+    const made = await one.deliveries()
+    expect(made.map(({ receiver }) => receiver).sort()).toEqual(['a', 'b'])
+    expect(made.flatMap(({ message }) => idsOf(message) ?? [])).toEqual([alert.id, alert.id])
+  })
+
+  test('of whatever partition, and however many, is collected', async () => {
+    const one = relay()
+    const alerts = Array.from({ length: 1_300 }, (_, n) =>
+      anAlert({ account: { hubId: n < 1_100 ? 64 : n, hubDomain: '' } }),
+    )
+    await Promise.all(alerts.map((alert) => one.commit(alert)))
+    expect(await one.collect(NOW)).toBe(1_300)
+    await one.close(NOW + WAIT)
+    const [made] = await one.deliveries()
+    expect(made?.message.data).toMatchObject({ truncated: 1_100 })
+    expect(made?.message.data.alerts).toHaveLength(200)
+  })
+
+  test('by several relays at once is in one message, once', async () => {
+    const one = relay()
+    const alerts = Array.from({ length: 30 }, (_, n) => anAlert({ account: { hubId: n, hubDomain: '' } }))
+    await Promise.all(alerts.map((alert) => one.commit(alert)))
+    await Promise.all(Array.from({ length: 4 }, () => one.collect(NOW)))
+    await Promise.all(Array.from({ length: 4 }, () => one.close(NOW + WAIT)))
+    const made = await one.deliveries()
+    expect(made).toHaveLength(1)
+    expect(idsOf(made[0]?.message)?.sort()).toEqual(alerts.map(({ id }) => id).sort())
+  })
+})
+
+describe('a group', () => {
+  test('waits for more before its first message, counted from its first alert', async () => {
+    const one = relay()
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.commit(anAlert())
+    await one.collect(NOW + 20_000)
+    expect(await one.close(NOW + WAIT - 1)).toBe(NOW + WAIT)
+    expect(await one.deliveries()).toEqual([])
+    await one.close(NOW + WAIT)
+    expect((await one.deliveries()).map(({ message }) => message.data.alerts.length)).toEqual([2])
+  })
+
+  test('lets an interval pass between two messages', async () => {
+    const one = relay()
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.commit(anAlert())
+    await one.collect(NOW + WAIT + 1_000)
+    expect(await one.close(NOW + 2 * WAIT + 1_000)).toBe(NOW + WAIT + INTERVAL)
+    expect(await one.deliveries()).toHaveLength(1)
+    await one.close(NOW + WAIT + INTERVAL)
+    expect(await one.deliveries()).toHaveLength(2)
+  })
+
+  test('that was quiet for longer waits for more only', async () => {
+    const one = relay()
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.commit(anAlert())
+    const later = NOW + 10 * INTERVAL
+    await one.collect(later)
+    expect(await one.close(later)).toBe(later + WAIT)
+  })
+
+  test.each([
+    ['escalated', anAlert({ reason: 'escalated', level: 'critical' })],
+    ['is critical at once', anAlert({ reason: 'entered', level: 'critical' })],
+  ])('is not held back by the interval when something %s', async (_, urgent) => {
+    const one = relay()
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.commit(anAlert())
+    await one.collect(NOW + WAIT + 1_000)
+    await one.commit({ ...urgent, id: `${urgent.id}-again` })
+    await one.collect(NOW + WAIT + 2_000)
+    expect(await one.close(NOW + WAIT + 2_000)).toBe(NOW + 2 * WAIT + 2_000)
+    await one.close(NOW + 2 * WAIT + 2_000)
+    const made = await one.deliveries()
+    expect(made.at(-1)?.message.data.alerts.map(({ level }) => level)).toEqual(['critical', 'warning'])
+  })
+
+  test.each(['repeat', 'eased', 'recovered'] as const)(
+    'that would send only what is %s waits its interval',
+    async (reason) => {
+      const one = relay()
+      await one.commit(anAlert())
+      await one.collect(NOW)
+      await one.close(NOW + WAIT)
+      await one.commit(anAlert({ reason, level: 'critical' }))
+      await one.collect(NOW + WAIT)
+      expect(await one.close(NOW + WAIT)).toBe(NOW + WAIT + INTERVAL)
+    },
+  )
+
+  test('is one for all alerts that have in common what the config says', async () => {
+    const one = relay({ group: { by: ['account', 'level'] } })
+    const in5 = { account: { hubId: 5, hubDomain: '' } }
+    await one.commit(anAlert({ ...in5, rule: 'x' }))
+    await one.commit(anAlert({ ...in5, rule: 'y' }))
+    await one.commit(anAlert({ ...in5, level: 'critical' }))
+    await one.commit(anAlert({ account: { hubId: 6, hubDomain: '' } }))
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const made = await one.deliveries()
+    expect(made.map(({ message }) => message.data.groupKey).sort()).toEqual([
+      'account=5|level=critical',
+      'account=5|level=warning',
+      'account=6|level=warning',
+    ])
+    expect(made.every(({ receiver }) => receiver === 'ops-mail')).toBe(true)
+  })
+
+  test('of everything goes to its receiver too', async () => {
+    const one = relay({ group: { by: [] } })
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    expect((await one.deliveries()).map(({ receiver }) => receiver)).toEqual(['ops-mail'])
+  })
+
+  // The config takes letters, digits, _ and - in the name of a receiver; a rule may be called anything.
+  test.each([
+    ['by rule', ['rule'] as const, 'rule=a | b|digest'],
+    ['of everything', [], ''],
+  ])('%s goes to its receiver whatever receiver and rule are called', async (_, by, groupKey) => {
+    const one = relay({ routes: [{ to: ['ops_mail-2', 'digest'] }], group: { by } })
+    await one.commit(anAlert({ rule: 'a | b|digest' }))
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const made = await one.deliveries()
+    expect(made.map(({ receiver }) => receiver).sort()).toEqual(['digest', 'ops_mail-2'])
+    expect(made.map(({ message }) => [message.type, message.data.groupKey])).toEqual(
+      Array(2).fill(['alert.firing', groupKey]),
+    )
+  })
+
+  test('splits what fires from what is resolved, ranks both and counts what it leaves out', async () => {
+    const one = relay({ group: { max: 2 } })
+    const alerts = [
+      anAlert({ id: 'w70', percent: 70 }),
+      anAlert({ id: 'c95', level: 'critical', percent: 95 }),
+      anAlert({ id: 'w80', percent: 80 }),
+      anAlert({ id: 'c99', level: 'critical', percent: 99 }),
+      anAlert({ id: 'r1', status: 'resolved', reason: 'recovered' }),
+    ]
+    for (const alert of alerts) await one.commit({ ...alert, id: `${one.keys.prefix}-${alert.id}` })
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const made = await one.deliveries()
+    const short = made.map(({ message: { type, data } }) => [
+      type,
+      data.truncated,
+      ...data.alerts.map(({ id }) => id.split('-').at(-1)),
+    ])
+    expect(short.sort()).toEqual([
+      ['alert.firing', 2, 'c99', 'c95'],
+      ['alert.resolved', 0, 'r1'],
+    ])
+  })
+
+  test('that closes while another alert is collected loses nothing', async () => {
+    const one = relay({ group: { waitMs: 0, intervalMs: 0 } })
+    const alerts = Array.from({ length: 200 }, (_, n) => anAlert({ account: { hubId: n, hubDomain: '' } }))
+    let closing = true
+    const closer = (async () => {
+      while (closing) await one.close(NOW)
+    })()
+    for (const alert of alerts) {
+      await one.commit(alert)
+      await one.collect(NOW)
+    }
+    closing = false
+    await closer
+    await one.close(NOW)
+    await one.close(NOW + 1)
+    const ids = (await one.deliveries()).flatMap(({ message }) => idsOf(message) ?? [])
+    expect(ids.sort()).toEqual(alerts.map(({ id }) => id).sort())
+  })
+
+  test('that closes while something urgent is collected sends it as soon as anything urgent', async () => {
+    const one = relay()
+    const urgent = anAlert({ reason: 'entered', level: 'critical' })
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    const racing = new Proxy(redis.store, {
+      get: (store, name) => {
+        if (name === 'closeGroup') {
+          return async (...args: Parameters<typeof store.closeGroup>) => {
+            await one.commit(urgent)
+            await one.collect(NOW + WAIT)
+            return store.closeGroup(...args)
+          }
+        }
+        const value = Reflect.get(store, name)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+    const next = await closeGroups({ ...one.deps, store: racing }, NOW + WAIT)
+    expect(await one.deliveries()).toHaveLength(1)
+    expect(next).toBe(NOW + 2 * WAIT)
+  })
+})
+
+describe('the digest of first readings', () => {
+  const first = (one: ReturnType<typeof relay>, alert = anAlert()) => one.commit(alert, { firstReading: true })
+
+  test('is one message per receiver, whatever the rules', async () => {
+    const one = relay({ routes: [{ to: ['a', 'b'] }] })
+    await first(one, anAlert({ rule: 'x' }))
+    await first(one, anAlert({ rule: 'y', level: 'critical' }))
+    await one.commit(anAlert({ rule: 'z' }))
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const made = await one.deliveries()
+    expect(made.map(({ receiver, message }) => [receiver, message.type, message.data.groupKey]).sort()).toEqual([
+      ['a', 'alert.digest', 'digest'],
+      ['a', 'alert.firing', 'rule=z'],
+      ['b', 'alert.digest', 'digest'],
+      ['b', 'alert.firing', 'rule=z'],
+    ])
+    const digest = made.find(({ message }) => message.type === 'alert.digest')
+    expect(digest?.message.data.alerts.map(({ level }) => level)).toEqual(['critical', 'warning'])
+  })
+
+  test('waits until nothing new has come for a while, but not longer than an interval', async () => {
+    const one = relay()
+    for (let now = NOW; now < NOW + INTERVAL + WAIT; now += 20_000) {
+      await first(one)
+      await one.collect(now)
+      await one.close(now)
+      const expected = Math.min(now + WAIT, NOW + INTERVAL)
+      if (now < NOW + INTERVAL) {
+        expect(await one.close(now)).toBe(expected)
+        expect(await one.deliveries()).toEqual([])
+      }
+    }
+    expect(await one.deliveries()).toHaveLength(1)
+  })
+
+  test('waits while accounts are still being connected, but not for ever', async () => {
+    const one = relay()
+    await first(one)
+    await one.collect(NOW)
+    await redis.store.set(one.keys.delivery.connectedAt, NOW + 25_000)
+    expect(await one.close(NOW + WAIT)).toBe(NOW + 25_000 + WAIT)
+    expect(await one.deliveries()).toEqual([])
+    await redis.store.set(one.keys.delivery.connectedAt, NOW + INTERVAL)
+    expect(await one.close(NOW + 25_000 + WAIT)).toBe(NOW + INTERVAL)
+    await one.close(NOW + INTERVAL)
+    expect(await one.deliveries()).toHaveLength(1)
+  })
+
+  test('of later accounts is another one', async () => {
+    const one = relay()
+    await first(one)
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const later = NOW + 2 * INTERVAL
+    await first(one)
+    await one.collect(later)
+    expect(await one.close(later)).toBe(later + WAIT)
+    await one.close(later + WAIT)
+    expect((await one.deliveries()).map(({ message }) => message.type)).toEqual(['alert.digest', 'alert.digest'])
+  })
+})
+
+describe('routes', () => {
+  const ROUTES: Route[] = [
+    { match: { level: ['critical'], kind: ['limit'] }, to: ['pager', 'hook'] },
+    { match: { kind: ['token', 'poll'] }, to: ['mail'] },
+    { match: { rule: ['associations.*'] }, to: ['crm-team'] },
+    { match: { account: ['7', '*.acme.com'] }, to: ['key-accounts'] },
+    { to: ['rest'] },
+  ]
+
+  test.each([
+    ['the first that matches', { level: 'critical', rule: 'associations.atLimit' }, ['pager', 'hook']],
+    ['by kind', { kind: 'token', level: 'critical' }, ['mail']],
+    ['by rule', { rule: 'associations.fullest' }, ['crm-team']],
+    ['by hubId', { account: { hubId: 7, hubDomain: '' } }, ['key-accounts']],
+    ['by domain', { account: { hubId: 8, hubDomain: 'EU.acme.com' } }, ['key-accounts']],
+    ['else', { account: { hubId: 77, hubDomain: 'acme.com' } }, ['rest']],
+  ] as [string, Partial<Alert>, string[]][])('decide: %s', async (_, more, receivers) => {
+    const one = relay({ routes: ROUTES })
+    await one.commit(anAlert(more))
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    expect((await one.deliveries()).map(({ receiver }) => receiver).sort()).toEqual([...receivers].sort())
+  })
+
+  test('by account are not for an alert about none', async () => {
+    const one = relay({ routes: [{ match: { account: ['*'] }, to: ['a'] }, { to: ['b'] }] })
+    const { account: _, ...fleet } = anAlert({ kind: 'fleet' })
+    await one.commit(fleet)
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    expect((await one.deliveries()).map(({ receiver }) => receiver)).toEqual(['b'])
+  })
+})
+
+describe('an alert about a receiver', () => {
+  const off = async (one: ReturnType<typeof relay>, receiver: string) => {
+    await announceDisabled(redis.store, one.keys, receiver, '410 Gone', NOW)
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    return one.deliveries()
+  }
+
+  test('goes to the others that its route names, not to the one that would not get it', async () => {
+    const made = await off(
+      relay({ routes: [{ match: { kind: ['delivery'] }, to: ['ops-hook', 'ops-mail'] }] }),
+      'ops-hook',
+    )
+    expect(made).toMatchObject([
+      {
+        receiver: 'ops-mail',
+        message: {
+          type: 'alert.firing',
+          data: {
+            alerts: [{ kind: 'delivery', level: 'critical', message: expect.stringMatching(/ops-hook.*410 Gone/) }],
+          },
+        },
+      },
+    ])
+    expect(made[0]?.message.data.alerts[0]).not.toHaveProperty('account')
+  })
+
+  test('goes to all others where its route names nobody else', async () => {
+    const made = await off(relay({ routes: [{ to: ['ops-hook'] }] }), 'ops-hook')
+    expect(made.map(({ receiver }) => receiver).sort()).toEqual(['ops-mail', 'pager'])
+  })
+
+  test('goes to nobody where there is no other', async () => {
+    expect(await off(relay({ receivers: ['ops-mail'] }), 'ops-mail')).toEqual([])
+  })
+
+  test('is one, though two workers find it out in the same minute; an hour later it is another', async () => {
+    const one = relay({ group: { intervalMs: 0 } })
+    await announceDisabled(redis.store, one.keys, 'pager', '410 Gone', NOW)
+    await announceDisabled(redis.store, one.keys, 'pager', '410 Gone', NOW + 59_999)
+    await announceDisabled(redis.store, one.keys, 'ops-hook', '410 Gone', NOW)
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const told = async () => (await one.deliveries()).flatMap(({ message }) => idsOf(message) ?? [])
+    expect(new Set(await told()).size).toBe(2)
+    expect(await told()).toHaveLength(2)
+    await announceDisabled(redis.store, one.keys, 'pager', '410 Gone', NOW + 3_600_000)
+    await one.collect(NOW + 3_600_000)
+    await one.close(NOW + 3_600_000 + WAIT)
+    expect(new Set(await told()).size).toBe(3)
+    expect(await told()).toHaveLength(3)
+  })
+})

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fits, isAccount, type Rule, ruleFor } from '../../src/alerts/rules.ts'
+import type { Series } from '../../src/limits/series.ts'
+
+const ACCOUNT = { hubId: 1234567, hubDomain: 'Shop.Example.com' }
+const OVERALL: Series = { id: 'overall', metric: 'customProperties.overall', usage: 1, limit: 2, percent: 50 }
+const TYPE: Series = { ...OVERALL, id: 'type/2-77', metric: 'customProperties.objectType', objectTypeId: '2-77' }
+const PAIR: Series = { ...OVERALL, id: 'at/0-1/0-2', metric: 'associations.atLimit', from: '0-1', to: '0-2' }
+
+const rule = (name: string, more: Partial<Rule> = {}): Rule => ({ name, on: '*', ...more })
+const chosen = (rules: Rule[], series: Series, account = ACCOUNT) => ruleFor(rules, account, series)?.name
+
+describe('a pattern', () => {
+  test.each([
+    ['abc', 'abc', true],
+    ['abc', 'abcd', false],
+    ['*', '', true],
+    ['*', 'anything', true],
+    ['a*', 'a', true],
+    ['a*', 'ba', false],
+    ['*.example.com', 'a.b.example.com', true],
+    ['*.example.com', 'example.com', false],
+    ['*.example.com', 'x.example.com.evil.org', false],
+    ['a*b*c', 'abc', true],
+    ['a*b*c', 'a-b-b-c', true],
+    ['a*b*c', 'acb', false],
+    ['ab*bc', 'abc', false],
+    ['**', 'x', true],
+    ['a**b', 'ab', true],
+    ['2-*', '2-123', true],
+    ['2-*', '12-1', false],
+    ['a.c', 'abc', false],
+    ['', '', true],
+    ['', 'x', false],
+  ])('%j fits %j: %s', (pattern, text, does) => {
+    expect(fits(pattern, text)).toBe(does)
+  })
+
+  test('fits exactly what the same pattern as a regular expression fits', () => {
+    const piece = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 8 })
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 10 })
+    fc.assert(
+      fc.property(piece, text, (pattern, one) => {
+        const expression = new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*')}$`)
+        expect(fits(pattern, one)).toBe(expression.test(one))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+describe('an account is meant', () => {
+  test.each([
+    ['1234567', true],
+    ['123456', false],
+    ['shop.example.com', true],
+    ['*.EXAMPLE.com', true],
+    ['example.com', false],
+    ['*', true],
+  ])('by %j: %s', (wanted, is) => {
+    expect(isAccount(wanted, ACCOUNT)).toBe(is)
+  })
+})
+
+describe('the rule for a series', () => {
+  test('is the first that matches, alone', () => {
+    const rules = [
+      rule('types', { on: 'customProperties.objectType' }),
+      rule('all properties', { on: 'customProperties.*' }),
+      rule('rest'),
+    ]
+    expect(chosen(rules, TYPE)).toBe('types')
+    expect(chosen(rules, OVERALL)).toBe('all properties')
+    expect(chosen(rules, PAIR)).toBe('rest')
+    expect(chosen([...rules].reverse(), TYPE)).toBe('rest')
+  })
+
+  test('is none where none matches', () => {
+    expect(chosen([], OVERALL)).toBeUndefined()
+    expect(chosen([rule('x', { on: 'associations.*' })], OVERALL)).toBeUndefined()
+  })
+
+  test('may be for some accounts, by hubId or domain', () => {
+    const rules = [rule('mine', { match: { account: ['99', '*.example.com'] } }), rule('others')]
+    expect(chosen(rules, OVERALL)).toBe('mine')
+    expect(chosen(rules, OVERALL, { hubId: 99, hubDomain: '' })).toBe('mine')
+    expect(chosen(rules, OVERALL, { hubId: 5, hubDomain: 'example.org' })).toBe('others')
+  })
+
+  test('may be for some object types or pairs: a series without them is not meant', () => {
+    const custom = [rule('custom', { match: { objectType: ['2-*'] } })]
+    expect([chosen(custom, TYPE), chosen(custom, OVERALL), chosen(custom, PAIR)]).toEqual([
+      'custom',
+      undefined,
+      undefined,
+    ])
+    const from = [rule('from', { match: { from: ['0-1'], to: ['0-2', '0-3'] } })]
+    expect([chosen(from, PAIR), chosen(from, { ...PAIR, to: '0-4' }), chosen(from, OVERALL)]).toEqual([
+      'from',
+      undefined,
+      undefined,
+    ])
+    expect(chosen(from, { ...PAIR, from: '0-2', to: '0-1' })).toBeUndefined()
+  })
+
+  test('may be for no account at all', () => {
+    expect(chosen([rule('x', { match: { account: [] } })], OVERALL)).toBeUndefined()
+  })
+
+  test('that is off still decides', () => {
+    expect(chosen([rule('quiet', { off: true }), rule('loud')], OVERALL)).toBe('quiet')
+  })
+})

@@ -1,0 +1,246 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  brokenLibraries,
+  brokenRooms,
+  importCycles,
+  importsOf,
+  type LibraryTable,
+  linesWith,
+  type RoomTable,
+  type SourceFile,
+  withoutComments,
+} from './support/architecture.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const ROOTS = ['src', 'jobs', 'config']
+const ROOMS_OF_SRC = ['runtime', 'text', 'redis', 'provider', 'tokens', 'accounts', 'limits', 'alerts', 'delivery']
+
+/** Imports go down this table only. */
+const ROOMS: RoomTable = {
+  text: { of: [] },
+  runtime: { of: [] },
+  redis: { of: ['runtime'] },
+  provider: { of: ['runtime'] },
+  tokens: { of: ['provider', 'redis', 'runtime'] },
+  accounts: { of: ['tokens', 'provider', 'redis', 'runtime'] },
+  limits: { of: ['tokens', 'provider', 'redis', 'runtime'] },
+  alerts: { of: ['limits', 'redis', 'text', 'runtime'], types: ['tokens'] },
+  delivery: { of: ['redis', 'text', 'runtime'], types: ['alerts'], files: ['src/alerts/series-name.ts'] },
+  views: {
+    of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
+    types: ['tokens', 'delivery'],
+  },
+  http: {
+    of: ['views', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
+    types: ['provider'],
+    files: ['src/provider/scopes.ts'],
+  },
+  // Beside the runtime only files that decide without a store or a call.
+  config: { of: ['runtime'], files: ['src/provider/scopes.ts', 'src/limits/series.ts'] },
+  jobs: { of: ROOMS_OF_SRC },
+  // The double must share no code with what it checks.
+  sandbox: { of: ['runtime'] },
+  app: { of: [...ROOMS_OF_SRC, 'http', 'jobs', 'config'] },
+  cli: { of: [...ROOMS_OF_SRC, 'views', 'http', 'jobs', 'config', 'app', 'sandbox'] },
+  main: { of: ['cli', 'runtime'] },
+}
+
+/** One library, one place. */
+const LIBRARIES: LibraryTable = {
+  bullmq: { of: ['jobs'] },
+  'node-cron': { of: ['jobs'] },
+  ioredis: { of: ['redis'], types: ['jobs'] },
+  undici: { of: ['provider', 'delivery', 'cli'] },
+  nodemailer: { of: ['delivery'] },
+  fastify: { of: ['http', 'sandbox'] },
+  'smtp-server': { of: ['sandbox'] },
+  'postal-mime': { of: ['sandbox'] },
+  pino: { of: ['runtime'] },
+  'pino-pretty': { of: ['runtime'] },
+  'prom-client': { of: ['runtime'] },
+  commander: { of: ['cli'] },
+  zod: { of: ['config', 'http'] },
+  yaml: { of: ['config'] },
+}
+
+const CLOCK_OR_CHANCE = /\bDate\.now\s*\(|\bnew Date\s*(?:\(\s*\)|(?![\w\s(.]))|\bMath\.random\b|\bDate\s*\(\s*\)/
+const MAY_ASK = ['src/runtime/clock.ts', 'src/main.ts']
+const ENVIRONMENT = /\bprocess\.env\b/
+const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/embedded.ts']
+const EXIT = /\bprocess\.(?:exit|abort|reallyExit)\b/
+
+const files: SourceFile[] = ROOTS.flatMap((root) =>
+  readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+    .map((name) => {
+      const path = `${root}/${name.replaceAll('\\', '/')}`
+      return { path, text: readFileSync(join(ROOT, path), 'utf8') }
+    }),
+)
+const imports = files.flatMap(importsOf)
+
+describe('the house', () => {
+  test('is read: there are files, and what they import exists', () => {
+    expect(files.length).toBeGreaterThan(100)
+    const paths = new Set([...files.map(({ path }) => path), 'package.json'])
+    expect(
+      imports.filter(({ isOurs, to }) => isOurs && !paths.has(to)).map(({ from, to }) => `${from} -> ${to}`),
+    ).toEqual([])
+  })
+
+  test('rooms import only what the table says', () => {
+    expect(brokenRooms(imports, ROOMS)).toEqual([])
+  })
+
+  test('each library is used in one place', () => {
+    expect(brokenLibraries(imports, LIBRARIES)).toEqual([])
+  })
+
+  test('no file imports itself, however far around', () => {
+    expect(importCycles(imports)).toEqual([])
+  })
+
+  test('nobody but the clock asks what time it is, and nobody throws dice: both are handed in', () => {
+    expect(linesWith(files, CLOCK_OR_CHANCE, (path) => MAY_ASK.includes(path))).toEqual([])
+  })
+
+  test('only the entry reads the environment', () => {
+    expect(linesWith(files, ENVIRONMENT, (path) => MAY_READ_ENVIRONMENT.includes(path))).toEqual([])
+  })
+
+  test('only the entry ends the process', () => {
+    expect(linesWith(files, EXIT, (path) => path === 'src/main.ts')).toEqual([])
+  })
+})
+
+describe('the check finds', () => {
+  const made = (path: string, text: string) => importsOf({ path, text })
+  const room = (path: string, text: string) => brokenRooms(made(path, text), ROOMS)
+
+  test.each([
+    ['src/runtime/x.ts', `import { a } from '../redis/keys.ts'`],
+    ['src/text/x.ts', `import { Secret } from '../runtime/secret.ts'`],
+    ['src/provider/x.ts', `import type { Store } from '../redis/connect.ts'`],
+    ['src/redis/x.ts', `export { y } from '../tokens/y.ts'`],
+    ['src/tokens/x.ts', `export * from '../accounts/y.ts'`],
+    ['src/limits/x.ts', `import {\n  a,\n  type B,\n} from '../alerts/y.ts'`],
+    ['src/alerts/x.ts', `import { refreshAccount } from '../tokens/refresh-account.ts'`],
+    ['src/alerts/x.ts', `import { type A, refreshAccount } from '../tokens/refresh-account.ts'`],
+    ['src/delivery/email/x.ts', `import { evaluate } from '../../alerts/evaluate.ts'`],
+    ['src/delivery/x.ts', `import '../alerts/evaluate.ts'`],
+    ['src/http/pages/x.ts', `import { createProviderClient } from '../../provider/client.ts'`],
+    ['src/http/x.ts', `const y = await import('../sandbox/sandbox.ts')`],
+    ['src/sandbox/x.ts', `import { Secret } from '../tokens/vault.ts'`],
+    ['src/app.ts', `import { startSandbox } from './sandbox/sandbox.ts'`],
+    ['jobs/x.ts', `import { startHttpServer } from '../src/http/server.ts'`],
+    ['jobs/x.ts', `import type { Config } from '../config/schema.ts'`],
+    ['config/x.ts', `import { isCronExpression } from '../jobs/clock.ts'`],
+    ['config/x.ts', `import { History } from '../src/limits/history.ts'`],
+    ['config/x.ts', `import type { ProviderClient } from '../src/provider/client.ts'`],
+    ['src/delivery/x.ts', `import { groupKey } from '../alerts/group.ts'`],
+    ['src/views/x.ts', `import { whenText } from '../http/when.ts'`],
+    ['src/views/x.ts', `import { refreshAccount } from '../tokens/refresh-account.ts'`],
+    ['jobs/x.ts', `import { readFleet } from '../src/views/fleet-status.ts'`],
+    ['src/cli/x.ts', `import { main } from '../main.ts'`],
+    ['src/new-room/x.ts', `import { Secret } from '../runtime/secret.ts'`],
+    ['src/tokens/x.ts', `import fixture from '../../test/fixture.ts'`],
+  ])('a wrong import in %s: %s', (path, text) => {
+    expect(room(path, text)).toHaveLength(1)
+  })
+
+  test.each([
+    ['src/alerts/x.ts', `import type { TokenAnnouncer } from '../tokens/refresh-account.ts'`],
+    ['src/alerts/x.ts', `import { type A, type B } from '../tokens/refresh-account.ts'`],
+    ['src/http/x.ts', `import type { ProviderFailure } from '../provider/failure.ts'`],
+    ['src/cli/x.ts', `import { startSandbox } from '../sandbox/sandbox.ts'`],
+    ['src/delivery/email/x.ts', `import { seriesName } from '../../alerts/series-name.ts'`],
+    ['src/http/x.ts', `import { opensLimits } from '../provider/scopes.ts'`],
+    ['config/x.ts', `import { opensLimits } from '../src/provider/scopes.ts'`],
+    ['config/x.ts', `import { METRICS } from '../src/limits/series.ts'`],
+    ['src/cli/x.ts', `import manifest from '../../package.json' with { type: 'json' }`],
+    ['src/tokens/x.ts', `import { a } from './vault.ts'`],
+    ['src/runtime/x.ts', `// import { a } from '../redis/keys.ts'\n/*\nimport { a } from '../redis/keys.ts'\n*/`],
+    ['src/runtime/x.ts', `export const a = 1\nconst text = "b"`],
+  ])('nothing in %s: %s', (path, text) => {
+    expect(room(path, text)).toEqual([])
+  })
+
+  test.each([
+    ['src/tokens/x.ts', `import { Queue } from 'bullmq'`],
+    ['src/tokens/x.ts', `import type { Queue } from 'bullmq'`],
+    ['jobs/x.ts', `import { Redis } from 'ioredis'`],
+    ['src/http/x.ts', `import pino from 'pino'`],
+    ['src/http/x.ts', `import * as z from 'zod'\nimport { parse } from 'yaml/util'`],
+    ['src/provider/x.ts', `import lodash from 'lodash'`],
+    ['src/provider/x.ts', `const a = await import('@hubspot/api-client/lib')`],
+  ])('a wrong library in %s: %s', (path, text) => {
+    expect(brokenLibraries(made(path, text), LIBRARIES)).toHaveLength(1)
+  })
+
+  test('nothing where a library is at home', () => {
+    const fine = [
+      made('jobs/x.ts', `import { Queue } from 'bullmq'\nimport type { Redis } from 'ioredis'`),
+      made('src/redis/x.ts', `import { Redis } from 'ioredis'\nimport { join } from 'node:path'`),
+      made('src/http/api/x.ts', `import * as z from 'zod'\nimport fastify, { type FastifyInstance } from 'fastify'`),
+    ]
+    expect(brokenLibraries(fine.flat(), LIBRARIES)).toEqual([])
+  })
+
+  test('a way round, also through several files and by types', () => {
+    const round = [
+      ...made('src/tokens/a.ts', `import { b } from './b.ts'`),
+      ...made('src/tokens/b.ts', `import type { C } from '../tokens/deep/c.ts'`),
+      ...made('src/tokens/deep/c.ts', `export { a } from '../a.ts'`),
+      ...made('src/tokens/d.ts', `import { a } from './a.ts'`),
+    ]
+    expect(importCycles(round)).toEqual([
+      'src/tokens/a.ts -> src/tokens/b.ts -> src/tokens/deep/c.ts -> src/tokens/a.ts',
+    ])
+    expect(importCycles(round.slice(1))).toEqual([])
+    expect(importCycles(made('src/tokens/a.ts', `import { a } from './a.ts'`))).toHaveLength(1)
+  })
+
+  test.each([
+    'const now = Date.now()',
+    'const now = new Date()',
+    'const now = new Date( )',
+    'const now = new Date',
+    'const text = `${new Date().toISOString()}`',
+    'const dice = Math.random()',
+    'const random = Math.random',
+    'const text = Date()',
+  ])('the clock or chance in: %s', (text) => {
+    expect(linesWith([{ path: 'src/x.ts', text }], CLOCK_OR_CHANCE, () => false)).toEqual(['src/x.ts:1'])
+  })
+
+  test.each([
+    'const at = new Date(now).toISOString()',
+    'const at = Date.parse(text)',
+    '// Date.now() is for the clock alone',
+    "const help = 'Date.now()'",
+    'const help = `Math.random()`',
+    'const at = clock.now()',
+    'const pattern = /Math.random\\(\\)/',
+  ])('no clock and no chance in: %s', (text) => {
+    expect(linesWith([{ path: 'src/x.ts', text }], CLOCK_OR_CHANCE, () => false)).toEqual([])
+  })
+
+  test('the environment and the end of the process', () => {
+    const file = { path: 'src/x.ts', text: 'const a = 1\nconst b = process.env.HOME\nprocess.exit(1)\n' }
+    expect(linesWith([file], ENVIRONMENT, () => false)).toEqual(['src/x.ts:2'])
+    expect(linesWith([file], EXIT, () => false)).toEqual(['src/x.ts:3'])
+    expect(linesWith([file], EXIT, (path) => path === 'src/x.ts')).toEqual([])
+  })
+
+  test('comments and texts, and leaves the code between them', () => {
+    const text = "a('x // y') // z\nb(`/* ${c('d')} */ ${{ e: '}' }}`) /* f\n */ g(/['\"]/) h"
+    expect(withoutComments(text, 'kept')).toBe(
+      "a('x // y')     \nb(`/* ${c('d')} */ ${{ e: '}' }}`)     \n    g(/['\"]/) h",
+    )
+    expect(withoutComments(text, 'blanked')).toBe(
+      "a('      ')     \nb(`   ${c(' ')}    ${{ e: ' ' }}`)     \n    g(      ) h",
+    )
+  })
+})

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest'
+import { eachAccount } from '../../jobs/each-account.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { eventually } from '../support/fleet.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const never = new AbortController().signal
+
+/** More than may be under way at a time. */
+const MANY = Array.from({ length: 100 }, (_, n) => 1_000 + n)
+
+/** A chunk of accounts whose poll was just claimed. */
+async function chunk(hubIds: readonly number[]) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  const { log, lines } = logLines()
+  const due = new DueSets(redis.store, keys)
+  for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
+  await due.claim('poll', clock.now(), 1_000_000)
+  const dueNow = () => due.countDue('poll', clock.now())
+  expect(await dueNow()).toBe(0)
+  return { deps: { due, clock, log }, due, clock, lines, dueNow }
+}
+
+/** Work on accounts that ends when the test says so. */
+function work() {
+  const begun: number[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const on = (hubId: number) => {
+    begun.push(hubId)
+    return promise
+  }
+  return { on, begun, end: resolve }
+}
+
+describe('a chunk of accounts', () => {
+  test('is worked through, each account once, many at a time but not all', async () => {
+    const { deps, dueNow } = await chunk(MANY)
+    const { on, begun, end } = work()
+    const working = eachAccount(deps, 'poll', MANY, never, on)
+    expect(begun.length).toBeGreaterThan(10)
+    expect(begun.length).toBeLessThan(MANY.length)
+    end()
+    await working
+    expect(begun).toEqual(MANY)
+    expect(await dueNow()).toBe(0)
+  })
+
+  test('without accounts is done', async () => {
+    const { deps } = await chunk([])
+    await expect(eachAccount(deps, 'poll', [], never, work().on)).resolves.toBeUndefined()
+  })
+
+  test('of which one throws goes on with the others; that one is due again when its claim ends', async () => {
+    const { deps, due, clock, lines } = await chunk(MANY)
+    const done: number[] = []
+    await eachAccount(deps, 'poll', MANY, never, async (hubId) => {
+      if (hubId === 1_003) throw new Error('a bug')
+      done.push(hubId)
+    })
+    expect(done).toEqual(MANY.filter((hubId) => hubId !== 1_003))
+    expect(lines()).toMatchObject([{ level: 'error', code: 'poll.error', hubId: 1_003, err: { message: 'a bug' } }])
+    expect(await due.when('poll', 1_003)).toBeGreaterThan(clock.now())
+  })
+})
+
+describe('after the signal to stop', () => {
+  test('what was not begun is handed back at once, while others are still under way', async () => {
+    const { deps, due, clock, dueNow } = await chunk(MANY)
+    const { on, begun, end } = work()
+    const stop = new AbortController()
+    let ended = false
+    const working = eachAccount(deps, 'poll', MANY, stop.signal, on).finally(() => {
+      ended = true
+    })
+    const underWay = [...begun]
+    clock.move(1_000)
+    stop.abort(new Error('SIGTERM'))
+    await eventually('the rest is due', async () => (await dueNow()) === MANY.length - underWay.length)
+    expect(ended).toBe(false)
+    end()
+    await working
+    expect(begun).toEqual(underWay)
+    for (const hubId of MANY) {
+      const at = await due.when('poll', hubId)
+      if (underWay.includes(hubId)) expect(at).toBeGreaterThan(clock.now())
+      else expect(at).toBe(clock.now())
+    }
+  })
+
+  test('a chunk that comes late is handed back whole, and nothing is begun', async () => {
+    const { deps, dueNow } = await chunk(MANY)
+    const { on, begun } = work()
+    await eachAccount(deps, 'poll', MANY, AbortSignal.abort(new Error('SIGTERM')), on)
+    expect(begun).toEqual([])
+    expect(await dueNow()).toBe(MANY.length)
+  })
+
+  test('a chunk is not done before what is left of it is handed back: the store is closed next', async () => {
+    const { deps } = await chunk([1])
+    const events: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    class Slow extends DueSets {
+      override async plan(...[, hubIds]: Parameters<DueSets['plan']>): Promise<void> {
+        await promise
+        events.push(`handed back ${hubIds}`)
+      }
+    }
+    const due = new Slow(redis.store, redis.freshKeys())
+    const working = eachAccount({ ...deps, due }, 'poll', [1], AbortSignal.abort(new Error('SIGTERM')), work().on)
+    const done = working.then(() => events.push('done'))
+    await new Promise((later) => setImmediate(later))
+    resolve()
+    await done
+    expect(events).toEqual(['handed back 1', 'done'])
+  })
+
+  test('a chunk that is done already is left alone', async () => {
+    const { deps } = await chunk([1])
+    let plans = 0
+    class Counting extends DueSets {
+      override async plan(): Promise<void> {
+        plans++
+      }
+    }
+    const stop = new AbortController()
+    const due = new Counting(redis.store, redis.freshKeys())
+    await eachAccount({ ...deps, due }, 'poll', [1], stop.signal, async () => {})
+    stop.abort(new Error('SIGTERM'))
+    expect(plans).toBe(0)
+  })
+
+  test('what cannot be handed back is left to the end of its claim, and said so', async () => {
+    const { deps, lines } = await chunk([1])
+    class Gone extends DueSets {
+      override plan(): Promise<void> {
+        return Promise.reject(new Error('Connection is closed.'))
+      }
+    }
+    const due = new Gone(redis.store, redis.freshKeys())
+    await eachAccount({ ...deps, due }, 'refresh', [1], AbortSignal.abort(new Error('SIGTERM')), work().on)
+    expect(lines()).toMatchObject([{ level: 'warn', code: 'refresh.error', err: { message: 'Connection is closed.' } }])
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { Movement } from '../../jobs/movement.ts'
+import { judgeHealth } from '../../src/http/health.ts'
+import { HandClock } from '../support/hand-clock.ts'
+
+/** A job that ends when it is told to. */
+function job() {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  return { work: () => promise, end: () => resolve(), fail: () => reject(new Error('failed')) }
+}
+
+function movement() {
+  const clock = new HandClock()
+  return { clock, movement: new Movement(clock) }
+}
+
+describe('a queue', () => {
+  test('that never had a job stands nowhere', () => {
+    expect(movement().movement.standstills()).toEqual({})
+  })
+
+  test('without a job under way does not stand still, however long it has been quiet', async () => {
+    const { movement: one, clock } = movement()
+    await one.watch('deliver', async () => {})
+    clock.move(3_600_000)
+    expect(one.standstills()).toEqual({ deliver: 0 })
+  })
+
+  test('stands still for as long as its oldest job is under way and none ends', async () => {
+    const { movement: one, clock } = movement()
+    const [first, second] = [job(), job()]
+    const watching = [one.watch('poll', first.work)]
+    clock.move(2_000)
+    watching.push(one.watch('poll', second.work))
+    clock.move(3_000)
+    expect(one.standstills()).toEqual({ poll: 5_000 })
+    first.end()
+    second.end()
+    await Promise.all(watching)
+    expect(one.standstills()).toEqual({ poll: 0 })
+  })
+
+  test('moves while jobs end, and stands still from the last that did', async () => {
+    const { movement: one, clock } = movement()
+    const stuck = job()
+    const watching = one.watch('poll', stuck.work)
+    clock.move(60_000)
+    await one.watch('poll', async () => {})
+    expect(one.standstills()).toEqual({ poll: 0 })
+    clock.move(7_000)
+    expect(one.standstills()).toEqual({ poll: 7_000 })
+    stuck.end()
+    await watching
+  })
+
+  test('that was quiet for long stands still only from when its job began', async () => {
+    const { movement: one, clock } = movement()
+    await one.watch('poll', async () => {})
+    clock.move(3_600_000)
+    const late = job()
+    const watching = one.watch('poll', late.work)
+    clock.move(10)
+    expect(one.standstills()).toEqual({ poll: 10 })
+    late.end()
+    await watching
+  })
+
+  test('moves by a job that fails too, whose error goes on to whoever began it', async () => {
+    const { movement: one, clock } = movement()
+    const bad = job()
+    const watching = one.watch('poll', bad.work)
+    clock.move(5_000)
+    bad.fail()
+    await expect(watching).rejects.toThrow('failed')
+    expect(one.standstills()).toEqual({ poll: 0 })
+  })
+
+  test('is not moved by another one, and its standstill is noticed by whoever asks for our health', async () => {
+    const { movement: one, clock } = movement()
+    const stuck = job()
+    const watching = one.watch('refresh-tokens', stuck.work)
+    const alive = () =>
+      judgeHealth({
+        ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
+        standstills: one.standstills(),
+      }).alive
+    clock.move(120_000)
+    await one.watch('deliver', async () => {})
+    expect(alive()).toBe(true)
+    clock.move(1)
+    await one.watch('deliver', async () => {})
+    expect(one.standstills()).toEqual({ 'refresh-tokens': 120_001, deliver: 0 })
+    expect(alive()).toBe(false)
+    stuck.end()
+    await watching
+    expect(alive()).toBe(true)
+  })
+})

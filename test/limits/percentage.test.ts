@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { disagreeingPercentage } from '../../src/limits/percentage.ts'
+import type { CustomPropertyReport } from '../../src/provider/answers.ts'
+import { associations, readings } from './reports.ts'
+
+type Number = [usage: number, limit: number, reported: number]
+
+function report([usage, limit, reported]: Number, types: Record<string, Number> = {}): CustomPropertyReport {
+  return {
+    overallUsage: usage,
+    overallLimit: limit,
+    reportedPercentage: reported,
+    byObjectType: Object.entries(types).map(([objectTypeId, [usage, limit, reportedPercentage]]) => ({
+      ...{ objectTypeId, singularLabel: 'Thing', pluralLabel: 'Things' },
+      ...{ usage, limit, reportedPercentage },
+    })),
+  }
+}
+
+const found = (overall: Number, types?: Record<string, Number>) =>
+  disagreeingPercentage(readings(1, report(overall, types)))
+
+describe('a reported percentage', () => {
+  test.each<Number>([
+    [960, 1_000, 96],
+    [0, 1_000, 0],
+    [1_200, 1_000, 120],
+    [1, 3, 33.333333],
+    [1, 3, 33],
+    [2, 3, 67],
+    [995, 1_000, 99],
+    [995, 1_000, 100],
+  ])('agrees: %i of %i is %d, also when it is rounded', (...overall) => {
+    expect(found(overall)).toBeUndefined()
+  })
+
+  test.each<[...Number, says: string]>([
+    [960, 1_000, 0.96, 'overall: 960 of 1000 is reported as 0.96'],
+    [960, 1_000, 95.4, 'overall: 960 of 1000 is reported as 95.4'],
+    [960, 1_000, 96.6, 'overall: 960 of 1000 is reported as 96.6'],
+    [960, 1_000, 4, 'overall: 960 of 1000 is reported as 4'],
+    [1_200, 1_000, 100, 'overall: 1200 of 1000 is reported as 100'],
+  ])('disagrees: %i of %i is not %d', (usage, limit, reported, says) => {
+    expect(found([usage, limit, reported])).toBe(says)
+  })
+
+  test('of an object type counts too, and the first that disagrees is named', () => {
+    const types: Record<string, Number> = { '0-1': [1, 10, 10], '0-2': [5, 10, 0.5], '2-77': [7, 10, 0.7] }
+    expect(found([1, 10, 10], types)).toBe('0-2: 5 of 10 is reported as 0.5')
+    expect(found([1, 10, 0.1], types)).toBe('overall: 1 of 10 is reported as 0.1')
+    expect(found([1, 10, 10], { '0-1': [1, 10, 10] })).toBeUndefined()
+  })
+
+  test('of a limit of 0 is nobody’s business', () => {
+    expect(found([0, 0, 100], { '0-1': [5, 0, 7] })).toBeUndefined()
+  })
+})
+
+test('without a report of custom properties nothing disagrees', () => {
+  expect(disagreeingPercentage(readings(1, undefined, { '0-1/0-2': associations(500, [490]) }))).toBeUndefined()
+})

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
+import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
+import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { dump, outboxOf, seedAccount, vault } from '../support/accounts.ts'
+import { useRedis } from '../support/test-store.ts'
+import { properties, readings } from './reports.ts'
+
+const redis = useRedis()
+const HUB = 123
+const NOW = 1_763_719_200_000
+
+async function account(state?: AccountState) {
+  const keys = redis.freshKeys()
+  await seedAccount(redis.store, keys, { obtainedAt: NOW })
+  if (state !== undefined) await redis.store.hset(keys.account(HUB).account, 'state', state)
+  return { keys, polls: new PollStore(redis.store, keys), due: () => dueAt(keys) }
+}
+
+const dueAt = async (keys: Keys) => {
+  const score = await redis.store.zscore(keys.partition(HUB % 64).due.poll, HUB)
+  return score === null ? null : Number(score)
+}
+
+function result(more: Partial<PollResult> = {}): PollResult {
+  return {
+    polls: '0',
+    at: NOW + 1_000,
+    nextAt: NOW + 900_000.4,
+    fields: { polledAt: String(NOW + 1_000), pollFailures: '' },
+    readings: readings(NOW + 1_000, properties(5)),
+    history: [['overall', '']],
+    historyFrom: 0,
+    alerts: NO_ALERT_WRITES,
+    ...more,
+  }
+}
+
+const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
+  changes: [['overall', before, after]],
+  messages: [JSON.stringify({ alert: { id: alert } })],
+})
+
+describe('a poll', () => {
+  test('starts from what is known: state, token, readings, alerts', async () => {
+    const { polls, keys } = await account()
+    await redis.store.hset(keys.account(HUB).alerts, 'overall', '["warning"]')
+    const context = await polls.read(HUB)
+    expect(context).toMatchObject({
+      ...{ state: 'active', hubDomain: 'acme.example.com', obtainedAt: NOW, expiresAt: NOW + 1_800_000 },
+      ...{ generation: '1', polls: '0', polledAt: 0, pollFailures: 0, readings: undefined },
+      alertStates: { overall: '["warning"]' },
+    })
+    expect(vault.open(context?.accessToken ?? Buffer.alloc(0), HUB, 'access').reveal()).toBe('access-1')
+  })
+
+  test.each(ACCOUNT_STATES)('of an account that is %s is made only while it can be', async (state) => {
+    const { polls } = await account(state)
+    const isPolled = ['active', 'failing', 'parked'].includes(state)
+    expect((await polls.read(HUB)) !== undefined).toBe(isPolled)
+    expect(await polls.read(999)).toBeUndefined()
+  })
+
+  test('commits all it found in one step', async () => {
+    const { polls, keys, due } = await account()
+    expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('committed')
+    expect(await polls.read(HUB)).toMatchObject({
+      polls: '1',
+      polledAt: NOW + 1_000,
+      readings: readings(NOW + 1_000, properties(5)),
+      alertStates: { overall: 'new' },
+    })
+    expect(await due()).toBe(NOW + 900_000)
+    expect(await outboxOf(redis.store, keys, HUB)).toEqual([{ id: 'a' }])
+    expect(await redis.store.smembers(keys.partition(HUB % 64).alerting)).toEqual([String(HUB)])
+    expect(await redis.store.xrange(keys.account(HUB).history, '-', '+')).toEqual([
+      [`${NOW + 1_000}-0`, ['changes', JSON.stringify([['overall', '']])]],
+    ])
+  })
+
+  test('of which nothing could be read keeps the readings, and writes no history', async () => {
+    const { polls, keys } = await account()
+    await polls.commit(HUB, result())
+    const failed = {
+      polls: '1',
+      readings: undefined,
+      history: [],
+      fields: { pollFailures: '1', pollFailureReason: 'x' },
+    }
+    expect(await polls.commit(HUB, result(failed as Partial<PollResult>))).toBe('committed')
+    expect(await polls.read(HUB)).toMatchObject({
+      polls: '2',
+      pollFailures: 1,
+      readings: readings(NOW + 1_000, properties(5)),
+    })
+    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(1)
+  })
+
+  test('that another poll overtook changes nothing', async () => {
+    const { polls, keys } = await account()
+    const outcomes = await Promise.all(
+      [1, 2, 3].map((n) => polls.commit(HUB, result({ alerts: writes('', `state ${n}`, `${n}`) }))),
+    )
+    expect(outcomes.sort()).toEqual(['committed', 'lost', 'lost'])
+    expect(await outboxOf(redis.store, keys, HUB)).toHaveLength(1)
+    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(1)
+  })
+
+  test('whose alert was changed meanwhile changes nothing', async () => {
+    const { polls, keys } = await account()
+    await redis.store.hset(keys.account(HUB).alerts, 'overall', 'somebody else')
+    const before = await dump(redis.store, keys)
+    expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('lost')
+    expect(await polls.commit(HUB, result({ alerts: writes('as it was', 'new') }))).toBe('lost')
+    expect(await dump(redis.store, keys)).toEqual(before)
+  })
+
+  test('of an account that is uninstalled meanwhile changes nothing', async () => {
+    const { polls, keys, due } = await account()
+    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES))
+    const before = await dump(redis.store, keys)
+    expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('gone')
+    expect(await dump(redis.store, keys)).toEqual(before)
+    expect(await due()).toBeNull()
+  })
+
+  test('of an account that must be authorised again meanwhile is kept, and not followed by another', async () => {
+    const { polls, keys, due } = await account('reauthorize')
+    await redis.store.zrem(keys.partition(HUB % 64).due.poll, HUB)
+    expect(await polls.commit(HUB, result())).toBe('committed')
+    expect(await due()).toBeNull()
+  })
+
+  test('of an account that is told to wait meanwhile is not followed by another before that time', async () => {
+    const { polls, keys, due } = await account('parked')
+    const until = NOW + 24 * 3_600_000
+    await redis.store.hset(keys.account(HUB).account, 'parkedUntil', until)
+    await redis.store.zadd(keys.partition(HUB % 64).due.poll, until, HUB)
+    expect(await polls.commit(HUB, result())).toBe('committed')
+    expect(await due()).toBe(until)
+  })
+
+  test('whose alerts are all closed takes the account off those that have one', async () => {
+    const { polls, keys } = await account()
+    await polls.commit(HUB, result({ alerts: writes('', 'new') }))
+    await polls.commit(HUB, result({ polls: '1', alerts: writes('new', '') }))
+    expect(await redis.store.smembers(keys.partition(HUB % 64).alerting)).toEqual([])
+    expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
+  })
+
+  test('in the same millisecond as the one before is in the history too', async () => {
+    const { polls, keys } = await account()
+    await polls.commit(HUB, result())
+    expect(await polls.commit(HUB, result({ polls: '1', history: [['overall', '5,1000']] }))).toBe('committed')
+    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(2)
+  })
+})

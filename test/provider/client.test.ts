@@ -1,0 +1,421 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import type { DialectName } from '../../src/provider/dialects.ts'
+import type { ProviderResult } from '../../src/provider/failure.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
+import { ASSOCIATIONS, CUSTOM_PROPERTIES, METADATA, TOKENS } from './answers.ts'
+import { CLIENT_SECRET, connectClient } from './connect-client.ts'
+
+/** As hostile to a path as a token can be. */
+const TOKEN = 'na1/Z+9=x?y&z%20#ü'
+const IN_PATH = 'na1%2FZ%2B9%3Dx%3Fy%26z%2520%23%C3%BC'
+const token = new Secret(TOKEN)
+
+/** As JSON writes what is not ASCII. */
+const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+let far: FarSide
+const clients: ProviderClient[] = []
+beforeAll(async () => {
+  far = await startFarSide()
+})
+afterAll(() => far.stop())
+afterEach(async () => {
+  far.seen.length = 0
+  await Promise.all(clients.splice(0).map((client) => client.close()))
+})
+
+function client(dialect: DialectName = 'v1', base = far.url): ProviderClient {
+  const one = connectClient(base, { dialect })
+  clients.push(one)
+  return one
+}
+
+interface Call {
+  name: string
+  send: (client: ProviderClient) => Promise<ProviderResult<unknown>>
+  good: object
+}
+
+const CALLS: Call[] = [
+  { name: 'exchangeCode', send: (c) => c.exchangeCode(token), good: TOKENS },
+  { name: 'refresh', send: (c) => c.refresh(token), good: TOKENS },
+  { name: 'metadata', send: (c) => c.metadata(token), good: METADATA },
+  { name: 'deleteRefreshToken', send: (c) => c.deleteRefreshToken(token), good: {} },
+  { name: 'associations', send: (c) => c.associations(token, '0-1', 'p/2 x'), good: ASSOCIATIONS },
+  { name: 'customProperties', send: (c) => c.customProperties(token), good: CUSTOM_PROPERTIES },
+]
+const READING_CALLS = CALLS.filter(({ name }) => name !== 'deleteRefreshToken')
+
+const APP = { client_id: 'client-id', client_secret: CLIENT_SECRET }
+const CODE = {
+  grant_type: 'authorization_code',
+  code: TOKEN,
+  redirect_uri: 'https://plimsoll.example.com/oauth/callback',
+  ...APP,
+}
+const REFRESH = { grant_type: 'refresh_token', refresh_token: TOKEN, ...APP }
+
+interface Sent {
+  method: string
+  path: string
+  form?: Record<string, string>
+  bearer?: true
+}
+
+const WIRE: Record<DialectName, Record<string, Sent>> = {
+  v1: {
+    exchangeCode: { method: 'POST', path: '/oauth/v1/token', form: CODE },
+    refresh: { method: 'POST', path: '/oauth/v1/token', form: REFRESH },
+    metadata: { method: 'GET', path: `/oauth/v1/access-tokens/${IN_PATH}` },
+    deleteRefreshToken: { method: 'DELETE', path: `/oauth/v1/refresh-tokens/${IN_PATH}` },
+    associations: { method: 'GET', path: '/crm/v3/limits/associations/records/0-1/p%2F2%20x', bearer: true },
+    customProperties: { method: 'GET', path: '/crm/v3/limits/custom-properties', bearer: true },
+  },
+  '2026-03': {
+    exchangeCode: { method: 'POST', path: '/oauth/2026-03/token', form: CODE },
+    refresh: { method: 'POST', path: '/oauth/2026-03/token', form: REFRESH },
+    metadata: {
+      method: 'POST',
+      path: '/oauth/2026-03/token/introspect',
+      form: { ...APP, token: TOKEN, token_type_hint: 'access_token' },
+    },
+    deleteRefreshToken: {
+      method: 'POST',
+      path: '/oauth/2026-03/token/revoke',
+      form: { ...APP, token: TOKEN, token_type_hint: 'refresh_token' },
+    },
+    associations: { method: 'GET', path: '/crm/limits/2026-03/associations/records/0-1/p%2F2%20x', bearer: true },
+    customProperties: { method: 'GET', path: '/crm/limits/2026-03/custom-properties', bearer: true },
+  },
+}
+
+/** A header takes no ü: what bears a token is plain. */
+const plain = new Secret('na1/Z+9=x?y')
+
+describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
+  test.each(CALLS)('$name sends its method, path, headers and form, and nothing else', async ({ name, send, good }) => {
+    far.answer = json(200, good)
+    const expected = WIRE[dialect][name] as Sent
+    const bearing = { associations: 1, customProperties: 1 }
+    const result =
+      name in bearing
+        ? name === 'associations'
+          ? await client(dialect).associations(plain, '0-1', 'p/2 x')
+          : await client(dialect).customProperties(plain)
+        : await send(client(dialect))
+    expect(result.ok).toBe(true)
+    expect(far.seen).toHaveLength(1)
+    const [request] = far.seen
+    expect(request).toMatchObject({ method: expected.method, path: expected.path })
+    expect(request?.headers.accept).toBe('application/json')
+    expect(request?.headers.authorization).toBe(expected.bearer ? 'Bearer na1/Z+9=x?y' : undefined)
+    if (expected.form === undefined) {
+      expect(request?.body).toBe('')
+      expect(request?.headers['content-type']).toBeUndefined()
+    } else {
+      expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded')
+      expect([...new URLSearchParams(request?.body)]).toEqual(
+        expect.arrayContaining(Object.entries(expected.form).map(([key, value]) => [key, value])),
+      )
+      expect([...new URLSearchParams(request?.body)]).toHaveLength(Object.keys(expected.form).length)
+    }
+  })
+
+  test('metadata of a token that is not active is a failure', async () => {
+    far.answer = json(200, { active: false })
+    expect(await client(dialect).metadata(token)).toMatchObject({ ok: false, failure: { code: 'unreadable' } })
+  })
+})
+
+test('a base address with a path of its own keeps it, with or without a slash at the end', async () => {
+  far.answer = json(200, CUSTOM_PROPERTIES)
+  await client('v1', `${far.url}/crm-proxy/`).customProperties(plain)
+  await client('v1', `${far.url}/crm-proxy`).customProperties(plain)
+  expect(far.seen.map(({ path }) => path)).toEqual(Array(2).fill('/crm-proxy/crm/v3/limits/custom-properties'))
+})
+
+test('a token far longer than usual goes out and comes back whole', async () => {
+  const long = 'x/'.repeat(2_000)
+  far.answer = json(200, { ...TOKENS, access_token: long })
+  const result = await client().refresh(new Secret(long))
+  expect(new URLSearchParams(far.seen[0]?.body).get('refresh_token')).toBe(long)
+  expect(result.ok && result.value.accessToken.reveal()).toBe(long)
+})
+
+describe('answers are read', () => {
+  const read = async (send: Call['send'], body: unknown) => {
+    far.answer = json(200, body)
+    return send(client())
+  }
+
+  test.each(['exchangeCode', 'refresh'] as const)('tokens of %s', async (name) => {
+    const result = await read((c) => c[name](token), TOKENS)
+    if (!result.ok) throw new Error('refused')
+    const { accessToken, refreshToken, lifetimeMs } = result.value as { [key: string]: Secret } & { lifetimeMs: number }
+    expect([accessToken?.reveal(), refreshToken?.reveal(), lifetimeMs]).toEqual(['access-2', 'refresh-2', 1_800_000])
+  })
+
+  test.each([
+    ['missing', { access_token: 'a', expires_in: 60, token_type: 'bearer' }],
+    ['null', { ...TOKENS, refresh_token: null }],
+    ['empty', { ...TOKENS, refresh_token: '' }],
+  ])('a refresh token that is %s means that the old one stays', async (_, body) => {
+    expect(await read((c) => c.refresh(token), body)).toMatchObject({ ok: true, value: { refreshToken: undefined } })
+  })
+
+  test('metadata', async () => {
+    expect(await read((c) => c.metadata(token), METADATA)).toEqual({
+      ok: true,
+      value: {
+        hubId: 123,
+        hubDomain: 'acme.example.com',
+        user: 'ada@acme.example.com',
+        scopes: ['oauth', 'crm.objects.contacts.read'],
+      },
+    })
+  })
+
+  test('metadata of which only the account and its scopes are there', async () => {
+    const { hub_id, scopes } = METADATA
+    const value = { hubId: 123, hubDomain: undefined, user: undefined, scopes }
+    expect(await read((c) => c.metadata(token), { hub_id, scopes })).toEqual({ ok: true, value })
+  })
+
+  test('association limits', async () => {
+    expect(await read((c) => c.associations(plain, '0-1', '0-2'), ASSOCIATIONS)).toEqual({
+      ok: true,
+      value: {
+        limit: 500,
+        totalRecordsAtLimit: 1,
+        totalRecordsNearLimit: 2,
+        atLimit: [{ label: 'Acme', objectId: 11 }],
+        nearLimit: [
+          { label: 'Globex', objectId: 12, usage: 482, reportedPercentage: 96.4 },
+          { label: 'Initech', objectId: 13, usage: 400, reportedPercentage: 80 },
+        ],
+      },
+    })
+  })
+
+  test('custom property limits', async () => {
+    expect(await read((c) => c.customProperties(plain), CUSTOM_PROPERTIES)).toEqual({
+      ok: true,
+      value: {
+        overallLimit: 1000,
+        overallUsage: 960,
+        reportedPercentage: 96,
+        byObjectType: [
+          {
+            objectTypeId: '0-1',
+            singularLabel: 'Contact',
+            pluralLabel: 'Contacts',
+            limit: 1000,
+            usage: 123,
+            reportedPercentage: 12.3,
+          },
+        ],
+      },
+    })
+  })
+
+  const BEARING: Record<string, Call['send']> = {
+    associations: (c) => c.associations(plain, '0-1', '0-2'),
+    customProperties: (c) => c.customProperties(plain),
+  }
+  const sendOf = ({ name, send }: Call) => BEARING[name] ?? send
+
+  test.each(READING_CALLS)('$name ignores fields that it does not know, at every depth', async (call) => {
+    const plainAnswer = await read(sendOf(call), call.good)
+    const richer = JSON.parse(JSON.stringify(call.good), (_key, value) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? { ...value, zzUnknown: { nested: [1, null] }, signed_access_token: { expiresAt: 1 } }
+        : value,
+    )
+    expect(JSON.stringify(await read(sendOf(call), richer))).toBe(JSON.stringify(plainAnswer))
+  })
+
+  const REQUIRED: [name: string, path: string][] = [
+    ...(['exchangeCode', 'refresh'] as const).flatMap((name): [string, string][] => [
+      [name, 'access_token'],
+      [name, 'expires_in'],
+    ]),
+    ['metadata', 'hub_id'],
+    ['metadata', 'scopes'],
+    ...Object.keys(ASSOCIATIONS).map((field): [string, string] => ['associations', field]),
+    ...['label', 'objectId'].map((field): [string, string] => ['associations', `atLimitFromRecordSamples[0].${field}`]),
+    ...['label', 'objectId', 'usage', 'percentage'].map((field): [string, string] => [
+      'associations',
+      `nearLimitFromRecordSamples[1].${field}`,
+    ]),
+    ...Object.keys(CUSTOM_PROPERTIES).map((field): [string, string] => ['customProperties', field]),
+    ...Object.keys(CUSTOM_PROPERTIES.byObjectType[0] as object).map((field): [string, string] => [
+      'customProperties',
+      `byObjectType[0].${field}`,
+    ]),
+  ]
+
+  /** `good` with the field at `path` set to `value`, or taken away. */
+  function broken(good: object, path: string, value: unknown): unknown {
+    const copy = structuredClone(good)
+    const steps = path.match(/[^.[\]]+/g) ?? []
+    const last = steps.pop() ?? ''
+    const holder = steps.reduce<Record<string, unknown>>(
+      (at, step) => at[step] as Record<string, unknown>,
+      copy as Record<string, unknown>,
+    )
+    if (value === undefined) delete holder[last]
+    else holder[last] = value
+    return copy
+  }
+
+  const callOf = (name: string) => CALLS.find((call) => call.name === name) as Call
+
+  test.each(REQUIRED)('%s without %s is a failure that names it', async (name, path) => {
+    const call = callOf(name)
+    const result = await read(sendOf(call), broken(call.good, path, undefined))
+    expect(result).toMatchObject({ ok: false, failure: { class: 'transient', code: 'unreadable', status: 200 } })
+    expect(!result.ok && result.failure.message).toContain(path)
+  })
+
+  const WRONG: unknown[] = [null, true, { an: 'object' }, -1, 1.5, 1e300, '12', '', ['x', 2]]
+  test.each(REQUIRED)(
+    '%s with a wrong kind of %s is a failure that names it, whatever stands there',
+    async (name, path) => {
+      const call = callOf(name)
+      const field = path.split('.').at(-1) ?? ''
+      const fine: Record<string, unknown[]> = {
+        access_token: ['12'],
+        label: ['12', ''],
+        singularLabel: ['12', ''],
+        pluralLabel: ['12', ''],
+        objectTypeId: ['12'],
+        percentage: [-1, 1.5, 1e300],
+        overallPercentage: [-1, 1.5, 1e300],
+      }
+      for (const value of WRONG.filter((value) => !(fine[field] ?? []).includes(value))) {
+        const result = await read(sendOf(call), broken(call.good, path, value))
+        expect(result, `${path} = ${JSON.stringify(value)}`).toMatchObject({
+          ok: false,
+          failure: { code: 'unreadable' },
+        })
+        expect(!result.ok && result.failure.message).toContain(path)
+      }
+    },
+  )
+
+  test.each([
+    ['refresh', 'expires_in'],
+    ['metadata', 'hub_id'],
+  ])('%s with %s of 0 is a failure that names it', async (name, path) => {
+    const call = callOf(name)
+    const result = await read(call.send, broken(call.good, path, 0))
+    expect(!result.ok && result.failure.message).toContain(path)
+  })
+
+  test.each(READING_CALLS)(
+    '$name: a list, a number, null or a text where an object should be is a failure',
+    async (call) => {
+      for (const body of [[], 7, null, 'x', [call.good]]) {
+        expect(await read(sendOf(call), body)).toMatchObject({ ok: false, failure: { code: 'unreadable' } })
+      }
+    },
+  )
+
+  test.each(READING_CALLS)('$name: HTML, truncated JSON and nothing at all are failures that say so', async (call) => {
+    const bodies: [string, RegExp][] = [
+      ['<!doctype html><title>Login</title>', /HTML/],
+      [JSON.stringify(call.good).slice(0, -2), /not valid JSON/],
+      ['', /empty/],
+      ['\u{feff}{', /not valid JSON/],
+    ]
+    for (const [body, says] of bodies) {
+      far.answer = raw(200, body, { 'content-type': 'application/json' })
+      const result = await sendOf(call)(client())
+      expect(result).toMatchObject({ ok: false, failure: { class: 'transient', code: 'unreadable' } })
+      expect(!result.ok && result.failure.message).toMatch(says)
+    }
+  })
+
+  test('half a surrogate pair, which is legal in JSON alone, is replaced wherever it stands; whole ones stay', async () => {
+    const half = 'a\ud83d b\uDE00 \ud83d\ude00 \u00e9'
+    const whole = 'a\ufffd b\ufffd \u{1f600} \u00e9'
+    const written = (body: object) =>
+      raw(200, JSON.stringify(body).replaceAll('HALF', half.replace(/[^\x20-\x7e]/g, escaped)))
+    far.answer = written({ ...METADATA, user: 'HALF', hub_domain: 'HALF', scopes: ['HALF'] })
+    expect(await client().metadata(token)).toMatchObject({
+      ok: true,
+      value: { user: whole, hubDomain: whole, scopes: [whole] },
+    })
+    far.answer = written({
+      ...ASSOCIATIONS,
+      atLimitFromRecordSamples: [{ label: 'HALF', objectId: 11 }],
+      nearLimitFromRecordSamples: [{ label: 'HALF', objectId: 12, percentage: 96.4, usage: 482 }],
+    })
+    expect(await client().associations(plain, '0-1', '0-2')).toMatchObject({
+      ok: true,
+      value: { atLimit: [{ label: whole }], nearLimit: [{ label: whole, usage: 482 }] },
+    })
+    const [type] = CUSTOM_PROPERTIES.byObjectType
+    far.answer = written({
+      ...CUSTOM_PROPERTIES,
+      byObjectType: [{ ...type, pluralLabel: 'HALF', objectTypeId: 'HALF' }],
+    })
+    expect(await client().customProperties(plain)).toMatchObject({
+      ok: true,
+      value: { byObjectType: [{ pluralLabel: whole, objectTypeId: whole, usage: 123 }] },
+    })
+    far.answer = written({ ...TOKENS, access_token: 'HALF' })
+    const tokens = await client().refresh(token)
+    expect(tokens.ok && tokens.value.accessToken.reveal()).toBe(whole)
+  })
+
+  test('half a surrogate pair in what a refusal says is replaced too', async () => {
+    for (const half of ['ud800', 'uDBFF', 'udc00', 'uDFFF']) {
+      far.answer = raw(500, `{"message":"no \\${half} more"}`)
+      const result = await client().customProperties(plain)
+      expect(!result.ok && result.failure.message).toBe('the provider answered 500: no \ufffd more')
+    }
+  })
+
+  test('usage and percentage above the limit are taken as they are', async () => {
+    const over = { ...CUSTOM_PROPERTIES, overallUsage: 1200, overallPercentage: 120 }
+    expect(await read((c) => c.customProperties(plain), over)).toMatchObject({
+      ok: true,
+      value: { overallUsage: 1200, reportedPercentage: 120 },
+    })
+  })
+})
+
+describe('deleting a refresh token', () => {
+  test.each([
+    [200, '{}'],
+    [204, ''],
+    [202, 'gone soon'],
+  ])('%i is success, whatever the body', async (status, body) => {
+    far.answer = raw(status, status === 204 ? '' : body)
+    expect(await client().deleteRefreshToken(token)).toEqual({ ok: true, value: 'deleted' })
+  })
+
+  test.each([
+    ['404 with JSON', json(404, { status: 'error', message: 'not found' })],
+    ['404 without a body', raw(404, '')],
+    ['400 BAD_REFRESH_TOKEN', json(400, { status: 'BAD_REFRESH_TOKEN', message: 'missing or invalid refresh token' })],
+    ['400 invalid_grant', json(400, { error: 'invalid_grant' })],
+  ])('%s means that it was gone', async (_, answer) => {
+    far.answer = answer
+    expect(await client().deleteRefreshToken(token)).toEqual({ ok: true, value: 'was-gone' })
+  })
+
+  test.each([
+    [401, 'client'],
+    [400, 'client'],
+    [429, 'transient'],
+    [500, 'transient'],
+    [477, 'parked'],
+  ])('%i is no deletion', async (status, kind) => {
+    far.answer = json(status, { status: 'error', message: 'no' })
+    expect(await client().deleteRefreshToken(token)).toMatchObject({ ok: false, failure: { class: kind, status } })
+  })
+})

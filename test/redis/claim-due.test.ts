@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Keys } from '../../src/redis/keys.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const NOW = 1_763_719_200_000
+
+/** One partition's claim, as the due sets make it. */
+async function claim(
+  keys: Keys,
+  now: number,
+  limit: number,
+  follows: 'life' | 'fixed' = 'fixed',
+  bounds = [2_000, 60_000],
+) {
+  const accounts = follows === 'life' ? keys.account(1).account.slice(0, -1) : ''
+  const [hubIds, next] = await redis.store.claimDue(keys.partition(1).due.refresh, now, limit, ...bounds, accounts)
+  return { hubIds: hubIds.map(Number), next: next === '' ? undefined : Number(next) }
+}
+
+async function plan(keys: Keys, moments: Record<number, number>): Promise<void> {
+  for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.partition(1).due.refresh, at, hubId)
+}
+
+const scoreOf = async (keys: Keys, hubId: number) =>
+  Number(await redis.store.zscore(keys.partition(1).due.refresh, hubId))
+
+describe('a claim', () => {
+  test('takes what is due and nothing else, nearest to its moment first', async () => {
+    const keys = redis.freshKeys()
+    await plan(keys, { 1: NOW - 10, 65: NOW - 500, 129: NOW, 193: NOW + 1, 257: NOW - 100 })
+    expect(await claim(keys, NOW, 10)).toEqual({ hubIds: [65, 257, 1, 129], next: NOW + 1 })
+  })
+
+  test('takes no more than it may, and says that more is due', async () => {
+    const keys = redis.freshKeys()
+    await plan(keys, { 1: NOW - 3, 65: NOW - 2, 129: NOW - 1 })
+    expect(await claim(keys, NOW, 2)).toEqual({ hubIds: [1, 65], next: NOW - 1 })
+    expect(await claim(keys, NOW, 2)).toEqual({ hubIds: [129], next: NOW + 60_000 })
+  })
+
+  test('of nothing says when something is due, or that nothing is planned', async () => {
+    const keys = redis.freshKeys()
+    expect(await claim(keys, NOW, 10)).toEqual({ hubIds: [], next: undefined })
+    await plan(keys, { 1: NOW + 700 })
+    expect(await claim(keys, NOW, 10)).toEqual({ hubIds: [], next: NOW + 700 })
+  })
+
+  test('is made once: of many claimers at once each account goes to one', async () => {
+    const keys = redis.freshKeys()
+    const all = Array.from({ length: 200 }, (_, n) => 1 + 64 * n)
+    await plan(keys, Object.fromEntries(all.map((hubId) => [hubId, NOW - 1])))
+    const claims = await Promise.all(Array.from({ length: 30 }, () => claim(keys, NOW, 10)))
+    const claimed = claims.flatMap(({ hubIds }) => hubIds)
+    expect(claimed.sort((a, b) => a - b)).toEqual(all)
+  })
+
+  test('lapses: what a dead worker held is due again, not before', async () => {
+    const keys = redis.freshKeys()
+    await plan(keys, { 1: NOW })
+    expect((await claim(keys, NOW, 1)).hubIds).toEqual([1])
+    expect((await claim(keys, NOW + 59_999, 1)).hubIds).toEqual([])
+    expect((await claim(keys, NOW + 60_000, 1)).hubIds).toEqual([1])
+  })
+
+  test.each([
+    ['20 seconds', 20_000, 2_000],
+    ['a minute', 60_000, 6_000],
+    ['half an hour', 1_800_000, 60_000],
+    ['five seconds', 5_000, 2_000],
+    ['a negative time', -5_000, 2_000],
+  ])('on a token with a life of %s lasts a tenth of it, within bounds', async (_, life, lasts) => {
+    const keys = redis.freshKeys()
+    await redis.store.hset(keys.account(1).account, { obtainedAt: NOW, expiresAt: NOW + life })
+    await plan(keys, { 1: NOW })
+    await claim(keys, NOW, 1, 'life')
+    expect(await scoreOf(keys, 1)).toBe(NOW + lasts)
+  })
+
+  test('on an account without a record lasts longest', async () => {
+    const keys = redis.freshKeys()
+    await plan(keys, { 1: NOW })
+    await claim(keys, NOW, 1, 'life')
+    expect(await scoreOf(keys, 1)).toBe(NOW + 60_000)
+  })
+
+  test('never loses an account and never gives one twice while it is held, whatever is due when', async () => {
+    const run = fc.record({
+      offsets: fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 20 }),
+      steps: fc.array(fc.record({ passes: fc.nat(40_000), limit: fc.integer({ min: 1, max: 5 }) }), { maxLength: 12 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(run, async ({ offsets, steps }) => {
+        const keys = redis.freshKeys()
+        const due = new Map(offsets.map((offset, n) => [1 + 64 * n, NOW + offset]))
+        await plan(keys, Object.fromEntries(due))
+        let now = NOW
+        for (const { passes, limit } of steps) {
+          now += passes
+          const { hubIds, next } = await claim(keys, now, limit)
+          const expected = [...due].filter(([, at]) => at <= now).length
+          expect(hubIds.length).toBe(Math.min(limit, expected))
+          for (const hubId of hubIds) {
+            expect(due.get(hubId)).toBeLessThanOrEqual(now)
+            due.set(hubId, now + 60_000)
+          }
+          expect(next).toBe(Math.min(...due.values()))
+        }
+        expect(await redis.store.zcard(keys.partition(1).due.refresh)).toBe(due.size)
+      }),
+      { numRuns: 40 },
+    )
+  })
+})

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectRedis, type Store } from '../../src/redis/connect.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+const open: Store[] = []
+function connect(purpose: 'steps' | 'pages' | 'queues', url = redis.url): Store {
+  const store = connectRedis({ kind: 'url', url: new Secret(url) }, purpose, () => {})
+  open.push(store)
+  return store
+}
+afterAll(() => {
+  for (const store of open) store.disconnect()
+})
+
+describe('a connection', () => {
+  test('knows every atomic step, and says who it is', async () => {
+    const store = connect('steps')
+    expect(await store.claimDue('nothing', 0, 1, 1, 1, '')).toEqual([[], ''])
+    expect(String(await store.client('LIST'))).toContain(`name=plimsoll:${process.pid}:steps`)
+  })
+
+  test('finds its steps again after the server forgot them', async () => {
+    const store = connect('steps')
+    await store.claimDue('nothing', 0, 1, 1, 1, '')
+    await store.script('FLUSH')
+    expect(await store.claimDue('nothing', 0, 1, 1, 1, '')).toEqual([[], ''])
+  })
+
+  test('for steps waits until Redis is back, and the step is done then', async () => {
+    const store = connect('steps')
+    await store.set('before', '1')
+    await redis.end('SIGKILL')
+    const step = store.set('meanwhile', '1')
+    await redis.again()
+    expect(await step).toBe('OK')
+    expect(await store.get('meanwhile')).toBe('1')
+  })
+
+  test('for pages gives up soon, and says so', async () => {
+    const store = connect('pages', 'redis://127.0.0.1:1')
+    await expect(store.get('x')).rejects.toThrow()
+  })
+})
+
+test('an address that needs a password gets it from beside the URL', async () => {
+  const admin = connect('steps')
+  await admin.config('SET', 'requirepass', 'pa55')
+  try {
+    const url = new Secret(redis.url)
+    const store = connectRedis({ kind: 'url', url, password: new Secret('pa55') }, 'pages', () => {})
+    open.push(store)
+    expect(await store.ping()).toBe('PONG')
+  } finally {
+    await admin.config('SET', 'requirepass', '')
+  }
+})

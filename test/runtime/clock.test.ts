@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/runtime/clock.ts'
+
+test('a wait ends at once when it is called off, before or meanwhile, without failing', async () => {
+  const stop = new AbortController()
+  const waiting = systemClock.wait(3_600_000, stop.signal)
+  stop.abort(new Error('SIGTERM'))
+  await expect(waiting).resolves.toBeUndefined()
+  await expect(systemClock.wait(3_600_000, stop.signal)).resolves.toBeUndefined()
+})
+
+test('a wait that nobody calls off lasts as long as it was asked to', async () => {
+  const before = systemClock.now()
+  await systemClock.wait(20)
+  expect(systemClock.now() - before).toBeGreaterThanOrEqual(19)
+})

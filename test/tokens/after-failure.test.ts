@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
+import { retryAfterMs } from '../../src/runtime/retry-after.ts'
+import { afterFailure, type FailedRefresh } from '../../src/tokens/after-failure.ts'
+
+const SETTINGS = { refreshFrom: 0.5, refreshBy: 0.8 }
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const OBTAINED = 1_763_719_200_000
+const LIFE = 30 * MINUTE
+const EARLY = OBTAINED + 16 * MINUTE
+const LATE_FROM = OBTAINED + 24 * MINUTE
+const LATE = OBTAINED + 25 * MINUTE
+
+function failure(kind: FailureClass, retryAfterMs?: number): ProviderFailure {
+  return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+}
+
+function failed(kind: FailureClass, more: Partial<FailedRefresh> = {}, retryAfterMs?: number): FailedRefresh {
+  return {
+    hubId: 123,
+    state: 'active',
+    times: { obtainedAt: OBTAINED, expiresAt: OBTAINED + LIFE },
+    failures: 0,
+    rejectedAt: null,
+    failure: failure(kind, retryAfterMs),
+    ...more,
+  }
+}
+
+const decide = (one: FailedRefresh, now: number, random = 0.5) => afterFailure(one, SETTINGS, now, random)
+
+describe('a transient failure', () => {
+  test('in the early window is one try: the next comes when the late window begins, and nothing is counted', () => {
+    expect(decide(failed('transient'), EARLY)).toEqual({
+      state: 'active',
+      refreshAt: LATE_FROM,
+      pollAt: 'unchanged',
+      failures: 0,
+      rejectedAt: null,
+      reauthorize: false,
+    })
+  })
+
+  test('in the early window waits longer where the provider says so', () => {
+    expect(decide(failed('transient', {}, 20 * MINUTE), EARLY).refreshAt).toBe(EARLY + 20 * MINUTE)
+    expect(decide(failed('transient', {}, MINUTE), EARLY).refreshAt).toBe(LATE_FROM)
+  })
+
+  test.each([
+    [0, SECOND],
+    [1, 2 * SECOND],
+    [2, 4 * SECOND],
+    [5, 32 * SECOND],
+    [8, 256 * SECOND],
+    [9, 300 * SECOND],
+    [50, 300 * SECOND],
+    [5_000, 300 * SECOND],
+  ])('in the late window, after %i failures, is tried again after %i ms', (failures, ms) => {
+    const next = decide(failed('transient', { failures }), LATE)
+    expect(next).toMatchObject({ state: 'failing', refreshAt: LATE + ms, failures: failures + 1, reauthorize: false })
+  })
+
+  test.each([
+    [20 * SECOND, (20 * SECOND) / 6],
+    [6 * SECOND, 3 * SECOND],
+    [6 * HOUR, 5 * MINUTE],
+  ])('of a token that lives %i ms is never put off by more than %i ms', (life, cap) => {
+    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
+    const next = decide(failed('transient', { times, failures: 30 }), OBTAINED + life)
+    expect(next.refreshAt).toBe(OBTAINED + life + Math.round(cap))
+  })
+
+  test('is jittered by a quarter either way', () => {
+    const one = failed('transient', { failures: 3 })
+    expect(decide(one, LATE, 0).refreshAt).toBe(LATE + 6 * SECOND)
+    expect(decide(one, LATE, 1).refreshAt).toBe(LATE + 10 * SECOND)
+  })
+
+  test('obeys Retry-After, also where it says longer than the back-off would', () => {
+    expect(decide(failed('transient', {}, 90 * SECOND), LATE).refreshAt).toBe(LATE + 90 * SECOND)
+    expect(decide(failed('transient', {}, 0), LATE).refreshAt).toBe(LATE + SECOND)
+  })
+
+  test('never ends in reauthorize, however often it comes', () => {
+    expect(decide(failed('transient', { failures: 100_000, state: 'failing' }), LATE + 30 * 24 * HOUR)).toMatchObject({
+      state: 'failing',
+      reauthorize: false,
+    })
+  })
+})
+
+describe('an account that is told to wait', () => {
+  test('is parked until then, and is not polled either', () => {
+    const until = LATE + 3 * HOUR
+    expect(decide(failed('parked', {}, 3 * HOUR), LATE)).toMatchObject({
+      state: 'parked',
+      refreshAt: until,
+      pollAt: until,
+      reauthorize: false,
+    })
+  })
+
+  test('without being told how long waits an hour', () => {
+    expect(decide(failed('parked'), EARLY)).toMatchObject({ refreshAt: EARLY + HOUR, pollAt: EARLY + HOUR })
+  })
+
+  test('for no time at all still waits a while', () => {
+    const told = retryAfterMs('0', LATE)
+    expect(decide(failed('parked', {}, told), LATE).refreshAt).toBeGreaterThan(LATE)
+  })
+})
+
+describe('a refresh token that is refused', () => {
+  test('is not believed at once: the account is failing, and asked again some time later', () => {
+    expect(decide(failed('rejected'), EARLY)).toMatchObject({
+      state: 'failing',
+      refreshAt: EARLY + 3 * MINUTE,
+      rejectedAt: EARLY,
+      pollAt: 'unchanged',
+      reauthorize: false,
+    })
+  })
+
+  test('and is refused again too soon is still not believed', () => {
+    expect(decide(failed('rejected', { state: 'failing', rejectedAt: EARLY }), EARLY + MINUTE)).toMatchObject({
+      state: 'failing',
+      refreshAt: EARLY + 3 * MINUTE,
+      rejectedAt: EARLY,
+      reauthorize: false,
+    })
+  })
+
+  test('and is refused again after that time is believed: the account must be authorised again', () => {
+    const now = EARLY + 3 * MINUTE
+    const next = decide(failed('rejected', { state: 'failing', rejectedAt: EARLY }), now)
+    expect(next).toMatchObject({ state: 'reauthorize', pollAt: 'never', reauthorize: true, rejectedAt: EARLY })
+    expect(next.refreshAt).toBe(now + 24 * HOUR)
+  })
+
+  test.each([
+    [20 * SECOND, 2 * SECOND],
+    [5 * SECOND, 2 * SECOND],
+    [10 * HOUR, 5 * MINUTE],
+  ])('with a life of %i ms is asked again after %i ms', (life, ms) => {
+    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
+    expect(decide(failed('rejected', { times }), EARLY).refreshAt).toBe(EARLY + ms)
+  })
+
+  test('of an account that waits to be authorised is asked about once a day, and told nobody again', () => {
+    for (const kind of ['rejected', 'transient', 'client', 'parked'] as const) {
+      const next = decide(failed(kind, { state: 'reauthorize', rejectedAt: EARLY, failures: 2 }), LATE, 0)
+      expect(next).toMatchObject({ state: 'reauthorize', refreshAt: LATE + 0.9 * 24 * HOUR, reauthorize: false })
+    }
+  })
+})
+
+describe('an app that is refused', () => {
+  test.each(['active', 'failing', 'parked', 'reauthorize'] as const)('leaves the account %s', (state) => {
+    const next = decide(failed('client', { state, failures: 3, rejectedAt: state === 'failing' ? EARLY : null }), LATE)
+    expect(next).toMatchObject({ state, pollAt: 'unchanged', reauthorize: false })
+  })
+})
+
+test('whatever fails, there is a next moment in the future, and only a second refusal asks for authorisation', () => {
+  const any = fc.record({
+    state: fc.constantFrom('active', 'failing', 'parked', 'reauthorize'),
+    kind: fc.constantFrom<FailureClass>('transient', 'parked', 'unauthorized', 'forbidden', 'rejected', 'client'),
+    retryAfterMs: fc.option(fc.integer({ min: 1, max: 24 * HOUR }), { nil: undefined }),
+    failures: fc.nat(1_000_000),
+    rejectedAgo: fc.option(fc.nat(48 * HOUR)),
+    life: fc.integer({ min: 1_000, max: 24 * HOUR }),
+    age: fc.nat(48 * HOUR),
+    random: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  fc.assert(
+    fc.property(any, ({ state, kind, retryAfterMs, failures, rejectedAgo, life, age, random }) => {
+      const now = OBTAINED + age
+      const rejectedAt = rejectedAgo === null ? null : now - rejectedAgo
+      const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
+      const one = { ...failed(kind, { times, failures, rejectedAt }, retryAfterMs), state } as FailedRefresh
+      const next = decide(one, now, random)
+      expect(next.refreshAt).toBeGreaterThan(now)
+      expect(next.refreshAt).toBeLessThanOrEqual(Math.max(now + 26.5 * HOUR, times.expiresAt))
+      if (next.reauthorize)
+        expect([kind, rejectedAt === null, state === 'reauthorize']).toEqual(['rejected', false, false])
+      if (kind !== 'rejected' && state !== 'reauthorize') expect(next.state).not.toBe('reauthorize')
+    }),
+  )
+})

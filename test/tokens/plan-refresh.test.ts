@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { planRefresh, shareOf } from '../../src/tokens/plan-refresh.ts'
+
+const SETTINGS = { refreshFrom: 0.5, refreshBy: 0.8 }
+const NOW = 1_763_719_200_000
+
+const hubId = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
+const times = fc
+  .record({ obtainedAt: fc.integer({ min: 0, max: 2 ** 42 }), life: fc.integer({ min: 1_000, max: 2 ** 32 }) })
+  .map(({ obtainedAt, life }) => ({ obtainedAt, expiresAt: obtainedAt + life }))
+const settings = fc
+  .tuple(fc.double({ min: 0.05, max: 0.9, noNaN: true }), fc.double({ min: 0.05, max: 0.9, noNaN: true }))
+  .map(([a, b]) => ({ refreshFrom: Math.min(a, b), refreshBy: Math.max(a, b) }))
+
+describe('the plan of a refresh', () => {
+  test('is never before the first share of the life, and never after the second', () => {
+    fc.assert(
+      fc.property(hubId, times, settings, (id, { obtainedAt, expiresAt }, shares) => {
+        const life = expiresAt - obtainedAt
+        const { dueAt, lateAt } = planRefresh(id, { obtainedAt, expiresAt }, shares)
+        expect(dueAt).toBeGreaterThanOrEqual(Math.floor(obtainedAt + life * shares.refreshFrom))
+        expect(dueAt).toBeLessThanOrEqual(lateAt)
+        expect(lateAt).toBe(Math.floor(obtainedAt + life * shares.refreshBy))
+        expect(lateAt).toBeLessThan(expiresAt)
+      }),
+    )
+  })
+
+  test('is the same every time, in whole milliseconds', () => {
+    fc.assert(
+      fc.property(hubId, times, settings, (id, at, shares) => {
+        const plan = planRefresh(id, at, shares)
+        expect(planRefresh(id, { ...at }, { ...shares })).toEqual(plan)
+        expect([plan.dueAt, plan.lateAt].every(Number.isSafeInteger)).toBe(true)
+      }),
+    )
+  })
+
+  test('of a token that lives half an hour falls between minute 15 and 24', () => {
+    const { dueAt, lateAt } = planRefresh(123, { obtainedAt: NOW, expiresAt: NOW + 1_800_000 }, SETTINGS)
+    expect(dueAt).toBeGreaterThanOrEqual(NOW + 900_000)
+    expect(lateAt).toBe(NOW + 1_440_000)
+  })
+})
+
+describe('the share of an account', () => {
+  /** As hubIds come: in a row, in steps, large. */
+  const fleets: [string, (n: number) => number][] = [
+    ['in a row', (n) => 1_000_000 + n],
+    ['in steps of 64', (n) => 64 * n],
+    ['in steps of 1000', (n) => 7 + 1_000 * n],
+    ['beyond 32 bits', (n) => 2 ** 40 + n * 4_294_967_296],
+    ['scattered', (n) => (n * 2_654_435_761) % 50_000_000],
+  ]
+  test.each(fleets)('spreads accounts with ids %s evenly', (_, idOf) => {
+    const count = 20_000
+    const bins = new Array<number>(100).fill(0)
+    for (let n = 1; n <= count; n++) {
+      const share = shareOf(idOf(n))
+      expect(share >= 0 && share < 1).toBe(true)
+      const bin = Math.floor(share * bins.length)
+      bins[bin] = (bins[bin] ?? 0) + 1
+    }
+    const expected = count / bins.length
+    const chiSquared = bins.reduce((sum, found) => sum + (found - expected) ** 2 / expected, 0)
+    // 99 degrees of freedom: an even spread is above 160 once in ten thousand times.
+    expect(chiSquared).toBeLessThan(160)
+  })
+})

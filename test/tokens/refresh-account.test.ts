@@ -1,0 +1,682 @@
+import { describe, expect, test } from 'vitest'
+import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import type { Secret } from '../../src/runtime/secret.ts'
+import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { dump, outboxOf, type SeededAccount, seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const HUB = 123
+const MINUTE = 60_000
+const LIFE = 30 * MINUTE
+
+/** An account connected just now, and a worker that may refresh it. */
+async function worker(
+  refresh: ProviderClient['refresh'],
+  account: Partial<SeededAccount> = {},
+  keys = redis.freshKeys(),
+) {
+  const clock = new HandClock()
+  const connectedAt = clock.now()
+  await seedAccount(redis.store, keys, { obtainedAt: connectedAt, ...account })
+  const provider = fakeProvider({ refresh })
+  const logged = logLines()
+  const deps: RefreshDeps = {
+    provider,
+    tokens: new TokenStore(redis.store, keys),
+    store: redis.store,
+    vault,
+    announce: tokenAnnouncer({
+      installPage: 'https://plimsoll.example.com/install',
+      pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
+    }),
+    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    inFlight: new InFlight(10),
+    clock,
+    random: () => 0.5,
+    log: logged.log,
+  }
+  const due = keys.partition(keys.partitionOf(HUB)).due
+  return {
+    keys,
+    clock,
+    connectedAt,
+    provider,
+    deps,
+    logged,
+    refresh: (refused?: string) => refreshAccount(deps, HUB, refused),
+    record: () => redis.store.hgetall(keys.account(HUB).account),
+    tokens: () => storedTokens(redis.store, keys, HUB),
+    outbox: () => outboxOf(redis.store, keys, HUB),
+    lease: () => redis.store.get(keys.account(HUB).lease),
+    due: async (kind: 'refresh' | 'poll' | 'uninstall') => {
+      const score = await redis.store.zscore(due[kind], HUB)
+      return score === null ? undefined : Number(score)
+    },
+  }
+}
+
+/** Somebody uninstalls the account. */
+async function uninstall(keys: Keys, now: number): Promise<void> {
+  const begun = await redis.store.beginUninstall(
+    ...accountStepKeys(keys, HUB),
+    ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES)],
+  )
+  expect(begun).toBe('begun')
+}
+
+/** An answer that comes when the test says so. */
+function slowAnswer() {
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<Awaited<ReturnType<ProviderClient['refresh']>>>()
+  const refresh = (_token: Secret) => {
+    asked.resolve()
+    return answer.promise
+  }
+  return { refresh, asked: asked.promise, answer: answer.resolve }
+}
+
+describe('a refresh', () => {
+  test('redeems the stored token and stores what comes: tokens, times, the next refresh', async () => {
+    const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toEqual({ is: 'refreshed', late: true, lateMs: expect.any(Number), expired: false })
+    expect(w.provider.calls).toEqual([['refresh', 'refresh-1']])
+    expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
+    const sentAt = w.clock.now()
+    expect(await w.record()).toMatchObject({
+      state: 'active',
+      generation: '2',
+      obtainedAt: String(sentAt),
+      refreshedAt: String(sentAt),
+      expiresAt: String(sentAt + LIFE),
+    })
+    const next = (await w.due('refresh')) ?? 0
+    expect(next).toBeGreaterThanOrEqual(sentAt + LIFE / 2)
+    expect(next).toBeLessThanOrEqual(sentAt + LIFE * 0.8)
+    expect(await w.lease()).toBeNull()
+  })
+
+  test('counts the life of a token from when the request was sent, not from when the answer came', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const sentAt = w.clock.now()
+    const refreshing = w.refresh()
+    await slow.asked
+    w.clock.move(8_000)
+    slow.answer(tokens('access-2', undefined, LIFE))
+    await refreshing
+    expect(await w.record()).toMatchObject({ obtainedAt: String(sentAt), expiresAt: String(sentAt + LIFE) })
+  })
+
+  test.each([
+    ['without a refresh token', undefined],
+    ['with the same refresh token', 'refresh-1'],
+  ])('whose answer comes %s keeps the one there is', async (_, returned) => {
+    const w = await worker(async () => tokens('access-2', returned))
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-1', previous: undefined })
+  })
+
+  test('after a rotated one forgets the token before it, once the new one has worked', async () => {
+    let answer = tokens('access-2', 'refresh-2')
+    const w = await worker(async () => answer)
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    expect(await w.tokens()).toMatchObject({ refresh: 'refresh-2', previous: 'refresh-1' })
+    answer = tokens('access-3')
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    expect(await w.tokens()).toEqual({ access: 'access-3', refresh: 'refresh-2', previous: undefined })
+    expect(w.provider.calls.map(([, token]) => token)).toEqual(['refresh-1', 'refresh-2'])
+  })
+
+  test('that is not due asks nobody, gives the lease back and puts the account where its plan says', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    const planned = await w.due('refresh')
+    await redis.store.zadd(w.keys.partition(HUB % 64).due.refresh, 1, HUB)
+    w.clock.move(MINUTE)
+    expect(await w.refresh()).toEqual({ is: 'fresh' })
+    expect(w.provider.calls).toEqual([])
+    expect(await w.lease()).toBeNull()
+    const again = (await w.due('refresh')) ?? 0
+    expect(Math.abs(again - (planned ?? 0))).toBeLessThan(LIFE * 0.3)
+    expect(again).toBeGreaterThan(w.clock.now())
+  })
+
+  test('of tokens that were refused is made although they look good', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    expect(await w.refresh('1')).toMatchObject({ is: 'refreshed', late: false, expired: false })
+  })
+
+  test('of tokens that were refused is made once: the ones after them are not those', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    const outcomes = [await w.refresh('1'), await w.refresh('1'), await w.refresh('0')]
+    expect(outcomes.map(({ is }) => is)).toEqual(['refreshed', 'fresh', 'fresh'])
+    expect(w.provider.calls).toHaveLength(1)
+  })
+
+  test('that comes after the token had expired says so', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    w.clock.move(31 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed', late: true, expired: true })
+  })
+
+  test('of an account that is not there is nothing', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    expect(await refreshAccount(w.deps, 999)).toEqual({ is: 'gone' })
+    expect(w.provider.calls).toEqual([])
+    expect(await redis.store.exists(w.keys.account(999).lease)).toBe(0)
+  })
+
+  test('writes no token to the log', async () => {
+    const w = await worker(async () => failure('rejected'))
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    expect(w.logged.text()).toContain('token.rejected')
+    expect(w.logged.text()).not.toMatch(/refresh-1|access-1/)
+  })
+})
+
+describe('of several workers', () => {
+  test('one refreshes: the provider is asked once', async () => {
+    const slow = slowAnswer()
+    const keys = redis.freshKeys()
+    const first = await worker(slow.refresh, {}, keys)
+    const others = await Promise.all(Array.from({ length: 5 }, () => worker(async () => tokens('x'), {}, keys)))
+    first.clock.move(25 * MINUTE)
+    const winner = first.refresh()
+    await slow.asked
+    for (const other of others) {
+      other.clock.move(25 * MINUTE)
+      expect(await other.refresh()).toEqual({ is: 'held' })
+      expect(other.provider.calls).toEqual([])
+    }
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await winner).toMatchObject({ is: 'refreshed' })
+    for (const other of others) expect(await other.refresh()).toEqual({ is: 'fresh' })
+  })
+
+  test('that begin in the same moment one refreshes', async () => {
+    let asked = 0
+    const w = await worker(async () => {
+      asked++
+      return tokens('access-2')
+    })
+    w.clock.move(25 * MINUTE)
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => w.refresh()))
+    expect(asked).toBe(1)
+    expect(outcomes.filter(({ is }) => is === 'refreshed')).toHaveLength(1)
+    expect(outcomes.every(({ is }) => ['refreshed', 'held', 'fresh'].includes(is))).toBe(true)
+  })
+
+  test('one whose lease was lost does not take the lease of the one that has it now', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await redis.store.set(w.keys.account(HUB).lease, 'somebody-else')
+    slow.answer(tokens('access-2', 'refresh-2'))
+    await refreshing
+    expect(await w.lease()).toBe('somebody-else')
+  })
+})
+
+describe('a late writer', () => {
+  test('whose account was refreshed by somebody else meanwhile overwrites nothing', async () => {
+    const slow = slowAnswer()
+    const keys = redis.freshKeys()
+    const late = await worker(slow.refresh, {}, keys)
+    late.clock.move(25 * MINUTE)
+    const refreshing = late.refresh()
+    await slow.asked
+    await redis.store.del(keys.account(HUB).lease) // It ran out.
+    const quick = fakeProvider({ refresh: async () => tokens('access-9', 'refresh-9') })
+    expect(await refreshAccount({ ...late.deps, provider: quick }, HUB)).toMatchObject({ is: 'refreshed' })
+    const before = await dump(redis.store, keys)
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await dump(redis.store, keys)).toEqual(before)
+  })
+
+  test('whose account was connected again meanwhile overwrites nothing', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await seedAccount(redis.store, w.keys, {
+      obtainedAt: w.clock.now(),
+      accessToken: 'access-new',
+      refreshToken: 'refresh-new',
+    })
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await w.tokens()).toEqual({ access: 'access-new', refresh: 'refresh-new', previous: undefined })
+  })
+
+  test('with a failure changes nothing either', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await seedAccount(redis.store, w.keys, { obtainedAt: w.clock.now(), refreshToken: 'refresh-new' })
+    slow.answer(failure('rejected'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await w.record()).toMatchObject({ state: 'active' })
+    expect(await w.record()).not.toHaveProperty('rejectedAt')
+    expect(await w.outbox()).toEqual([])
+  })
+})
+
+describe('an account that is uninstalled while it is refreshed', () => {
+  test('does not come back: no tokens, no next refresh, no poll', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await uninstall(w.keys, w.clock.now())
+    slow.answer(tokens('access-2'))
+    expect(await refreshing).toEqual({ is: 'gone' })
+    expect(await w.record()).toMatchObject({ state: 'uninstalling' })
+    expect(await w.tokens()).toEqual({ access: undefined, refresh: 'refresh-1', previous: undefined })
+    expect([await w.due('refresh'), await w.due('poll')]).toEqual([undefined, undefined])
+    expect(await w.lease()).toBeNull()
+  })
+
+  test('leaves a rotated token to be deleted', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await uninstall(w.keys, w.clock.now())
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'gone' })
+    expect(await w.tokens()).toMatchObject({ access: undefined, refresh: 'refresh-2' })
+    expect(await w.due('uninstall')).toBeDefined()
+  })
+
+  test('even if it had been forgotten already leaves a rotated token to be deleted', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await uninstall(w.keys, w.clock.now())
+    const deleted = await redis.store.hgetBuffer(w.keys.account(HUB).tokens, 'refresh')
+    await redis.store.finishUninstall(...accountStepKeys(w.keys, HUB), HUB, w.clock.now(), deleted ?? '')
+    expect(await w.record()).toMatchObject({ state: 'uninstalled' })
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'gone' })
+    expect(await w.record()).toMatchObject({ state: 'uninstalling' })
+    expect(await w.tokens()).toEqual({ access: undefined, refresh: 'refresh-2', previous: undefined })
+    expect(await w.due('uninstall')).toBeDefined()
+  })
+
+  test('is not even asked about afterwards', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    w.clock.move(25 * MINUTE)
+    await uninstall(w.keys, w.clock.now())
+    expect(await w.refresh()).toEqual({ is: 'gone' })
+    expect(w.provider.calls).toEqual([])
+  })
+})
+
+describe('a refresh that fails', () => {
+  test('leaves the tokens, says why and when it is tried again, and frees the lease', async () => {
+    const w = await worker(async () => failure('transient', { code: '503', message: 'the provider answered 503' }))
+    w.clock.move(25 * MINUTE)
+    const outcome = await w.refresh()
+    expect(outcome).toMatchObject({ is: 'failed', state: 'failing', reauthorize: false, failure: { code: '503' } })
+    expect(await w.tokens()).toEqual({ access: 'access-1', refresh: 'refresh-1', previous: undefined })
+    expect(await w.record()).toMatchObject({
+      state: 'failing',
+      failures: '1',
+      failureClass: 'transient',
+      failureReason: 'the provider answered 503',
+      failureAt: String(w.clock.now()),
+      retryAt: String(w.clock.now() + 1_000),
+    })
+    expect(await w.due('refresh')).toBe(w.clock.now() + 1_000)
+    expect(await w.lease()).toBeNull()
+    expect(await w.outbox()).toEqual([])
+  })
+
+  test('once in the early window leaves the account active', async () => {
+    const w = await worker(async () => failure('transient'))
+    w.clock.move(23.9 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'active' })
+    expect(await w.due('refresh')).toBe(w.connectedAt + 24 * MINUTE)
+  })
+
+  test('and works again later makes the account active and forgets the failures', async () => {
+    let answer: Awaited<ReturnType<ProviderClient['refresh']>> = failure('transient')
+    const w = await worker(async () => answer)
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    answer = tokens('access-2')
+    w.clock.move(1_000)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    const record = await w.record()
+    expect(record.state).toBe('active')
+    for (const field of ['failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt']) {
+      expect(record).not.toHaveProperty(field)
+    }
+    expect(record).not.toHaveProperty('parkedUntil')
+    expect(w.logged.text()).toContain('token.recovered')
+  })
+
+  test('has a next moment that nobody goes ahead of, not even for tokens that were refused', async () => {
+    const w = await worker(async () => failure('transient', { retryAfterMs: 90_000 }))
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    const again = w.clock.now() + 90_000
+    await redis.store.zadd(w.keys.partition(HUB % 64).due.refresh, 1, HUB)
+    w.clock.move(89_999)
+    expect(await w.refresh()).toEqual({ is: 'fresh' })
+    expect(await w.refresh('1')).toEqual({ is: 'fresh' })
+    expect(w.provider.calls).toHaveLength(1)
+    expect(await w.due('refresh')).toBe(again)
+    expect(await w.lease()).toBeNull()
+    w.clock.move(1)
+    expect(await w.refresh('1')).toMatchObject({ is: 'failed' })
+    expect(w.provider.calls).toHaveLength(2)
+  })
+
+  test('because the app is refused changes no state, and no poll', async () => {
+    const w = await worker(async () => failure('client'))
+    const poll = await w.due('poll')
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'active', reauthorize: false })
+    expect(await w.record()).toMatchObject({ state: 'active', failureClass: 'client' })
+    expect(await w.due('poll')).toBe(poll)
+    expect(await w.outbox()).toEqual([])
+  })
+
+  test('because the account is told to wait parks it, polls too', async () => {
+    const w = await worker(async () => failure('parked', { retryAfterMs: 3_600_000 }))
+    w.clock.move(25 * MINUTE)
+    const until = w.clock.now() + 3_600_000
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'parked' })
+    expect(await w.record()).toMatchObject({ state: 'parked', parkedUntil: String(until) })
+    expect([await w.due('refresh'), await w.due('poll')]).toEqual([until, until])
+  })
+
+  test('by an exception leaves the account to be refreshed once its lease has ended', async () => {
+    const w = await worker(async () => {
+      throw new Error('a bug')
+    })
+    w.clock.move(25 * MINUTE)
+    await expect(w.refresh()).rejects.toThrow('a bug')
+    const left = await redis.store.pttl(w.keys.account(HUB).lease)
+    expect(left === -2 || (left > 0 && left <= 15_000)).toBe(true)
+  })
+})
+
+describe('a rotated refresh token that is refused', () => {
+  /** An account whose first refresh brought a new refresh token; what the provider says of each from now on. */
+  async function rotated(says: Record<string, Awaited<ReturnType<ProviderClient['refresh']>>>) {
+    const answers = { ...says, 'refresh-1': tokens('access-2', 'refresh-2') }
+    const w = await worker(async (token) => answers[token.reveal() as 'refresh-1'])
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    expect(await w.tokens()).toMatchObject({ refresh: 'refresh-2', previous: 'refresh-1' })
+    Object.assign(answers, says)
+    w.provider.calls.length = 0
+    w.clock.move(25 * MINUTE)
+    return { ...w, asked: () => w.provider.calls.map(([, token]) => token) }
+  }
+
+  test.each([
+    ['which stays', undefined, 'refresh-1'],
+    ['which brings another one', 'refresh-3', 'refresh-3'],
+  ])('gives way to the one before, %s', async (_, returned, stored) => {
+    const w = await rotated({ 'refresh-2': failure('rejected'), 'refresh-1': tokens('access-3', returned) })
+    const sentAt = w.clock.now()
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(w.asked()).toEqual(['refresh-2', 'refresh-1'])
+    expect(await w.tokens()).toEqual({ access: 'access-3', refresh: stored, previous: 'refresh-2' })
+    expect(await w.record()).toMatchObject({ state: 'active', generation: '3', obtainedAt: String(sentAt) })
+    expect(await w.outbox()).toEqual([])
+    expect(await w.lease()).toBeNull()
+  })
+
+  test('is what the failure says where the one before is no good either, and both are kept', async () => {
+    const w = await rotated({
+      'refresh-2': failure('rejected', { message: 'no to the new one' }),
+      'refresh-1': failure('rejected', { message: 'no to the old one' }),
+    })
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'failing', reauthorize: false })
+    expect(w.asked()).toEqual(['refresh-2', 'refresh-1'])
+    expect(await w.record()).toMatchObject({ failureClass: 'rejected', failureReason: 'no to the new one' })
+    expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
+    w.clock.move(3 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'reauthorize', reauthorize: true })
+  })
+
+  test.each(['transient', 'parked', 'client'] as const)(
+    'is not what a %s failure says: the one before is not asked for',
+    async (kind) => {
+      const w = await rotated({ 'refresh-2': failure(kind), 'refresh-1': tokens('access-3') })
+      expect(await w.refresh()).toMatchObject({ is: 'failed', failure: { class: kind } })
+      expect(w.asked()).toEqual(['refresh-2'])
+    },
+  )
+
+  test('has none before it any more once it has worked', async () => {
+    const w = await rotated({ 'refresh-2': tokens('access-3'), 'refresh-1': tokens('access-x') })
+    await w.refresh()
+    w.clock.move(25 * MINUTE)
+    const asked = fakeProvider({ refresh: async () => failure('rejected') })
+    expect(await refreshAccount({ ...w.deps, provider: asked }, HUB)).toMatchObject({ is: 'failed' })
+    expect(asked.calls).toEqual([['refresh', 'refresh-2']])
+  })
+
+  test('shows none of the tokens in the log', async () => {
+    const w = await rotated({ 'refresh-2': failure('rejected'), 'refresh-1': failure('rejected') })
+    await w.refresh()
+    expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[123]/)
+  })
+})
+
+describe('a refresh token that is refused twice over time', () => {
+  async function refused() {
+    const w = await worker(async () => failure('rejected', { code: 'BAD_REFRESH_TOKEN', message: 'token is no good' }))
+    w.clock.move(25 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'failing', reauthorize: false })
+    expect(await w.outbox()).toEqual([])
+    w.clock.move(3 * MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'reauthorize', reauthorize: true })
+    return w
+  }
+
+  test('needs authorisation: one alert, committed with the state, no more polls, a look once a day', async () => {
+    const w = await refused()
+    expect(await w.record()).toMatchObject({ state: 'reauthorize', failures: '2' })
+    expect(await w.outbox()).toEqual([
+      {
+        id: expect.any(String),
+        kind: 'token',
+        status: 'firing',
+        level: 'critical',
+        reason: 'entered',
+        rule: 'token',
+        account: { hubId: HUB, hubDomain: 'acme.example.com' },
+        measuredAt: new Date(w.clock.now()).toISOString(),
+        since: new Date(w.clock.now()).toISOString(),
+        message: expect.stringMatching(
+          /token is no good.*last worked 2026-11-21T10:00.*plimsoll\.example\.com\/install/,
+        ),
+        url: 'https://plimsoll.example.com/accounts/123',
+      },
+    ])
+    expect(await redis.store.smembers(w.keys.partition(HUB % 64).alerting)).toEqual([String(HUB)])
+    expect(await w.due('poll')).toBeUndefined()
+    expect(await w.due('refresh')).toBe(w.clock.now() + 24 * 60 * MINUTE)
+    expect(await w.tokens()).toMatchObject({ refresh: 'refresh-1' })
+  })
+
+  test('is told once, however often it is refused afterwards', async () => {
+    const w = await refused()
+    for (let day = 0; day < 3; day++) {
+      w.clock.move(24 * 60 * MINUTE)
+      expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'reauthorize', reauthorize: false })
+    }
+    expect(await w.outbox()).toHaveLength(1)
+  })
+
+  test('and works after all is told as recovered, under the same alert, and is polled again', async () => {
+    const w = await refused()
+    w.clock.move(24 * 60 * MINUTE)
+    const provider = fakeProvider({ refresh: async () => tokens('access-2') })
+    expect(await refreshAccount({ ...w.deps, provider }, HUB)).toMatchObject({ is: 'refreshed', expired: false })
+    const [opened, closed] = await w.outbox()
+    expect(closed).toMatchObject({ kind: 'token', status: 'resolved', reason: 'recovered', since: opened?.since })
+    const alertOf = (alert?: Record<string, unknown>) => String(alert?.id).split('-')[0]
+    expect(alertOf(closed)).toBe(alertOf(opened))
+    expect(closed?.id).not.toBe(opened?.id)
+    expect(await redis.store.exists(w.keys.account(HUB).alerts)).toBe(0)
+    expect(await redis.store.smembers(w.keys.partition(HUB % 64).alerting)).toEqual([])
+    expect(await w.due('poll')).toBe(w.clock.now())
+    expect(await w.record()).toMatchObject({ state: 'active' })
+  })
+
+  test('by two workers at once is told once', async () => {
+    const w = await worker(async () => failure('rejected'))
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    w.clock.move(3 * MINUTE)
+    await Promise.all(Array.from({ length: 5 }, () => w.refresh()))
+    expect(await w.outbox()).toHaveLength(1)
+  })
+})
+
+describe('the lease', () => {
+  test.each([
+    ['20 seconds', 20_000, 2_000],
+    ['a minute', 60_000, 6_000],
+    ['half an hour', LIFE, 15_000],
+  ])('of an account whose token lives %s is a tenth of that, within bounds', async (_, lifeMs, longest) => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh, { lifeMs })
+    w.clock.move(lifeMs)
+    const refreshing = w.refresh()
+    await slow.asked
+    const left = await redis.store.pttl(w.keys.account(HUB).lease)
+    expect(left).toBeLessThanOrEqual(longest)
+    expect(left).toBeGreaterThan(longest - 1_000)
+    slow.answer(tokens('access-2'))
+    await refreshing
+  })
+
+  test('is renewed while a slow answer is waited for, and no longer', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh, { lifeMs: 20_000 })
+    const { lease } = w.keys.account(HUB)
+    w.clock.move(15_000)
+    const refreshing = w.refresh()
+    await slow.asked
+    const owner = await w.lease()
+    // Almost over: only a renewal can make it longer again.
+    await redis.store.pexpire(lease, 1_500)
+    await eventually('the lease is renewed', async () => (await redis.store.pttl(lease)) > 1_500)
+    expect(await w.lease()).toBe(owner)
+    slow.answer(failure('transient'))
+    await refreshing
+    expect(await w.lease()).toBeNull()
+  })
+})
+
+describe('a store that takes no writes any more', () => {
+  const writesNeed = (replicas: number) => redis.store.config('SET', 'min-replicas-to-write', String(replicas))
+
+  test('is asked again until it takes the new tokens, which are nowhere else; the lease is kept meanwhile', async () => {
+    const w = await worker(async () => {
+      await writesNeed(1)
+      return tokens('access-2', 'refresh-2')
+    })
+    w.clock.move(25 * MINUTE)
+    const sentAt = w.clock.now()
+    const refreshing = w.refresh()
+    try {
+      for (const pause of [500, 1_000, 2_000]) {
+        await w.clock.sleeper()
+        expect(w.clock.waits.at(-1)).toBe(pause)
+        expect(await w.lease()).not.toBeNull()
+        expect(await w.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+        w.clock.move(pause)
+      }
+      await w.clock.sleeper()
+    } finally {
+      await writesNeed(0)
+    }
+    w.clock.move(60_000)
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(w.provider.calls).toHaveLength(1)
+    expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
+    expect(await w.record()).toMatchObject({ generation: '2', obtainedAt: String(sentAt) })
+    expect(await w.lease()).toBeNull()
+    const said = w.logged.lines().filter(({ code }) => code === 'token.not-stored')
+    expect(said).toMatchObject([1, 2, 3, 4].map((attempt) => ({ level: 'error', hubId: HUB, attempt })))
+    expect(JSON.stringify(said)).toContain('NOREPLICAS')
+    expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[12]/)
+  })
+
+  test('is given up after some ten minutes, and the lease with it', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    let attempts = 0
+    class Refusing extends TokenStore {
+      override storeTokens(): Promise<never> {
+        attempts++
+        return Promise.reject(new Error('READONLY'))
+      }
+    }
+    const deps = { ...w.deps, tokens: new Refusing(redis.store, w.keys) }
+    w.clock.move(25 * MINUTE)
+    let ended = false
+    const refreshing = refreshAccount(deps, HUB).finally(() => {
+      ended = true
+    })
+    refreshing.catch(() => undefined)
+    while (!ended) {
+      await Promise.race([w.clock.sleeper(), refreshing.catch(() => undefined)])
+      w.clock.move(5_000)
+    }
+    await expect(refreshing).rejects.toThrow('READONLY')
+    expect(attempts).toBe(w.clock.waits.length + 1)
+    const waited = w.clock.waits.reduce((sum, ms) => sum + ms, 0)
+    expect(waited).toBeGreaterThan(8 * MINUTE)
+    expect(waited).toBeLessThan(12 * MINUTE)
+    expect(await w.lease()).toBeNull()
+  })
+})
+
+describe('a store that takes no writes', () => {
+  test('is noticed before the refresh token is redeemed', async () => {
+    const w = await worker(async () => tokens('access-2', 'refresh-2'))
+    w.clock.move(25 * MINUTE)
+    const before = (await redis.store.config('GET', 'maxmemory')) as string[]
+    await redis.store.config('SET', 'maxmemory', '1')
+    try {
+      await expect(w.refresh()).rejects.toThrow(/OOM/)
+    } finally {
+      await redis.store.config('SET', 'maxmemory', before[1] ?? '0')
+    }
+    expect(w.provider.calls).toEqual([])
+  })
+})
