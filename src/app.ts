@@ -60,6 +60,8 @@ export interface Parts extends AppInput {
 
 /** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
 const CONNECTIONS = 64
+/** Those of them that polls may not take. */
+const KEPT_FOR_TOKENS = 16
 /** How long work in hand may take when the daemon is told to stop; the whole stop is done within ten seconds. */
 const PATIENCE_MS = 8_000
 
@@ -243,7 +245,11 @@ async function readHealth(
   startedAt: number | undefined,
   movement: Movement,
 ): Promise<HealthReport> {
-  const sweeps = await pages.hgetall(parts.keys.progress).catch(() => undefined)
+  // A write, because a Redis that only reads is of no use: no lease could be taken.
+  const [, sweeps] = await Promise.all([
+    pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
+    pages.hgetall(parts.keys.progress),
+  ]).catch(() => [])
   return judgeHealth({
     now: parts.clock.now(),
     startedAt,
@@ -263,9 +269,10 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
     polls: new PollStore(store, keys),
     stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIMS.poll.longestMs),
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
-    inFlight: new InFlight(CONNECTIONS),
+    inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
     announce: announcer(config),
     settings: config.tokens,
+    unstored: new Set<number>(),
     pairs: config.limits.associations,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,

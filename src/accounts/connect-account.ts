@@ -3,7 +3,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { accountStepKeys } from '../redis/steps.ts'
+import { accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
@@ -71,8 +71,8 @@ async function storeAccount(
       deps.vault.seal(answer.accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
-      JSON.stringify(fields),
-      JSON.stringify(deps.announce.recovered({ hubId, hubDomain, now: deps.clock.now(), ...before })),
+      stepJson(fields),
+      stepJson(deps.announce.recovered({ hubId, hubDomain, now: deps.clock.now(), ...before })),
     )
     if (is === 'stale') continue
     await deps.store.set(deps.keys.delivery.connectedAt, deps.clock.now())

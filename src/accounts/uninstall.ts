@@ -2,7 +2,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { keepLease, newLeaseOwner, REFRESH_LEASE } from '../tokens/lease.ts'
@@ -36,7 +36,7 @@ export async function beginUninstall(
     const begun = await deps.store.beginUninstall(
       ...accountStepKeys(deps.keys, hubId),
       ...[hubId, now, reason, Object.keys(states).length],
-      JSON.stringify(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
+      stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
     )
     if (begun === 'stale') continue
     if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, reason }, 'uninstall begun')

@@ -16,7 +16,7 @@ export interface OpenAlert {
   field: string
   hubId: number
   hubDomain: string
-  series?: SeriesName
+  series?: SeriesName & { label?: string }
   usage?: number
   limit?: number
   percent?: number
@@ -51,7 +51,9 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
       field,
       hubId,
       hubDomain: hubDomain ?? '',
-      ...(series === undefined ? {} : { series }),
+      ...(series === undefined
+        ? {}
+        : { series: number?.label === undefined ? series : { ...series, label: number.label } }),
       ...(number === undefined ? {} : { usage: number.usage }),
       ...(number?.limit == null ? {} : { limit: number.limit }),
       ...(number?.percent == null ? {} : { percent: Math.round(number.percent * 100) / 100 }),

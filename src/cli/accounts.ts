@@ -153,7 +153,7 @@ async function remove(io: Io, hubId: number, options: CommonOptions & { reason: 
 }
 
 function time(at: number | null): string {
-  return at === null ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+  return iso(at)?.slice(0, 19).replace('T', ' ') ?? ''
 }
 
 async function everything<T>(source: AsyncIterable<T>): Promise<T[]> {

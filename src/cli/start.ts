@@ -27,8 +27,9 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
     log.info({ code: 'daemon.stopping' }, 'stopping')
   } finally {
     await lifecycle.close()
-    // A start that was interrupted fails because its parts were taken away; what it opened last is closed too.
-    await starting.catch(() => undefined)
+    // A start that was interrupted mostly fails because its parts were taken away; what it opened last is closed too. It
+    // may also wait for ever, on a connection that never was one.
+    await Promise.race([starting.catch(() => undefined), io.clock.wait(1_000)])
     await lifecycle.close()
   }
   log.info({ code: 'daemon.stopped' }, 'stopped')

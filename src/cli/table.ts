@@ -3,13 +3,14 @@ import type { Io } from './io.ts'
 
 /**
  * A table that fits the terminal: the widest columns give way. Cells may hold strangers' words, so they are made one
- * harmless line first.
+ * harmless line first. Without headings it is a list of facts.
  */
 export function printTable(io: Io, headings: readonly string[], rows: readonly (readonly string[])[]): void {
   const lines = [headings, ...rows.map((row) => row.map((cell) => cleanText(cell, 200)))]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]))))
   shrink(widths, io.columns - 2 * (headings.length - 1))
-  for (const line of lines) {
+  const hasHeadings = headings.some((heading) => heading !== '')
+  for (const line of hasHeadings ? lines : lines.slice(1)) {
     const cells = widths.map((width, column) => padded(line[column] ?? '', width))
     io.out(`${cells.join('  ').trimEnd()}\n`)
   }

@@ -1,8 +1,8 @@
 const HERE = 'http://here.invalid'
 
 /** Where to go on after signing in: a path of this server, or `/` for whatever would lead elsewhere. */
-export function localPath(text: string | undefined): string {
-  if (text?.startsWith('/') !== true) return '/'
+export function localPath(text: unknown): string {
+  if (typeof text !== 'string' || !text.startsWith('/')) return '/'
   const url = URL.parse(text, HERE)
   if (url === null || url.origin !== HERE) return '/'
   const path = url.pathname + url.search

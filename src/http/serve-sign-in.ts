@@ -28,20 +28,20 @@ export function serveSignIn(app: FastifyInstance, { guard, clock, log }: SignInD
   })
 
   app.get('/sign-in', async (request, reply) => {
-    const next = localPath((request.query as Record<string, string | undefined>).next)
+    const next = localPath((request.query as Record<string, unknown>).next)
     return guard === undefined ? reply.redirect('/', 303) : sendPage(reply, 200, signInPage(next))
   })
 
   app.post('/sign-in', async (request, reply) => {
     if (guard === undefined) return reply.redirect('/', 303)
-    const { token = '', next } = (request.body ?? {}) as Record<string, string | undefined>
+    const { token, next } = (request.body ?? {}) as Record<string, unknown>
     const now = clock.now()
     const waitMs = attempts.waitMs(request.ip, now)
     if (waitMs > 0) {
       reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
       return sendPage(reply, 429, signInPage(localPath(next), 'Too many attempts. Wait a minute, then try again.'))
     }
-    if (!isAdminToken(token, guard.adminToken)) {
+    if (typeof token !== 'string' || !isAdminToken(token, guard.adminToken)) {
       attempts.failed(request.ip, now)
       log.warn({ code: 'http.sign-in', address: request.ip }, 'somebody failed to sign in')
       return sendPage(reply, 401, signInPage(localPath(next), 'That is not the admin token.'))

@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { HistoryEntry } from './history.ts'
 import { decodeReadings, encodeReadings, type Readings } from './readings.ts'
 
@@ -89,10 +89,10 @@ export class PollStore {
     const noAlerts = result.alerts.changes.length === 0 && result.alerts.messages.length === 0
     return this.#store.commitPoll(
       ...accountStepKeys(this.#keys, hubId),
-      ...[hubId, result.polls, Math.round(result.nextAt), JSON.stringify(result.fields)],
+      ...[hubId, result.polls, Math.round(result.nextAt), stepJson(result.fields)],
       result.readings === undefined ? '' : encodeReadings(result.readings),
-      ...[`${result.at}-*`, result.historyFrom, JSON.stringify(result.history)],
-      noAlerts ? '' : JSON.stringify(result.alerts),
+      ...[`${result.at}-*`, result.historyFrom, stepJson(result.history)],
+      noAlerts ? '' : stepJson(result.alerts),
     )
   }
 }

@@ -52,6 +52,9 @@ export interface CustomPropertyReport {
   }[]
 }
 
+/** No access token is meant to live longer; believing it would mean never to refresh it. */
+const LONGEST_LIFE_SECONDS = 30 * 24 * 3_600
+
 export function readTokenAnswer(json: unknown): TokenAnswer {
   const answer = asObject(json, 'the answer')
   const expiresIn = readCount(answer, 'expires_in')
@@ -60,7 +63,7 @@ export function readTokenAnswer(json: unknown): TokenAnswer {
   return {
     accessToken: new Secret(readNonEmptyString(answer, 'access_token')),
     refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
-    lifetimeMs: expiresIn * 1000,
+    lifetimeMs: Math.min(expiresIn, LONGEST_LIFE_SECONDS) * 1000,
   }
 }
 

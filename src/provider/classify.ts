@@ -87,5 +87,6 @@ function readErrorBody(body: Buffer): JsonObject {
  */
 function shorten(text: string): string {
   const line = text.replace(/\s+/g, ' ').replace(/(?=\S*\d)[\w+/=~.%-]{20,}/g, '[removed]')
-  return line.length <= 200 ? line : `${line.slice(0, 199)}…`
+  // A cut may go through an emoji, and half of one is no text any more.
+  return line.length <= 200 ? line : `${line.slice(0, 199).toWellFormed()}…`
 }

@@ -42,8 +42,7 @@ export async function openEmbeddedRedis(dataDir: string, clock: Clock, log: Logg
   const folder = join(resolve(dataDir), 'redis')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const server = new Server(folder, clock, log)
-  await server.ensure()
-  await server.watch()
+  await server.open()
   return { socket: server.socket, close: () => server.release() }
 }
 
@@ -64,20 +63,25 @@ class Server {
     this.socket = socketPath(folder)
   }
 
-  /** Starts the server unless it answers already. Of several processes that try at once, one does. */
-  async ensure(): Promise<void> {
+  /** Starts the server unless it answers already, and makes this process known to it. */
+  open(): Promise<void> {
+    return this.#alone(async () => {
+      if (!(await answers(this.socket))) await this.#start()
+      await this.#watch()
+    })
+  }
+
+  /** One process of the data folder at a time: nobody may stop the server while another one is coming in. */
+  async #alone(work: () => Promise<void>): Promise<void> {
     const deadline = this.#clock.now() + START_WITHIN_MS
-    while (!(await answers(this.socket))) {
-      if (this.#clock.now() > deadline) throw new Error(`the embedded Redis did not start: see ${this.#logFile()}`)
-      if (takeLock(this.#lockFile(), this.#clock.now())) {
-        try {
-          if (!(await answers(this.socket))) await this.#start()
-        } finally {
-          rmSync(this.#lockFile(), { force: true })
-        }
-      } else {
-        await this.#clock.wait(50)
-      }
+    while (!takeLock(this.#lockFile(), this.#clock.now())) {
+      if (this.#clock.now() > deadline) throw new Error(`another process holds ${this.#lockFile()} for too long`)
+      await this.#clock.wait(10)
+    }
+    try {
+      await work()
+    } finally {
+      rmSync(this.#lockFile(), { force: true })
     }
   }
 
@@ -113,7 +117,7 @@ class Server {
   }
 
   /** A connection whose end tells that the server has gone: it is then started again. */
-  async watch(): Promise<void> {
+  async #watch(): Promise<void> {
     const watching = new Redis({
       path: this.socket,
       connectionName: `plimsoll:${process.pid}:watch`,
@@ -131,7 +135,10 @@ class Server {
 
   async #revive(): Promise<void> {
     this.#log.warn({ code: 'redis.gone' }, 'the embedded Redis is gone: starting it again')
-    await this.ensure().catch((error: unknown) => {
+    const again = this.#alone(async () => {
+      if (!(await answers(this.socket))) await this.#start()
+    })
+    await again.catch((error: unknown) => {
       this.#log.error({ code: 'redis.gone', err: error }, 'the embedded Redis could not be started again')
     })
   }
@@ -146,12 +153,13 @@ class Server {
     const watching = this.#watching
     if (watching === undefined) return
     try {
-      if ((await otherProcesses(watching)) === 0) {
+      await this.#alone(async () => {
+        if ((await otherProcesses(watching)) > 0) return
         const gone = this.#child === undefined ? undefined : exited(this.#child)
         // SHUTDOWN answers by closing the connection.
         await watching.shutdown().catch(() => undefined)
         await gone
-      }
+      })
     } catch (error) {
       this.#log.warn({ code: 'redis.gone', err: error }, 'the embedded Redis could not be stopped')
     } finally {
@@ -160,7 +168,7 @@ class Server {
   }
 
   #lockFile(): string {
-    return join(this.#folder, 'starting.lock')
+    return join(this.#folder, 'lock')
   }
 
   #logFile(): string {

@@ -23,4 +23,11 @@ export interface AlertWrites {
   messages: string[]
 }
 
+/** As an argument of an atomic step. Lua's JSON refuses half a surrogate pair, and with it the whole step. */
+export function stepJson(value: unknown): string {
+  const json = JSON.stringify(value)
+  if (!/\\ud[89a-f]/i.test(json)) return json
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? part.toWellFormed() : part))
+}
+
 export const NO_ALERT_WRITES: AlertWrites = { changes: [], messages: [] }

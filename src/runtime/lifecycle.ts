@@ -10,7 +10,9 @@ export class Lifecycle {
   /** What is registered while others are closed comes next; what comes after all were closed is closed at once. */
   onClose(name: string, close: () => Promise<void> | void): void {
     this.#steps.push({ name, close })
-    if (this.#isClosed) this.#closing = this.#runBackwards()
+    if (!this.#isClosed) return
+    this.#closing = Promise.all([this.#closing, this.#runBackwards()]).then(() => undefined)
+    this.#closing.catch(() => undefined) // Whoever closes is told; nobody may be left to.
   }
 
   close(): Promise<void> {

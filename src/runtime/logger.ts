@@ -38,7 +38,7 @@ export function redactUrls(text: string): string {
  * What a log says of an error: named fields only. Libraries hang all sorts of things on theirs - ioredis the whole
  * command, password and all.
  */
-function describeError(error: unknown): unknown {
+function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return redactUrls(String(error))
   const { name, message, stack, cause } = error
   const code = (error as NodeJS.ErrnoException).code
@@ -47,8 +47,11 @@ function describeError(error: unknown): unknown {
     message: redactUrls(message),
     ...(code === undefined ? {} : { code }),
     ...(stack === undefined ? {} : { stack: redactUrls(stack) }),
-    ...(cause === undefined ? {} : { cause: describeError(cause) }),
-    ...(error instanceof AggregateError ? { errors: error.errors.map(describeError) } : {}),
+    // Causes may go in a circle.
+    ...(cause === undefined || depth > 4 ? {} : { cause: describeError(cause, depth + 1) }),
+    ...(error instanceof AggregateError && depth <= 4
+      ? { errors: error.errors.map((one) => describeError(one, depth + 1)) }
+      : {}),
   }
 }
 
@@ -59,7 +62,7 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: describeError },
+      serializers: { err: (error: unknown) => describeError(error) },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
     // Synchronous: the lines written last before a crash are the ones that will be needed.

@@ -37,6 +37,8 @@ export interface RefreshDeps {
   vault: Vault
   announce: TokenAnnouncer
   settings: RefreshSettings
+  /** Accounts of this process whose new tokens Redis has refused to take so far: nobody may redeem the old ones. */
+  unstored: Set<number>
   inFlight: InFlight
   clock: Clock
   random: () => number
@@ -60,6 +62,7 @@ export type RefreshOutcome =
  * tokens that look good still but were refused, or are about to expire: those are refreshed although they are not due.
  */
 export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
+  if (deps.unstored.has(hubId)) return { is: 'held' }
   const owner = newLeaseOwner()
   const begun = await deps.tokens.begin(hubId, owner)
   if (begun.is !== 'begun') return begun
@@ -76,7 +79,7 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   try {
     return await redeemAndStore(deps, { hubId, owner, context }, dueAt)
   } catch (error) {
-    await deps.tokens.release(hubId, owner)
+    await deps.tokens.release(hubId, owner).catch(() => undefined) // It ends by itself; the first error is the news.
     throw error
   } finally {
     stopRenewing()
@@ -98,6 +101,8 @@ async function redeemAndStore(deps: RefreshDeps, attempt: Attempt, dueAt: number
       const answer = { ...result.value, refreshToken: result.value.refreshToken ?? previous }
       return storeAnswer(deps, { ...attempt, dueAt, sentAt, current }, answer)
     }
+    // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
+    if (result.failure.class !== 'rejected') return recordFailure(deps, attempt, result.failure)
   }
   return recordFailure(deps, attempt, first.result.failure)
 }
@@ -145,22 +150,31 @@ async function storeAnswer(
   }
 }
 
-/** How often a refused write is tried again: about ten minutes. */
-const STORE_ATTEMPTS = 120
+/** A refused write is tried again four times a second for ten minutes: sooner than the next sweep comes by. */
+const STORE_AGAIN_MS = 250
+const STORE_ATTEMPTS = 2_400
 
 /**
  * The provider may have ended the old refresh token already: these tokens exist nowhere but here. A connection that is
  * lost is waited for by the store itself; a Redis that refuses writes (out of memory, read-only, no replicas) is asked
- * again, loudly, while the lease is kept.
+ * again, loudly. It refuses to renew the lease too, so this process remembers by itself whom it is holding.
  */
 async function storeWithoutFail(deps: RefreshDeps, hubId: number, owner: string, tokens: NewTokens) {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await deps.tokens.storeTokens(hubId, owner, tokens)
+      const stored = await deps.tokens.storeTokens(hubId, owner, tokens)
+      deps.unstored.delete(hubId)
+      return stored
     } catch (error) {
-      deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
-      if (attempt === STORE_ATTEMPTS) throw error
-      await deps.clock.wait(Math.min(250 * 2 ** Math.min(attempt, 5), 5_000))
+      deps.unstored.add(hubId)
+      if (attempt % 20 === 1) {
+        deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
+      }
+      if (attempt === STORE_ATTEMPTS) {
+        deps.unstored.delete(hubId)
+        throw error
+      }
+      await deps.clock.wait(STORE_AGAIN_MS)
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import { REFRESH_LEASE } from './lease.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 
@@ -114,7 +114,7 @@ export class TokenStore {
       ...[hubId, owner, tokens.generation, tokens.access, tokens.refresh ?? ''],
       ...[tokens.times.obtainedAt, tokens.times.expiresAt, tokens.refreshAt],
       tokens.pollAt === 'unchanged' ? '' : tokens.pollAt,
-      JSON.stringify(tokens.alerts),
+      stepJson(tokens.alerts),
     )
   }
 
@@ -123,8 +123,8 @@ export class TokenStore {
       ...accountStepKeys(this.#keys, hubId),
       ...[hubId, owner, record.generation, record.state, Math.round(record.refreshAt)],
       record.pollAt === 'unchanged' ? '' : record.pollAt,
-      JSON.stringify(record.fields),
-      JSON.stringify(record.alerts),
+      stepJson(record.fields),
+      stepJson(record.alerts),
     )
   }
 

@@ -188,6 +188,7 @@ describe('an uninstall', () => {
       {
         ...one.deps,
         tokens: new TokenStore(redis.store, one.keys),
+        unstored: new Set<number>(),
         inFlight: new InFlight(4),
         random: () => 0.5,
         announce,

@@ -68,6 +68,33 @@ test('a daemon that finds no Redis at its start says so, answers 503 and begins 
   }
 })
 
+test('a daemon that is told to stop while it still waits for Redis does so at once and in good order', async () => {
+  scene = await openScene({ accounts: 1 })
+  await scene.redis.end('SIGTERM')
+  const daemon = spawnDaemon(await scene.configFile())
+  await daemon.line(/"redis\.error"/, 0)
+  const begun = Date.now()
+  expect(await daemon.stop()).toBe(0)
+  expect(Date.now() - begun).toBeLessThan(10_000)
+})
+
+test('limits endpoints that hang take no token with them', async () => {
+  scene = await openScene({ accounts: 120 })
+  const { sandbox } = scene
+  const daemon = await scene.daemon()
+  await connectAll(daemon.url, await hubIdsOf(sandbox.url))
+  for (const endpoint of ['customProperties', 'associations']) {
+    await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint, delayMs: 9_000 })
+  }
+  const since = Date.now()
+  await eventually('three more refreshes of every account', async () => {
+    const times = refreshTimes(await journalOf(sandbox.url))
+    return [...times.values()].every((at) => at.filter((time) => time > since).length >= 3)
+  })
+  expect(daemon.lines.filter((line) => line.includes('token.expired'))).toEqual([])
+  await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
+})
+
 test('a mail server that is down delays mails and holds up nothing else; each arrives once it is back', async () => {
   scene = await openScene({ accounts: 3 })
   const { sandbox } = scene

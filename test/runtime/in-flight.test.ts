@@ -29,6 +29,24 @@ describe('calls in flight', () => {
     expect(await Promise.all(results)).toEqual(['a', 'b', 'c', 'd'])
   })
 
+  test('that are urgent find places that the others may not take', async () => {
+    const order: string[] = []
+    const inFlight = new InFlight(3, 1)
+    const polls = ['a', 'b', 'c'].map((name) => work(order, name))
+    const token = work(order, 'token')
+    const results = [...polls.map(({ run }) => inFlight.run('normal', run)), inFlight.run('urgent', token.run)]
+    await settled()
+    expect(order).toEqual(['a', 'b', 'token'])
+    token.end()
+    await settled()
+    expect(order).toEqual(['a', 'b', 'token'])
+    polls[0]?.end()
+    await settled()
+    expect(order).toEqual(['a', 'b', 'token', 'c'])
+    for (const poll of polls) poll.end()
+    expect(await Promise.all(results)).toEqual(['a', 'b', 'c', 'token'])
+  })
+
   test('that are urgent come ahead of all that waited longer', async () => {
     const order: string[] = []
     const inFlight = new InFlight(1)

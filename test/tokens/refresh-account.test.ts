@@ -40,6 +40,7 @@ async function worker(
       pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
     }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    unstored: new Set<number>(),
     inFlight: new InFlight(10),
     clock,
     random: () => 0.5,
@@ -605,7 +606,7 @@ describe('the lease', () => {
 describe('a store that takes no writes any more', () => {
   const writesNeed = (replicas: number) => redis.store.config('SET', 'min-replicas-to-write', String(replicas))
 
-  test('is asked again until it takes the new tokens, which are nowhere else; the lease is kept meanwhile', async () => {
+  test('is asked again until it takes the new tokens, which are nowhere else; nobody redeems the old ones meanwhile', async () => {
     const w = await worker(async () => {
       await writesNeed(1)
       return tokens('access-2', 'refresh-2')
@@ -614,10 +615,11 @@ describe('a store that takes no writes any more', () => {
     const sentAt = w.clock.now()
     const refreshing = w.refresh()
     try {
-      for (const pause of [500, 1_000, 2_000]) {
+      for (const pause of [250, 250, 250]) {
         await w.clock.sleeper()
         expect(w.clock.waits.at(-1)).toBe(pause)
-        expect(await w.lease()).not.toBeNull()
+        // Redis refuses to renew the lease as well; whoever comes is held back by this process itself.
+        expect(await refreshAccount(w.deps, HUB)).toEqual({ is: 'held' })
         expect(await w.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
         w.clock.move(pause)
       }
@@ -632,7 +634,7 @@ describe('a store that takes no writes any more', () => {
     expect(await w.record()).toMatchObject({ generation: '2', obtainedAt: String(sentAt) })
     expect(await w.lease()).toBeNull()
     const said = w.logged.lines().filter(({ code }) => code === 'token.not-stored')
-    expect(said).toMatchObject([1, 2, 3, 4].map((attempt) => ({ level: 'error', hubId: HUB, attempt })))
+    expect(said).toMatchObject([{ level: 'error', hubId: HUB, attempt: 1 }])
     expect(JSON.stringify(said)).toContain('NOREPLICAS')
     expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[12]/)
   })

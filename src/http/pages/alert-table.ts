@@ -6,10 +6,8 @@ import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'
 import { table } from './table.ts'
 
-type ShownAlert = TimedAlert & { series?: { label?: string } }
-
 export function alertTable(
-  alerts: readonly ShownAlert[],
+  alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
 ): Html {
@@ -35,12 +33,12 @@ export function alertTable(
   )
 }
 
-function subjectOf(alert: ShownAlert): string {
+function subjectOf(alert: TimedAlert): string {
   if (alert.series !== undefined) return seriesName(alert.series)
   return alert.kind === 'token' ? 'tokens: to be authorised again' : alert.kind
 }
 
-function fullnessOf({ usage, limit, percent, level }: ShownAlert): Html {
+function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {
   if (usage === undefined) return html`<span class="soft">–</span>`
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }
