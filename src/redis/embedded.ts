@@ -54,6 +54,7 @@ class Server {
   #child: ChildProcess | undefined
   #watching: Redis | undefined
   #closing = false
+  #reviving: Promise<void> | undefined
   #released: Promise<void> | undefined
 
   constructor(folder: string, clock: Clock, log: Logger) {
@@ -123,7 +124,11 @@ class Server {
       connectionName: `plimsoll:${process.pid}:watch`,
       maxRetriesPerRequest: 1,
       retryStrategy: (attempt) => {
-        if (!this.#closing) void this.#revive()
+        if (!this.#closing) {
+          this.#reviving ??= this.#revive().finally(() => {
+            this.#reviving = undefined
+          })
+        }
         return Math.min(attempt * 100, 1_000)
       },
     })
@@ -154,7 +159,11 @@ class Server {
     if (watching === undefined) return
     try {
       await this.#alone(async () => {
-        if ((await otherProcesses(watching)) > 0) return
+        if ((await otherProcesses(watching)) > 0) {
+          // Gone before the lock is: of two that leave together, the second must find itself alone.
+          await watching.quit()
+          return
+        }
         const gone = this.#child === undefined ? undefined : exited(this.#child)
         // SHUTDOWN answers by closing the connection.
         await watching.shutdown().catch(() => undefined)
