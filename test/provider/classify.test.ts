@@ -90,6 +90,13 @@ describe('what an answer means', () => {
     expect(classify('crm', 500, { message: 'x'.repeat(5_000) }).message.length).toBeLessThan(300)
   })
 
+  test('is cut without leaving half an emoji, which no store would take', () => {
+    for (const before of [196, 197, 198, 199, 200]) {
+      const { message } = classify('token', 400, { message: `${'a '.repeat(before / 2).slice(0, before)}😀 and more` })
+      expect(message.isWellFormed(), `${before} characters before it`).toBe(true)
+    }
+  })
+
   test('does not depend on the kind of the fields: all are optional', () => {
     const odd = { status: 7, error: ['x'], message: { a: 1 }, category: null, policyName: false, errorType: 0 }
     expect(classify('token', 400, odd)).toEqual({
