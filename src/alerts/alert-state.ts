@@ -21,9 +21,9 @@ export function alertId(hubId: number, field: string, since: number): string {
 }
 
 /**
- * The id of one message about an alert. It follows from what is committed, so that a commit that is repeated - because
- * its answer was lost, because two workers polled at once - can't say the same thing under two ids.
+ * The id of one transition, as receivers get it. It follows from what is committed, so that a commit that is repeated -
+ * because its answer was lost, because two workers polled at once - can't say the same thing under two ids.
  */
-export function messageId(hubId: number, field: string, state: SeriesState): string {
+export function transitionId(hubId: number, field: string, state: SeriesState): string {
   return `${alertId(hubId, field, state.since)}-${state.messages}`
 }

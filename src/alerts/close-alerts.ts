@@ -1,7 +1,7 @@
 import { parseSeriesId } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, messageId } from './alert-state.ts'
+import { decodeState, transitionId } from './alert-state.ts'
 import { encodeEntry } from './outbox-entry.ts'
 import { TOKEN_FIELD } from './token-alert.ts'
 
@@ -20,7 +20,7 @@ export function closeAlerts(
     const state = { ...before, messages: before.messages + 1, messageAt: now }
     const series = parseSeriesId(field)
     const alert: Alert = {
-      id: messageId(account.hubId, field, state),
+      id: transitionId(account.hubId, field, state),
       kind: field === TOKEN_FIELD ? 'token' : 'limit',
       status: 'resolved',
       level: before.level,

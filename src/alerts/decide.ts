@@ -2,7 +2,7 @@ import type { Readings } from '../limits/readings.ts'
 import { parseSeriesId, recordsOf, type Series, seriesOf } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, encodeState, messageId } from './alert-state.ts'
+import { decodeState, encodeState, transitionId } from './alert-state.ts'
 import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
@@ -99,7 +99,7 @@ function limitAlert(
   const records = recordsOf(series, account.after)
   const threshold = thresholdOf(rule?.[event.level])
   return {
-    id: messageId(account.hubId, series.id, state as SeriesState),
+    id: transitionId(account.hubId, series.id, state as SeriesState),
     kind: 'limit',
     status: event.reason === 'recovered' ? 'resolved' : 'firing',
     level: event.level,

@@ -53,7 +53,7 @@ export function evaluate(
 ): Evaluation {
   const level = before?.level ?? 'ok'
   if (rule === undefined || rule.off === true) return { ...leave(before, level, now), stands: 'off' }
-  const target = judge(rule, series, level, rule.recoverBelow, settings.recoverBelow)
+  const target = judge(rule, series, level, settings.recoverBelow)
   if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
   if (target !== 'ok' && RANK[target] > RANK[level]) {
     return rise(rule.name, before, level, target, series, now, settings, isFirstReading)
@@ -71,13 +71,12 @@ function judge(
   rule: Rule,
   series: Series,
   level: AlertLevel | 'ok',
-  ownMargin: number | undefined,
   percentMargin: number,
 ): AlertLevel | 'ok' | 'unknown' {
-  const critical = holds(rule.critical, series, level === 'critical', ownMargin, percentMargin)
+  const critical = holds(rule.critical, series, level === 'critical', rule.recoverBelow, percentMargin)
   if (critical === true) return 'critical'
   if (critical === 'unknown' && level === 'critical') return 'unknown'
-  const warning = holds(rule.warning, series, level !== 'ok', ownMargin, percentMargin)
+  const warning = holds(rule.warning, series, level !== 'ok', rule.recoverBelow, percentMargin)
   if (warning === true) return 'warning'
   return critical === 'unknown' || warning === 'unknown' ? 'unknown' : 'ok'
 }

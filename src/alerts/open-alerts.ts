@@ -3,7 +3,7 @@ import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
-import { decodeState, messageId } from './alert-state.ts'
+import { decodeState, transitionId } from './alert-state.ts'
 import { TOKEN_FIELD } from './token-alert.ts'
 
 /** An alert that is open now, with the number as it was last read. */
@@ -44,7 +44,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const series = parseSeriesId(field)
     const number = numbers.get(field)
     return {
-      id: messageId(hubId, field, state),
+      id: transitionId(hubId, field, state),
       kind: field === TOKEN_FIELD ? ('token' as const) : ('limit' as const),
       level: state.level,
       rule: state.rule,

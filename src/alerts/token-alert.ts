@@ -1,7 +1,7 @@
 import { NO_ALERT_WRITES } from '../redis/steps.ts'
 import type { AnnouncedAccount, TokenAnnouncer } from '../tokens/refresh-account.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, encodeState, messageId } from './alert-state.ts'
+import { decodeState, encodeState, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
 
@@ -59,7 +59,7 @@ function tokenAlert(
 ): Alert {
   const { hubId, hubDomain } = account
   return {
-    id: messageId(hubId, TOKEN_FIELD, state),
+    id: transitionId(hubId, TOKEN_FIELD, state),
     kind: 'token',
     status: reason === 'entered' ? 'firing' : 'resolved',
     level: 'critical',
