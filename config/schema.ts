@@ -56,6 +56,16 @@ const provider = related(
       })
       .prefault({})
       .describe("Plimsoll's own share of one account's rate limit: a sliding window over all workers."),
+    tokenRate: z
+      .strictObject({
+        requests: whole(1, 1_000_000).prefault(1_000).describe('Token requests of all workers together ...'),
+        per: duration({ min: '100ms', max: '1h' }).prefault('1s').describe('... within so long.'),
+      })
+      .prefault({})
+      .describe('Never more than this. What the provider allows is learnt from its 429s; usually it is less.'),
+    errorCeiling: share()
+      .prefault('5%')
+      .describe('Share of all calls that may be errors: retries wait rather than push it higher.'),
     insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
   }),
   (given, report) => plainHttp(given, ['baseUrl', 'installUrl', 'redirectUri'], 'provider.insecure', report),

@@ -66,7 +66,7 @@ async function refreshedContext(
   const outcome = await refreshAccount(deps, hubId, generation)
   deps.metrics.refreshes.inc({ outcome: outcome.is })
   if (outcome.is === 'held') return 'held'
-  if (outcome.is === 'failed' && outcome.reauthorize) await deps.queues.wake('alerts', deps.clock.now())
+  if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
   const context = await deps.polls.read(hubId)
   // Newer tokens are what counts, whoever brought them.
   return context === undefined || context.generation === generation ? 'failed' : context
@@ -102,7 +102,9 @@ async function commit(
   fetched: Fetched,
 ): Promise<PollOutcome> {
   const failures = failuresOf(fetched)
-  const nothingRead = failures.length === 1 + fetched.associations.size
+  const calls = 1 + fetched.associations.size
+  const nothingRead = failures.length === calls
+  deps.endpoint.noteOthers(calls - failures.length, failures.length)
   // Never before the poll that came before, whatever this machine's clock says.
   const at = Math.max(fetched.at, context.polledAt + 1)
   const before = context.readings
@@ -120,7 +122,7 @@ async function commit(
     nextAt:
       failures.length === 0
         ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
-        : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs),
+        : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs, deps.endpoint.mayRetry()),
     fields: {
       ...pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),

@@ -13,6 +13,8 @@ export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, sig
   return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {
     const outcome = await refreshAccount(deps, hubId)
     deps.metrics.refreshes.inc({ outcome: outcome.is })
+    if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
+    if (outcome.is === 'refreshed') deps.metrics.tokenStore.observe(outcome.unstoredMs / 1_000)
     if (outcome.is === 'refreshed' && outcome.expired) {
       deps.metrics.tokensExpired.inc()
       deps.log.warn(
@@ -20,6 +22,6 @@ export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, sig
         'the token had expired before its refresh',
       )
     }
-    if (outcome.is === 'failed' && outcome.reauthorize) await deps.queues.wake('alerts', deps.clock.now())
+    if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
   })
 }

@@ -1,12 +1,14 @@
+import { chooseDue } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
-import type { DueKind } from '../src/redis/keys.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
+import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 
 export interface SweepDeps extends SweepAlertsDeps {
   due: DueSets
+  endpoint: TokenEndpoint
   queues: Queues
   metrics: Metrics
   clock: Clock
@@ -18,33 +20,55 @@ export interface SweepDeps extends SweepAlertsDeps {
 const CHUNK = 200
 /** Chunks that may wait: more would only age in the queue, and their claims with them. */
 const MOST_WAITING = 50
+/** Refreshes are handed on for so long ahead: where the endpoint is slow, the order is decided as late as can be. */
+const AHEAD_MS = 1_500
 
 /** Looks who is due and hands them on; then plans the next look, where that is before the clock's next tick. */
 export async function sweep(deps: SweepDeps, { kind, until }: SweepJob): Promise<void> {
-  const next = kind === 'alerts' ? await sweepAlerts(deps) : await sweepAccounts(deps, kind)
+  const next = await LOOK[kind](deps)
   const now = deps.clock.now()
   if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until)
   await deps.progress(kind, now)
   deps.metrics.sweeps.inc({ kind })
 }
 
-const DUE_KIND: Record<Exclude<SweepKind, 'alerts'>, DueKind> = {
-  'refresh-tokens': 'refresh',
-  'poll-limits': 'poll',
-  uninstall: 'uninstall',
+/** Each hands on what is due, and returns when something is due next. */
+const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> = {
+  'refresh-tokens': sweepTokens,
+  'poll-limits': (deps) => sweepAccounts(deps, 'poll', deps.queues.pollLimits),
+  uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
+  alerts: sweepAlerts,
 }
 
-async function sweepAccounts(deps: SweepDeps, kind: Exclude<SweepKind, 'alerts'>): Promise<number | undefined> {
-  const queue = {
-    'refresh-tokens': deps.queues.refreshTokens,
-    'poll-limits': deps.queues.pollLimits,
-    uninstall: deps.queues.uninstall,
-  }[kind]
+async function sweepAccounts(
+  deps: SweepDeps,
+  kind: 'poll' | 'uninstall',
+  queue: Queues['pollLimits'],
+): Promise<number | undefined> {
   const room = MOST_WAITING - (await queue.getWaitingCount())
   if (room <= 0) return deps.clock.now()
-  const { hubIds, next } = await deps.due.claim(DUE_KIND[kind], deps.clock.now(), room * CHUNK)
-  if (hubIds.length > 0) await queue.addBulk(chunksOf(hubIds).map((data) => ({ name: kind, data })))
+  const { hubIds, next } = await deps.due.claim(kind, deps.clock.now(), room * CHUNK)
+  await handOn(queue, hubIds)
   return next
+}
+
+/** As many as the token endpoint will take soon, nearest to expiry first; the rest stay due. */
+async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
+  const queue = deps.queues.refreshTokens
+  const waiting = await queue.getWaitingCount()
+  const now = deps.clock.now()
+  if (waiting >= MOST_WAITING) return now
+  const { due, next, fleet } = await deps.due.dueTokens(now)
+  const { calls, retries, until } = await deps.endpoint.room(AHEAD_MS, fleet)
+  const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
+  const chosen = chooseDue(due, Math.max(0, places), retries)
+  await handOn(queue, await deps.due.claimTokens(chosen, now))
+  const left = chosen.length < due.length
+  return left ? Math.max(until, now) : next
+}
+
+async function handOn(queue: Queues['pollLimits'], hubIds: number[]): Promise<void> {
+  if (hubIds.length > 0) await queue.addBulk(chunksOf(hubIds).map((data) => ({ name: queue.name, data })))
 }
 
 function chunksOf(hubIds: number[]): ChunkJob[] {

@@ -5,7 +5,7 @@ import { Turns } from '../jobs/deliver.ts'
 import { Movement } from '../jobs/movement.ts'
 import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
 import { startWorkers } from '../jobs/workers.ts'
-import { CLAIMS, DueSets } from './accounts/due-sets.ts'
+import { CLAIM_MS, DueSets } from './accounts/due-sets.ts'
 import { Registry } from './accounts/registry.ts'
 import { beginUninstall } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
@@ -30,6 +30,8 @@ import type { Lifecycle } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { createMetrics, type Metrics } from './runtime/metrics.ts'
 import { checkCanary } from './tokens/canary.ts'
+import { EndpointStore } from './tokens/endpoint/endpoint-store.ts'
+import { TokenEndpoint } from './tokens/endpoint/token-endpoint.ts'
 import { ownKey } from './tokens/own-key.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { createVault, type Vault, type VaultKey } from './tokens/vault.ts'
@@ -131,8 +133,11 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   await parts.deliveries.enableAll()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
-  const workers = startWorkers(workerStore, keys.queues, { ...workerDeps(parts, receivers), movement }, log)
+  const endpoint = openEndpoint(parts)
+  const workers = startWorkers(workerStore, keys.queues, { ...workerDeps(parts, receivers, endpoint), movement }, log)
   lifecycle.onClose('the workers', () => workers.stop(PATIENCE_MS))
+  // Ahead of the workers: nobody of theirs is left standing in its line.
+  lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   const ticks = startClock(parts.queues, config.schedule, log)
   lifecycle.onClose('the clock', () => ticks.stop())
 
@@ -211,7 +216,9 @@ function wakeNow(parts: Parts, ...kinds: SweepKind[]): Promise<void>[] {
 }
 
 function announcer(config: Config) {
-  return tokenAnnouncer({ installPage: `${config.http.publicUrl}/install`, pageOf: pageOf(config) })
+  const { http, alerts } = config
+  const installPage = `${http.publicUrl}/install`
+  return tokenAnnouncer({ installPage, pageOf: pageOf(config), repeatEveryMs: alerts.repeatEvery })
 }
 
 function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthReport>): Promise<HttpServer> {
@@ -260,14 +267,32 @@ async function readHealth(
   })
 }
 
-function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>) {
+/** The daemon's door to the provider's token endpoint. */
+function openEndpoint(parts: Parts): TokenEndpoint {
+  const { config, store, keys, provider, clock, log } = parts
+  const { tokenRate, errorCeiling } = config.provider
+  return new TokenEndpoint({
+    store: new EndpointStore(store, keys),
+    settings: { mostPerSecond: (tokenRate.requests * 1_000) / tokenRate.per, errorCeiling },
+    announce: announcer(config),
+    skewMs: () => provider.skewMs(),
+    alerted: async () => {
+      await Promise.all(wakeNow(parts, 'alerts'))
+    },
+    clock,
+    log,
+  })
+}
+
+function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endpoint: TokenEndpoint) {
   const { config, store, keys, clock, random, log } = parts
   const { requests, per } = config.provider.accountRate
   return {
     ...parts,
+    endpoint,
     tokens: new TokenStore(store, keys),
     polls: new PollStore(store, keys),
-    stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIMS.poll.longestMs),
+    stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIM_MS.poll),
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
     announce: announcer(config),

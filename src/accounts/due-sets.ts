@@ -1,24 +1,31 @@
 import type { Store } from '../redis/connect.ts'
-import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { type DueKind, type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
+import type { DueToken } from './choose-due.ts'
 
-/** How long a claim lasts before what was claimed is due again. */
-export interface ClaimLimits {
-  shortestMs: number
-  longestMs: number
-  /** `life`: a tenth of the account's token life, within the limits; `fixed`: always the longest. */
-  follows: 'life' | 'fixed'
-}
+/** How long a claim lasts, ms: then what was claimed and not finished is due again. */
+export const CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_000, uninstall: 30_000 }
 
-export const CLAIMS: Record<DueKind, ClaimLimits> = {
-  refresh: { shortestMs: 2_000, longestMs: 60_000, follows: 'life' },
-  poll: { shortestMs: 60_000, longestMs: 60_000, follows: 'fixed' },
-  uninstall: { shortestMs: 30_000, longestMs: 30_000, follows: 'fixed' },
-}
+/**
+ * A claim on a token lasts a tenth of the token's life, because for a life of 20 seconds another worker must get its turn
+ * before the token expires; one that has no life yet is waited for longest.
+ */
+const TOKEN_CLAIM = { shortestMs: 2_000, longestMs: 60_000 }
+
+/** Overdue accounts of a partition that are looked at to find the nearest to expiry. */
+const MOST_LOOKED_AT = 1_000
 
 export interface Claimed {
   hubIds: number[]
   /** The earliest moment that is left, or undefined if nothing is planned at all. */
   next: number | undefined
+}
+
+export interface DueTokens {
+  due: DueToken[]
+  /** The earliest moment that is still to come, or undefined. */
+  next: number | undefined
+  /** How many accounts have a next refresh at all. */
+  fleet: number
 }
 
 /**
@@ -35,23 +42,46 @@ export class DueSets {
   }
 
   /** Claims up to `limit` of what is due by `now`, an even part from each partition. */
-  async claim(kind: DueKind, now: number, limit: number): Promise<Claimed> {
-    const { shortestMs, longestMs, follows } = CLAIMS[kind]
+  async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
-    const parts = await Promise.all(
-      Array.from({ length: PARTITIONS }, (_, number) =>
-        this.#store.claimDue(
-          this.#keys.partition(number).due[kind],
-          ...[now, perPartition, shortestMs, longestMs],
-          follows === 'life' ? this.#keys.partition(number).accountPrefix : '',
-        ),
-      ),
+    const parts = await this.#everyPartition((partition) =>
+      this.#store.claimDue(partition.due[kind], ...[now, perPartition, CLAIM_MS[kind]]),
     )
     const moments = parts.map(([, next]) => next).filter((next) => next !== '')
     return {
       hubIds: parts.flatMap(([hubIds]) => hubIds.map(Number)),
       next: moments.length === 0 ? undefined : Math.min(...moments.map(Number)),
     }
+  }
+
+  /** Whose tokens are due by `now`. */
+  async dueTokens(now: number): Promise<DueTokens> {
+    const parts = await this.#everyPartition((partition) =>
+      this.#store.dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
+    )
+    const found: DueTokens = { due: [], next: undefined, fleet: 0 }
+    for (const part of parts) {
+      const [next, accounts] = part.slice(-2)
+      if (next) found.next = Math.min(found.next ?? Number(next), Number(next))
+      found.fleet += Number(accounts)
+      for (let n = 0; n < part.length - 2; n += 6) found.due.push(readDueToken(part.slice(n, n + 6)))
+    }
+    return found
+  }
+
+  /** Claims those of the chosen that are still due, and returns them in the order given. */
+  async claimTokens(tokens: readonly DueToken[], now: number): Promise<number[]> {
+    const byPartition = Map.groupBy(tokens, ({ hubId }) => this.#keys.partitionOf(hubId))
+    const claimed = await Promise.all(
+      [...byPartition].map(([partition, some]) =>
+        this.#store.claimTokens(
+          this.#keys.partition(partition).due.refresh,
+          ...[now, ...some.flatMap((token) => [token.hubId, now + claimMs(token)])],
+        ),
+      ),
+    )
+    const ours = new Set(claimed.flat().map(Number))
+    return tokens.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */
@@ -69,15 +99,29 @@ export class DueSets {
 
   /** How many are due since `at` or longer. */
   async countDue(kind: DueKind, at: number): Promise<number> {
-    const counts = await Promise.all(
-      Array.from({ length: PARTITIONS }, (_, number) =>
-        this.#store.zcount(this.#keys.partition(number).due[kind], '-inf', at),
-      ),
-    )
+    const counts = await this.#everyPartition((partition) => this.#store.zcount(partition.due[kind], '-inf', at))
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
   #partition(hubId: number) {
     return this.#keys.partition(this.#keys.partitionOf(hubId))
+  }
+
+  #everyPartition<T>(ask: (partition: PartitionKeys) => Promise<T>): Promise<T[]> {
+    return Promise.all(Array.from({ length: PARTITIONS }, (_, number) => ask(this.#keys.partition(number))))
+  }
+}
+
+function claimMs({ obtainedAt, expiresAt }: DueToken): number {
+  const { shortestMs, longestMs } = TOKEN_CLAIM
+  const life = expiresAt - obtainedAt
+  return life <= 0 ? longestMs : Math.round(Math.min(Math.max(life / 10, shortestMs), longestMs))
+}
+
+function readDueToken([hubId, obtainedAt, expiresAt, failures, state, refreshedAt]: string[]): DueToken {
+  const isHealthy = (failures === '' || failures === '0') && state === 'active'
+  return {
+    ...{ hubId: Number(hubId), obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+    standing: !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy',
   }
 }

@@ -2,6 +2,7 @@ import { decodeReadings } from '../limits/readings.ts'
 import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
 import { decodeState, transitionId } from './alert-state.ts'
 import { TOKEN_FIELD } from './token-alert.ts'
@@ -14,6 +15,7 @@ export interface OpenAlert {
   rule: string
   /** The series' id; `token` for the account's tokens. */
   field: string
+  /** 0 for an alert about the fleet. */
   hubId: number
   hubDomain: string
   series?: SeriesName & { label?: string }
@@ -45,7 +47,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: transitionId(hubId, field, state),
-      kind: field === TOKEN_FIELD ? ('token' as const) : ('limit' as const),
+      kind: kindOf(hubId, field),
       level: state.level,
       rule: state.rule,
       field,
@@ -60,6 +62,11 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
       since: state.since,
     }
   })
+}
+
+function kindOf(hubId: number, field: string): AlertKind {
+  if (hubId === NOBODY) return 'fleet'
+  return field === TOKEN_FIELD ? 'token' : 'limit'
 }
 
 function byUrgency(a: OpenAlert, b: OpenAlert): number {

@@ -1,4 +1,6 @@
-import { NO_ALERT_WRITES } from '../redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
+import type { FleetTrouble } from '../tokens/endpoint/state.ts'
+import type { FleetAnnouncer } from '../tokens/endpoint/token-endpoint.ts'
 import type { AnnouncedAccount, TokenAnnouncer } from '../tokens/refresh-account.ts'
 import type { Alert } from './alert.ts'
 import { decodeState, encodeState, transitionId } from './alert-state.ts'
@@ -12,57 +14,107 @@ export interface TokenAlertSettings {
   /** Where the customer connects again. */
   installPage: string
   pageOf: (hubId: number) => string
+  /** How often a trouble of the fleet is told again, ms. */
+  repeatEveryMs: number
 }
 
-/** The alert about an account that must be authorised again: opened once, closed when its tokens work again. */
-export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer {
+/** Alerts about an account's tokens - failing for long, to be authorised again - and about the fleet's. */
+export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer & FleetAnnouncer {
   return {
-    reauthorize: (account, reason) => {
+    failing: (account, reason) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
-      const state: SeriesState = {
-        level: 'critical',
-        rule: 'token',
-        since: account.now,
-        messages: 1,
-        messageAt: account.now,
-        said: null,
-        pending: null,
-      }
-      const lastGood = account.refreshedAt > 0 ? new Date(account.refreshedAt).toISOString() : 'never'
       const message =
-        `The provider no longer accepts this account's refresh token (${reason}): the app was uninstalled, or its ` +
-        `access revoked. Tokens last worked ${lastGood}. To connect it again: ${settings.installPage}`
-      return {
-        changes: [[TOKEN_FIELD, '', encodeState(state)]],
-        messages: [encodeEntry({ alert: tokenAlert(settings, account, state, 'entered', message) })],
-      }
+        `This account's tokens can't be refreshed for a while (${reason}). Its access token expired ` +
+        `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
+      return change(settings, account, opened(account.now, 'warning', 'token'), 'entered', message)
+    },
+    reauthorize: (account, reason) => {
+      const before = account.tokenAlert === '' ? undefined : decodeState(account.tokenAlert)
+      if (before?.level === 'critical') return NO_ALERT_WRITES
+      const state =
+        before === undefined
+          ? opened(account.now, 'critical', 'token')
+          : { ...said(before, account.now), level: 'critical' as const }
+      const message =
+        `The provider no longer accepts this account's refresh token (${reason}): ${whyRefused(account)}. Tokens last ` +
+        `worked ${timeOf(account.refreshedAt)}. To connect it again: ${settings.installPage}`
+      return change(settings, account, state, before === undefined ? 'entered' : 'escalated', message)
     },
     recovered: (account) => {
       if (account.tokenAlert === '') return NO_ALERT_WRITES
-      const before = decodeState(account.tokenAlert)
-      const state = { ...before, messages: before.messages + 1, messageAt: account.now }
-      const message = 'The account is connected again and its tokens work.'
-      return {
-        changes: [[TOKEN_FIELD, account.tokenAlert, '']],
-        messages: [encodeEntry({ alert: tokenAlert(settings, account, state, 'recovered', message) })],
-      }
+      const state = said(decodeState(account.tokenAlert), account.now)
+      return change(settings, account, state, 'recovered', 'The account is connected again and its tokens work.')
     },
+    fleet: (trouble, is, stored, message, now) => {
+      const before = stored === '' ? undefined : decodeState(stored)
+      if (is === 'over') {
+        if (before === undefined) return { writes: NO_ALERT_WRITES, stored }
+        const state = said(before, now)
+        return {
+          writes: fleetWrites(trouble, stored, '', fleetAlert(trouble, state, 'recovered', message, now)),
+          stored: '',
+        }
+      }
+      if (before !== undefined && now - (before.messageAt ?? 0) < settings.repeatEveryMs) {
+        return { writes: NO_ALERT_WRITES, stored }
+      }
+      const state = before === undefined ? opened(now, 'critical', 'fleet') : said(before, now)
+      const alert = fleetAlert(trouble, state, before === undefined ? 'entered' : 'repeat', message, now)
+      return { writes: fleetWrites(trouble, stored, encodeState(state), alert), stored: encodeState(state) }
+    },
+  }
+}
+
+/** Uninstalled, revoked - or lost by us: that must not be kept quiet. */
+function whyRefused({ interruptedAt }: AnnouncedAccount): string {
+  if (interruptedAt === null) return 'the app was uninstalled, or its access revoked'
+  return (
+    `a worker was killed at ${timeOf(interruptedAt)} while it refreshed this account, so the new refresh token that ` +
+    'the provider gave out may have been lost with it; or the app was uninstalled, or its access revoked'
+  )
+}
+
+function timeOf(at: number): string {
+  return at > 0 ? new Date(at).toISOString() : 'never'
+}
+
+function opened(now: number, level: 'warning' | 'critical', rule: string): SeriesState {
+  return { level, rule, since: now, messages: 1, messageAt: now, said: null, pending: null }
+}
+
+function said(before: SeriesState, now: number): SeriesState {
+  return { ...before, messages: before.messages + 1, messageAt: now }
+}
+
+type Told = Pick<AnnouncedAccount, 'hubId' | 'hubDomain' | 'tokenAlert' | 'now'>
+
+function change(
+  settings: TokenAlertSettings,
+  account: Told,
+  state: SeriesState,
+  reason: 'entered' | 'escalated' | 'recovered',
+  message: string,
+): AlertWrites {
+  const after = reason === 'recovered' ? '' : encodeState(state)
+  return {
+    changes: [[TOKEN_FIELD, account.tokenAlert, after]],
+    messages: [encodeEntry({ alert: tokenAlert(settings, account, state, reason, message) })],
   }
 }
 
 function tokenAlert(
   settings: TokenAlertSettings,
-  account: AnnouncedAccount,
+  account: Told,
   state: SeriesState,
-  reason: 'entered' | 'recovered',
+  reason: 'entered' | 'escalated' | 'recovered',
   message: string,
 ): Alert {
   const { hubId, hubDomain } = account
   return {
     id: transitionId(hubId, TOKEN_FIELD, state),
     kind: 'token',
-    status: reason === 'entered' ? 'firing' : 'resolved',
-    level: 'critical',
+    status: reason === 'recovered' ? 'resolved' : 'firing',
+    level: levelOf(state),
     reason,
     rule: 'token',
     account: { hubId, hubDomain },
@@ -71,4 +123,32 @@ function tokenAlert(
     message,
     url: settings.pageOf(hubId),
   }
+}
+
+function fleetAlert(
+  trouble: FleetTrouble,
+  state: SeriesState,
+  reason: 'entered' | 'repeat' | 'recovered',
+  message: string,
+  now: number,
+): Alert {
+  return {
+    id: transitionId(NOBODY, trouble, state),
+    kind: 'fleet',
+    status: reason === 'recovered' ? 'resolved' : 'firing',
+    level: levelOf(state),
+    reason,
+    rule: 'fleet',
+    measuredAt: new Date(now).toISOString(),
+    since: new Date(state.since).toISOString(),
+    message,
+  }
+}
+
+function fleetWrites(trouble: FleetTrouble, before: string, after: string, alert: Alert): AlertWrites {
+  return { changes: [[trouble, before, after]], messages: [encodeEntry({ alert })] }
+}
+
+function levelOf({ level }: SeriesState): 'warning' | 'critical' {
+  return level === 'critical' ? 'critical' : 'warning'
 }

@@ -7,11 +7,20 @@ export function nextPollAt(hubId: number, at: number, everyMs: number, firstPoll
   return at + (firstPoll ? everyMs * (0.5 + 0.5 * shareOf(hubId)) : everyMs)
 }
 
-/** After a poll of which nothing, or not all, could be read. */
-export function retryPollAt(failures: readonly ProviderFailure[], count: number, now: number, everyMs: number): number {
+/**
+ * After a poll of which nothing, or not all, could be read. `mayRetry`: the share of errors allows for a call that
+ * follows a failure; otherwise the account waits for its regular turn.
+ */
+export function retryPollAt(
+  failures: readonly ProviderFailure[],
+  count: number,
+  now: number,
+  everyMs: number,
+  mayRetry: boolean,
+): number {
   const told = Math.max(0, ...failures.map((failure) => failure.retryAfterMs ?? 0))
   if (told > 0) return now + told
   // A missing scope is not granted in the next minute.
-  if (!failures.some((failure) => failure.class === 'transient')) return now + everyMs
+  if (!mayRetry || !failures.some((failure) => failure.class === 'transient')) return now + everyMs
   return now + Math.min(everyMs, 5_000 * 2 ** Math.min(count, 12))
 }

@@ -12,6 +12,7 @@ import {
   type TokenMetadata,
 } from './answers.ts'
 import { classifyAnswer, classifyError, type Family } from './classify.ts'
+import { ClockSkew } from './clock-skew.ts'
 import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
 import { failed, type ProviderResult } from './failure.ts'
 import { createHttpClient, type HttpRequest } from './http.ts'
@@ -31,6 +32,8 @@ export interface ProviderClient {
   associations(accessToken: Secret, from: string, to: string): Promise<ProviderResult<AssociationReport>>
   /** Interface 4.6. */
   customProperties(accessToken: Secret): Promise<ProviderResult<CustomPropertyReport>>
+  /** How far the provider's clock is ahead of ours, ms, to about a second; undefined while no answer has told. */
+  skewMs(): number | undefined
   close(): Promise<void>
 }
 
@@ -50,6 +53,7 @@ const MAX_ANSWER_BYTES = 2_000_000
 export function createProviderClient(options: ProviderOptions): ProviderClient {
   const http = createHttpClient({ ...options, maxAnswerBytes: MAX_ANSWER_BYTES })
   const dialect = DIALECTS[options.dialect]
+  const skew = new ClockSkew()
   const app = (): AppCredentials => ({ clientId: options.clientId, clientSecret: options.clientSecret.reveal() })
 
   async function call<T>(
@@ -58,9 +62,11 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
     secrets: readonly Secret[],
     read: (body: Buffer) => T,
   ): Promise<ProviderResult<T>> {
+    const sentAt = options.clock.now()
     const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, options.clientSecret)
     try {
       const answer = await http.send(request)
+      skew.note(answer.headers.date, sentAt, options.clock.now())
       if (answer.status < 200 || answer.status >= 300) {
         return failed(classifyAnswer(family, answer, options.clock.now(), clean))
       }
@@ -97,6 +103,7 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
       call('crm', dialect.customProperties(token.reveal()), [token], (body) =>
         readCustomPropertyReport(parseJson(body)),
       ),
+    skewMs: () => skew.ms,
     close: () => http.close(),
   }
 }

@@ -71,6 +71,8 @@ export interface Keys {
   installState(state: string): string
   readonly canary: string
   readonly progress: string
+  /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
+  readonly endpoint: string
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -88,6 +90,7 @@ export function createKeys(prefix: string): Keys {
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
     progress: `${prefix}:progress`,
+    endpoint: `${prefix}:{0}:endpoint`,
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,

@@ -7,7 +7,10 @@ import type { Result } from 'ioredis'
  */
 const STEPS = {
   claimDue: { file: 'claim-due', keys: 1 },
+  dueTokens: { file: 'due-tokens', keys: 1 },
+  claimTokens: { file: 'claim-tokens', keys: 1 },
   beginRefresh: { file: 'begin-refresh', keys: 17 },
+  leaveRefresh: { file: 'leave-refresh', keys: 17 },
   storeTokens: { file: 'store-tokens', keys: 17 },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
   connectAccount: { file: 'connect-account', keys: 17 },
@@ -16,6 +19,7 @@ const STEPS = {
   commitPoll: { file: 'commit-poll', keys: 17 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
+  changeEndpoint: { file: 'change-endpoint', keys: 18 },
   takeCalls: { file: 'take-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
@@ -27,7 +31,10 @@ type Argument = string | number | Buffer
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
+    dueTokens(...args: Argument[]): Result<string[], Context>
+    claimTokens(...args: Argument[]): Result<string[], Context>
     beginRefreshBuffer(...args: Argument[]): Result<(Buffer | null)[], Context>
+    leaveRefresh(...args: Argument[]): Result<number, Context>
     storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
@@ -36,6 +43,7 @@ declare module 'ioredis' {
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
+    changeEndpoint(...args: Argument[]): Result<string | null, Context>
     takeCalls(...args: Argument[]): Result<[number, number], Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>

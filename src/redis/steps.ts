@@ -1,5 +1,8 @@
 import { ACCOUNT_STATES, type Keys } from './keys.ts'
 
+/** No account has this id: what concerns the whole installation is kept, and told, under it. */
+export const NOBODY = 0
+
 /** The keys of one account and its partition, in the order in which `lua/include/account-step.lua` names them. */
 export function accountStepKeys(keys: Keys, hubId: number): string[] {
   const account = keys.account(hubId)

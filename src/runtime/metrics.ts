@@ -1,12 +1,14 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Counters of this process, for Prometheus. No label ever names an account. */
 export interface Metrics {
   readonly registry: Registry
-  /** outcome: refreshed, fresh, held, gone, lost, failed */
+  /** outcome: refreshed, fresh, held, gone, lost, waiting, failed */
   readonly refreshes: Counter<'outcome'>
   /** Refreshes that came after the token had expired. */
   readonly tokensExpired: Counter
+  /** From a provider's answer until its tokens were stored: a process that dies in between may lose them. */
+  readonly tokenStore: Histogram
   /** outcome: committed, failed, gone, lost, later */
   readonly polls: Counter<'outcome'>
   readonly sweeps: Counter<'kind'>
@@ -25,6 +27,12 @@ export function createMetrics(): Metrics {
     registry,
     refreshes: counter('token_refreshes', 'Attempts to refresh an account, by outcome.', ['outcome']),
     tokensExpired: counter('tokens_expired', 'Refreshes that came after the access token had expired.'),
+    tokenStore: new Histogram({
+      name: 'plimsoll_token_store_seconds',
+      help: "From the provider's answer until the new tokens were stored.",
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10, 60],
+      registers: [registry],
+    }),
     polls: counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
     sweeps: counter('sweeps', 'Sweeps that finished, by kind.', ['kind']),
     alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),

@@ -1,5 +1,6 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
+import type { Standing } from './endpoint/token-endpoint.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 
 /** What is known of an account when a refresh of it failed. */
@@ -12,6 +13,8 @@ export interface FailedRefresh {
   /** When the refresh token was first refused, or null. */
   rejectedAt: number | null
   failure: ProviderFailure
+  /** How the rest of the fleet fares. */
+  standing: Standing
 }
 
 export interface NextStep {
@@ -21,13 +24,16 @@ export interface NextStep {
   pollAt: number | 'never' | 'unchanged'
   failures: number
   rejectedAt: number | null
-  /** True in the one step that finds out that the account must be authorised again. */
-  reauthorize: boolean
+  /** What somebody should be told: nothing, that it fails for long, or that it must be authorised again. */
+  alert: 'none' | 'failing' | 'reauthorize'
 }
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
+
+/** Failures in a row before somebody is told that an account fails for long. */
+const FAILURES_TO_TELL = 3
 
 /**
  * What to do after a failed refresh. Every account keeps a next moment, whatever happens: one that waits to be
@@ -41,41 +47,52 @@ export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, n
     pollAt: 'unchanged',
     failures,
     rejectedAt: failed.rejectedAt,
-    reauthorize: false,
+    alert: failsForLong(failed, failures, now) ? 'failing' : 'none',
   }
-  if (failed.state === 'reauthorize') return { ...unchanged, refreshAt: now + 24 * HOUR * (0.9 + 0.2 * random) }
+  if (failed.state === 'reauthorize') return { ...unchanged, refreshAt: daily(now, random), alert: 'none' }
+  if (failed.failure.class === 'parked') return { ...unchanged, ...parked(failed, now) }
+  // Not this account's trouble: nothing is held against it, and its turn comes when the endpoint works again.
+  if (failed.standing.fleetTrouble) {
+    const refreshAt = Math.max(now, failed.standing.until) + Math.round(SECOND * random)
+    return { ...unchanged, refreshAt, failures: failed.failures, alert: 'none' }
+  }
   switch (failed.failure.class) {
-    case 'parked':
-      return { ...unchanged, ...parked(failed.failure, now) }
     case 'rejected':
-      return { ...unchanged, ...rejected(failed, now, random) }
-    case 'client':
+      return { ...unchanged, ...rejected(failed, unchanged, now, random) }
+    case 'transient':
+      return { ...unchanged, ...transient(failed, unchanged, settings, now) }
+    default:
       // The app is refused, not the account: its state says nothing about that.
       return unchanged
-    default:
-      return { ...unchanged, ...transient(failed, unchanged, settings, now) }
   }
 }
 
-function parked(failure: ProviderFailure, now: number): Partial<NextStep> {
+/** Its token has been dead for a while: whoever uses it has noticed by now. */
+function failsForLong({ times }: FailedRefresh, failures: number, now: number): boolean {
+  return failures >= FAILURES_TO_TELL && now >= times.expiresAt + patience(times)
+}
+
+function parked({ failure, times }: FailedRefresh, now: number): Partial<NextStep> {
   const until = now + (failure.retryAfterMs ?? HOUR)
-  return { state: 'parked', refreshAt: until, pollAt: until }
+  return { state: 'parked', refreshAt: until, pollAt: until, alert: until > times.expiresAt ? 'failing' : 'none' }
 }
 
 /**
- * A refused refresh token is believed when a second attempt, some time later, is refused too: providers have answered
- * so by mistake, and so does a worker that lost a race.
+ * A refused refresh token is believed when a second attempt, some time later, is refused too, and another account was
+ * refreshed meanwhile: providers have answered so by mistake, so does a worker that lost a race, and so does an app whose
+ * credentials are wrong. In a fleet where nobody else comes by, a whole life of the token is waited for instead.
  */
-function rejected(failed: FailedRefresh, now: number, random: number): Partial<NextStep> {
-  const confirmAfter = clamp(life(failed.times) * 0.1, 2 * SECOND, 5 * MINUTE)
+function rejected(failed: FailedRefresh, base: NextStep, now: number, random: number): Partial<NextStep> {
+  const { standing, times } = failed
   const rejectedAt = failed.rejectedAt ?? now
-  if (now - rejectedAt < confirmAfter) return { state: 'failing', refreshAt: rejectedAt + confirmAfter, rejectedAt }
+  const again = { state: 'failing' as const, rejectedAt }
+  const confirmAt = rejectedAt + patience(times)
+  if (now < confirmAt) return { ...again, refreshAt: confirmAt }
+  const vouchedFor = standing.fleet <= 1 || standing.lastSuccessAt > rejectedAt
+  const waitedFor = now - rejectedAt >= clamp(life(times), 10 * SECOND, HOUR)
+  if (!vouchedFor && !waitedFor) return { ...again, refreshAt: now + patience(times), alert: base.alert }
   return {
-    state: 'reauthorize',
-    refreshAt: now + 24 * HOUR * (0.9 + 0.2 * random),
-    pollAt: 'never',
-    rejectedAt,
-    reauthorize: true,
+    ...{ state: 'reauthorize', refreshAt: daily(now, random), pollAt: 'never', rejectedAt, alert: 'reauthorize' },
   }
 }
 
@@ -85,6 +102,15 @@ function transient(failed: FailedRefresh, base: NextStep, settings: RefreshSetti
   // One try in the early window; the token is still good.
   if (now < lateAt) return { refreshAt: Math.max(lateAt, told), failures: failed.failures }
   return { state: 'failing', refreshAt: Math.max(base.refreshAt, told) }
+}
+
+/** How long something is given to right itself before it is believed: a tenth of the token's life, within reason. */
+function patience(times: TokenTimes): number {
+  return clamp(life(times) * 0.1, 2 * SECOND, 5 * MINUTE)
+}
+
+function daily(now: number, random: number): number {
+  return now + 24 * HOUR * (0.9 + 0.2 * random)
 }
 
 /** 1 s, 2 s, 4 s ... up to a sixth of the token's life, at most five minutes; jittered. */

@@ -9,6 +9,7 @@ import type { InFlight } from '../runtime/in-flight.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
+import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { NewTokens, RefreshContext, TokenStore } from './token-store.ts'
@@ -16,8 +17,10 @@ import type { Vault } from './vault.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
 export interface TokenAnnouncer {
+  /** It has failed for long; it may come back by itself. */
+  failing(account: AnnouncedAccount, reason: string): AlertWrites
   reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
-  recovered(account: AnnouncedAccount): AlertWrites
+  recovered(account: Pick<AnnouncedAccount, 'hubId' | 'hubDomain' | 'tokenAlert' | 'now'>): AlertWrites
 }
 
 export interface AnnouncedAccount {
@@ -27,6 +30,9 @@ export interface AnnouncedAccount {
   refreshedAt: number
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
+  expiresAt: number
+  /** When a worker died at a refresh of it: what the provider answered then may be lost. Null = never. */
+  interruptedAt: number | null
   now: number
 }
 
@@ -35,6 +41,8 @@ export interface RefreshDeps {
   tokens: TokenStore
   store: Store
   vault: Vault
+  /** The door to the provider's token endpoint. */
+  endpoint: TokenEndpoint
   announce: TokenAnnouncer
   settings: RefreshSettings
   /** Accounts of this process whose new tokens Redis has refused to take so far: nobody may redeem the old ones. */
@@ -46,7 +54,14 @@ export interface RefreshDeps {
 }
 
 export type RefreshOutcome =
-  | { is: 'refreshed'; late: boolean; lateMs: number; expired: boolean }
+  | {
+      is: 'refreshed'
+      late: boolean
+      lateMs: number
+      expired: boolean
+      /** From the provider's answer until it was stored, ms: a process that dies in between may take the answer along. */
+      unstoredMs: number
+    }
   /** Not due: somebody else was faster. */
   | { is: 'fresh' }
   /** Another worker is at it. */
@@ -55,7 +70,10 @@ export type RefreshOutcome =
   | { is: 'gone' }
   /** Somebody wrote newer tokens meanwhile; theirs count. */
   | { is: 'lost' }
-  | { is: 'failed'; failure: ProviderFailure; state: AccountState; reauthorize: boolean }
+  /** The token endpoint is closed to everybody until then. */
+  | { is: 'waiting'; until: number }
+  /** `alerted`: an alert was committed. */
+  | { is: 'failed'; failure: ProviderFailure; state: AccountState; alerted: boolean }
 
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
@@ -63,17 +81,28 @@ export type RefreshOutcome =
  */
 export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
+  // Before the lease: nobody else is kept from the account while this worker stands in line.
+  const admission = await deps.endpoint.enter()
+  if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newLeaseOwner()
-  const begun = await deps.tokens.begin(hubId, owner)
-  if (begun.is !== 'begun') return begun
+  const begun = await deps.tokens.begin(hubId, owner, deps.clock.now())
+  if (begun.is !== 'begun') {
+    deps.endpoint.leave()
+    return begun
+  }
   const { context } = begun
 
   const { dueAt } = planRefresh(hubId, context.times, deps.settings)
   // After a failure the next attempt has a moment of its own, whoever comes along before it.
   const plannedAt = context.retryAt ?? (refused === context.generation ? 0 : dueAt)
   if (deps.clock.now() < plannedAt) {
+    deps.endpoint.leave()
     await deps.tokens.leave(hubId, owner, plannedAt)
     return { is: 'fresh' }
+  }
+  if (context.interruptedAt !== null) {
+    const died = new Date(context.interruptedAt).toISOString()
+    deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a worker died at the refresh of this account')
   }
   const stopRenewing = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
   try {
@@ -127,7 +156,10 @@ async function storeAnswer(
 ): Promise<RefreshOutcome> {
   const { hubId, owner, context, sentAt } = attempt
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
-  const stopped = context.state === 'reauthorize' || context.state === 'parked'
+  deps.endpoint.succeeded()
+  // Whose polls were stopped, or have never begun.
+  const stopped = context.state === 'reauthorize' || context.state === 'parked' || context.refreshedAt === 0
+  const answeredAt = deps.clock.now()
   const stored = await storeWithoutFail(deps, hubId, owner, {
     generation: context.generation,
     access: deps.vault.seal(answer.accessToken, hubId, 'access'),
@@ -146,7 +178,8 @@ async function storeAnswer(
     is: 'refreshed',
     late: sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
     lateMs: Math.max(0, sentAt - attempt.dueAt),
-    expired: context.state === 'active' && sentAt >= context.times.expiresAt,
+    expired: context.state === 'active' && context.refreshedAt > 0 && sentAt >= context.times.expiresAt,
+    unstoredMs: deps.clock.now() - answeredAt,
   }
 }
 
@@ -188,35 +221,51 @@ function changedRefreshToken(deps: RefreshDeps, attempt: Attempt & { current: Se
 
 async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: ProviderFailure): Promise<RefreshOutcome> {
   const { hubId, owner, context } = attempt
+  const standing = await standingAfter(deps, attempt, failure)
   const now = deps.clock.now()
-  const next = afterFailure({ hubId, ...context, failure }, deps.settings, now, deps.random())
+  const next = afterFailure({ hubId, ...context, failure, standing }, deps.settings, now, deps.random())
+  const alerts = alertsFor(deps, attempt, next, failure, now)
   const recorded = await deps.tokens.recordFailure(hubId, owner, {
     generation: context.generation,
     state: next.state,
     refreshAt: next.refreshAt,
     pollAt: next.pollAt,
-    fields: failureFields(next, failure, now),
-    alerts: next.reauthorize
-      ? deps.announce.reauthorize({ ...announced(attempt), now }, failure.message)
-      : NO_ALERT_WRITES,
+    fields: { ...failureFields(next, failure, now), interruptedAt: String(context.interruptedAt ?? '') },
+    alerts,
   })
   if (recorded === 'lost') return { is: 'lost' }
-  const log = failure.class === 'client' || next.reauthorize ? 'error' : 'warn'
+  const reauthorize = next.alert === 'reauthorize'
+  const log = failure.class === 'client' || reauthorize ? 'error' : 'warn'
   deps.log[log](
-    {
-      code: `token.${next.reauthorize ? 'reauthorize' : failure.class}`,
-      hubId,
-      reason: failure.code,
-      state: next.state,
-    },
+    { code: `token.${reauthorize ? 'reauthorize' : failure.class}`, hubId, reason: failure.code, state: next.state },
     failure.message,
   )
-  return { is: 'failed', failure, state: next.state, reauthorize: next.reauthorize }
+  return { is: 'failed', failure, state: next.state, alerted: alerts.messages.length > 0 }
+}
+
+/** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */
+async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: ProviderFailure) {
+  if (context.state !== 'reauthorize') return deps.endpoint.failed(hubId, failure)
+  deps.endpoint.noteOthers(0, 1)
+  return NOTHING_WRONG
+}
+
+const NOTHING_WRONG: Standing = { fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }
+
+function alertsFor(
+  deps: RefreshDeps,
+  attempt: Attempt,
+  next: NextStep,
+  failure: ProviderFailure,
+  now: number,
+): AlertWrites {
+  if (next.alert === 'none') return NO_ALERT_WRITES
+  return deps.announce[next.alert]({ ...announced(attempt), now }, failure.message)
 }
 
 function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
-  const { hubDomain, refreshedAt, tokenAlert } = context
-  return { hubId, hubDomain, refreshedAt, tokenAlert }
+  const { hubDomain, refreshedAt, tokenAlert, interruptedAt, times } = context
+  return { hubId, hubDomain, refreshedAt, tokenAlert, interruptedAt, expiresAt: times.expiresAt }
 }
 
 function failureFields(next: NextStep, failure: ProviderFailure, now: number): Record<string, string> {

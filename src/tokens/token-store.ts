@@ -22,6 +22,8 @@ export interface RefreshContext {
   retryAt: number | null
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
+  /** When a worker died at a refresh of this account that nobody has made good since, or null. */
+  interruptedAt: number | null
 }
 
 export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
@@ -57,11 +59,11 @@ export class TokenStore {
     this.#keys = keys
   }
 
-  async begin(hubId: number, owner: string): Promise<BeginRefresh> {
+  async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
     const { shortestMs, longestMs } = REFRESH_LEASE
     const answer = await this.#store.beginRefreshBuffer(
       ...accountStepKeys(this.#keys, hubId),
-      ...[owner, shortestMs, longestMs],
+      ...[owner, shortestMs, longestMs, now],
     )
     const [
       is,
@@ -94,14 +96,14 @@ export class TokenStore {
         previousToken: Buffer.isBuffer(previousToken) ? previousToken : undefined,
         retryAt: retryAt === '' ? null : Number(retryAt),
         tokenAlert: String(answer[13]),
+        interruptedAt: String(answer[14]) === '' ? null : Number(answer[14]),
       },
     }
   }
 
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
   async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
-    const due = this.#keys.partition(this.#keys.partitionOf(hubId)).due.refresh
-    await Promise.all([this.#store.zadd(due, 'XX', refreshAt, hubId), this.release(hubId, owner)])
+    await this.#store.leaveRefresh(...accountStepKeys(this.#keys, hubId), ...[hubId, owner, Math.round(refreshAt)])
   }
 
   async release(hubId: number, owner: string): Promise<void> {

@@ -217,7 +217,15 @@ describe('connecting again', () => {
     const { deps, clock } = again(keys)
     await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
     const opened = announce.reauthorize(
-      { hubId: HUB, hubDomain: 'acme.example.com', refreshedAt: 1, tokenAlert: '', now: clock.now() },
+      {
+        hubId: HUB,
+        hubDomain: 'acme.example.com',
+        refreshedAt: 1,
+        tokenAlert: '',
+        expiresAt: 2,
+        interruptedAt: null,
+        now: clock.now(),
+      },
       'refused',
     )
     const [field = '', , state = ''] = opened.changes[0] ?? []

@@ -13,7 +13,11 @@ import { logLines } from '../support/log-lines.ts'
 
 export const HUB = 123
 export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
-export const announce = tokenAnnouncer({ installPage: 'https://plimsoll.example.com/install', pageOf })
+export const announce = tokenAnnouncer({
+  installPage: 'https://plimsoll.example.com/install',
+  repeatEveryMs: 86_400_000,
+  pageOf,
+})
 
 export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: TokenMetadata } {
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CLAIMS, DueSets } from '../../src/accounts/due-sets.ts'
+import { CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
@@ -23,7 +23,7 @@ describe('the due sets', () => {
     const { due, clock } = await fleet(hubIds)
     const claimed = await due.claim('poll', clock.now(), 1_000)
     expect(claimed.hubIds.sort((a, b) => a - b)).toEqual(hubIds)
-    expect(claimed.next).toBe(clock.now() + CLAIMS.poll.longestMs)
+    expect(claimed.next).toBe(clock.now() + CLAIM_MS.poll)
     expect((await due.claim('poll', clock.now(), 1_000)).hubIds).toEqual([])
     expect(await due.claim('uninstall', clock.now(), 10)).toEqual({ hubIds: [], next: undefined })
   })
@@ -42,7 +42,8 @@ describe('the due sets', () => {
   ])('claim a token that lives %i ms for %i ms', async (lifeMs, claimMs) => {
     const { due, clock } = await fleet([7], lifeMs)
     clock.move(lifeMs)
-    expect((await due.claim('refresh', clock.now(), 10)).hubIds).toEqual([7])
+    const { due: tokens } = await due.dueTokens(clock.now())
+    expect(await due.claimTokens(tokens, clock.now())).toEqual([7])
     expect(await due.when('refresh', 7)).toBe(clock.now() + claimMs)
   })
 
@@ -56,7 +57,6 @@ describe('the due sets', () => {
   test('never take an uninstalled account back', async () => {
     const { due, clock, deps } = await fleet([7])
     await due.claim('poll', clock.now(), 100)
-    await due.claim('refresh', clock.now() + 1_800_000, 100)
     await beginUninstall(deps, 7, 'asked')
     for (const kind of ['refresh', 'poll'] as const) {
       await due.plan(kind, [7], clock.now())

@@ -4,11 +4,13 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -189,6 +191,7 @@ describe('an uninstall', () => {
         ...one.deps,
         tokens: new TokenStore(redis.store, one.keys),
         unstored: new Set<number>(),
+        endpoint: openEndpoint(redis.store, one.keys, systemClock),
         inFlight: new InFlight(4),
         random: () => 0.5,
         announce,

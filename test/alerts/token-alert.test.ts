@@ -6,8 +6,12 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = tokenAnnouncer({
   installPage: 'https://plimsoll.example.com/install',
   pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
+  repeatEveryMs: 24 * 3_600_000,
 })
-const account = { hubId: 123, hubDomain: 'acme.example.com', refreshedAt: NOW - 1_000, tokenAlert: '', now: NOW }
+const account = {
+  ...{ hubId: 123, hubDomain: 'acme.example.com', refreshedAt: NOW - 1_000, expiresAt: NOW, tokenAlert: '' },
+  ...{ interruptedAt: null as number | null, now: NOW },
+}
 
 describe('the alert about an account that must be authorised again', () => {
   test('says why, since when, and where the customer connects again', () => {

@@ -51,7 +51,11 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     store: steps,
     keys,
     vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
-    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: (hubId) => `http://x/accounts/${hubId}` }),
+    announce: tokenAnnouncer({
+      installPage: 'http://x/install',
+      repeatEveryMs: 86_400_000,
+      pageOf: (hubId) => `http://x/accounts/${hubId}`,
+    }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     clock,
     log: logs.log,
@@ -195,6 +199,10 @@ export class FakeProvider implements ProviderClient {
         lifetimeMs: 1_800_000,
       },
     }
+  }
+
+  skewMs() {
+    return undefined
   }
 
   deleteRefreshToken(): Promise<never> {

@@ -7,24 +7,14 @@ const redis = useRedis()
 const NOW = 1_763_719_200_000
 
 /** One partition's claim, as the due sets make it. */
-async function claim(
-  keys: Keys,
-  now: number,
-  limit: number,
-  follows: 'life' | 'fixed' = 'fixed',
-  bounds = [2_000, 60_000],
-) {
-  const accounts = follows === 'life' ? keys.account(1).account.slice(0, -1) : ''
-  const [hubIds, next] = await redis.store.claimDue(keys.partition(1).due.refresh, now, limit, ...bounds, accounts)
+async function claim(keys: Keys, now: number, limit: number) {
+  const [hubIds, next] = await redis.store.claimDue(keys.partition(1).due.refresh, now, limit, 60_000)
   return { hubIds: hubIds.map(Number), next: next === '' ? undefined : Number(next) }
 }
 
 async function plan(keys: Keys, moments: Record<number, number>): Promise<void> {
   for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.partition(1).due.refresh, at, hubId)
 }
-
-const scoreOf = async (keys: Keys, hubId: number) =>
-  Number(await redis.store.zscore(keys.partition(1).due.refresh, hubId))
 
 describe('a claim', () => {
   test('takes what is due and nothing else, nearest to its moment first', async () => {
@@ -62,27 +52,6 @@ describe('a claim', () => {
     expect((await claim(keys, NOW, 1)).hubIds).toEqual([1])
     expect((await claim(keys, NOW + 59_999, 1)).hubIds).toEqual([])
     expect((await claim(keys, NOW + 60_000, 1)).hubIds).toEqual([1])
-  })
-
-  test.each([
-    ['20 seconds', 20_000, 2_000],
-    ['a minute', 60_000, 6_000],
-    ['half an hour', 1_800_000, 60_000],
-    ['five seconds', 5_000, 2_000],
-    ['a negative time', -5_000, 2_000],
-  ])('on a token with a life of %s lasts a tenth of it, within bounds', async (_, life, lasts) => {
-    const keys = redis.freshKeys()
-    await redis.store.hset(keys.account(1).account, { obtainedAt: NOW, expiresAt: NOW + life })
-    await plan(keys, { 1: NOW })
-    await claim(keys, NOW, 1, 'life')
-    expect(await scoreOf(keys, 1)).toBe(NOW + lasts)
-  })
-
-  test('on an account without a record lasts longest', async () => {
-    const keys = redis.freshKeys()
-    await plan(keys, { 1: NOW })
-    await claim(keys, NOW, 1, 'life')
-    expect(await scoreOf(keys, 1)).toBe(NOW + 60_000)
   })
 
   test('never loses an account and never gives one twice while it is held, whatever is due when', async () => {

@@ -26,6 +26,7 @@ export function fakeProvider(does: Partial<ProviderClient>): FakeProvider {
     deleteRefreshToken: one('deleteRefreshToken', does.deleteRefreshToken),
     associations: one('associations', does.associations),
     customProperties: one('customProperties', does.customProperties),
+    skewMs: () => undefined,
     close: async () => {},
   }
 }

@@ -26,6 +26,7 @@ function failed(kind: FailureClass, more: Partial<FailedRefresh> = {}, retryAfte
     failures: 0,
     rejectedAt: null,
     failure: failure(kind, retryAfterMs),
+    standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1, until: 0 },
     ...more,
   }
 }
@@ -40,7 +41,7 @@ describe('a transient failure', () => {
       pollAt: 'unchanged',
       failures: 0,
       rejectedAt: null,
-      reauthorize: false,
+      alert: 'none',
     })
   })
 
@@ -60,7 +61,7 @@ describe('a transient failure', () => {
     [5_000, 300 * SECOND],
   ])('in the late window, after %i failures, is tried again after %i ms', (failures, ms) => {
     const next = decide(failed('transient', { failures }), LATE)
-    expect(next).toMatchObject({ state: 'failing', refreshAt: LATE + ms, failures: failures + 1, reauthorize: false })
+    expect(next).toMatchObject({ state: 'failing', refreshAt: LATE + ms, failures: failures + 1, alert: 'none' })
   })
 
   test.each([
@@ -84,11 +85,12 @@ describe('a transient failure', () => {
     expect(decide(failed('transient', {}, 0), LATE).refreshAt).toBe(LATE + SECOND)
   })
 
-  test('never ends in reauthorize, however often it comes', () => {
-    expect(decide(failed('transient', { failures: 100_000, state: 'failing' }), LATE + 30 * 24 * HOUR)).toMatchObject({
-      state: 'failing',
-      reauthorize: false,
-    })
+  test('never ends in reauthorize, however often it comes, but is told once the token has been dead for a while', () => {
+    const often = failed('transient', { failures: 100_000, state: 'failing' })
+    expect(decide(often, LATE + 30 * 24 * HOUR)).toMatchObject({ state: 'failing', alert: 'failing' })
+    expect(decide(often, OBTAINED + LIFE + 3 * MINUTE - 1)).toMatchObject({ alert: 'none' })
+    expect(decide(often, OBTAINED + LIFE + 3 * MINUTE)).toMatchObject({ alert: 'failing' })
+    expect(decide(failed('transient', { failures: 1 }), LATE + HOUR)).toMatchObject({ alert: 'none' })
   })
 })
 
@@ -99,8 +101,10 @@ describe('an account that is told to wait', () => {
       state: 'parked',
       refreshAt: until,
       pollAt: until,
-      reauthorize: false,
+      // Its token will have expired by then.
+      alert: 'failing',
     })
+    expect(decide(failed('parked', {}, 2 * MINUTE), LATE)).toMatchObject({ state: 'parked', alert: 'none' })
   })
 
   test('without being told how long waits an hour', () => {
@@ -120,7 +124,7 @@ describe('a refresh token that is refused', () => {
       refreshAt: EARLY + 3 * MINUTE,
       rejectedAt: EARLY,
       pollAt: 'unchanged',
-      reauthorize: false,
+      alert: 'none',
     })
   })
 
@@ -129,14 +133,14 @@ describe('a refresh token that is refused', () => {
       state: 'failing',
       refreshAt: EARLY + 3 * MINUTE,
       rejectedAt: EARLY,
-      reauthorize: false,
+      alert: 'none',
     })
   })
 
   test('and is refused again after that time is believed: the account must be authorised again', () => {
     const now = EARLY + 3 * MINUTE
     const next = decide(failed('rejected', { state: 'failing', rejectedAt: EARLY }), now)
-    expect(next).toMatchObject({ state: 'reauthorize', pollAt: 'never', reauthorize: true, rejectedAt: EARLY })
+    expect(next).toMatchObject({ state: 'reauthorize', pollAt: 'never', alert: 'reauthorize', rejectedAt: EARLY })
     expect(next.refreshAt).toBe(now + 24 * HOUR)
   })
 
@@ -152,7 +156,7 @@ describe('a refresh token that is refused', () => {
   test('of an account that waits to be authorised is asked about once a day, and told nobody again', () => {
     for (const kind of ['rejected', 'transient', 'client', 'parked'] as const) {
       const next = decide(failed(kind, { state: 'reauthorize', rejectedAt: EARLY, failures: 2 }), LATE, 0)
-      expect(next).toMatchObject({ state: 'reauthorize', refreshAt: LATE + 0.9 * 24 * HOUR, reauthorize: false })
+      expect(next).toMatchObject({ state: 'reauthorize', refreshAt: LATE + 0.9 * 24 * HOUR, alert: 'none' })
     }
   })
 })
@@ -160,7 +164,7 @@ describe('a refresh token that is refused', () => {
 describe('an app that is refused', () => {
   test.each(['active', 'failing', 'parked', 'reauthorize'] as const)('leaves the account %s', (state) => {
     const next = decide(failed('client', { state, failures: 3, rejectedAt: state === 'failing' ? EARLY : null }), LATE)
-    expect(next).toMatchObject({ state, pollAt: 'unchanged', reauthorize: false })
+    expect(next).toMatchObject({ state, pollAt: 'unchanged', alert: 'none' })
   })
 })
 
@@ -184,7 +188,7 @@ test('whatever fails, there is a next moment in the future, and only a second re
       const next = decide(one, now, random)
       expect(next.refreshAt).toBeGreaterThan(now)
       expect(next.refreshAt).toBeLessThanOrEqual(Math.max(now + 26.5 * HOUR, times.expiresAt))
-      if (next.reauthorize)
+      if (next.alert === 'reauthorize')
         expect([kind, rejectedAt === null, state === 'reauthorize']).toEqual(['rejected', false, false])
       if (kind !== 'rejected' && state !== 'reauthorize') expect(next.state).not.toBe('reauthorize')
     }),

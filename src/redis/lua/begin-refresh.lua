@@ -1,19 +1,26 @@
 --!include account-step
 -- Takes the account's lease and reads what a refresh needs. That this write succeeds is the proof, before a refresh
--- token is redeemed, that the store takes writes.
--- ARGV: owner of the lease, shortest and longest lease (ms; in between it is a tenth of the token's life).
+-- token is redeemed, that the store takes writes. It also notes that a refresh is under way: a note that is found here
+-- was left by a worker that died between taking its lease and writing what came of it.
+-- ARGV: owner of the lease, shortest and longest lease (ms; in between it is a tenth of the token's life), now.
 -- Returns { 'gone' } | { 'held' } | { 'begun', lease ms, fields of the account ..., refresh token, the one
--- before, open token alert }.
-local owner, shortest, longest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+-- before, open token alert, when a worker died at it or '' }.
+local owner, shortest, longest, now = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'generation', 'obtainedAt', 'expiresAt', 'failures',
-  'rejectedAt', 'refreshedAt', 'retryAt')
+  'rejectedAt', 'refreshedAt', 'retryAt', 'refreshing', 'interruptedAt')
 if not isLive(a[1]) then return { 'gone' } end
 local lease = math.max(shortest, math.min(longest, math.floor((a[5] - a[4]) / 10)))
 if not redis.call('SET', LEASE, owner, 'NX', 'PX', lease) then
   -- Its own, when the answer to this very step was lost and it is asked again.
   if redis.call('GET', LEASE) ~= owner then return { 'held' } end
 end
+local interruptedAt = a[11] or ''
+if a[10] then
+  local by, at = string.match(a[10], '^(%S+) (%d+)$')
+  if by ~= owner then interruptedAt = at end
+end
+redis.call('HSET', ACCOUNT, 'refreshing', owner .. ' ' .. now)
 return { 'begun', lease, a[1], a[2] or '', a[3], a[4], a[5], a[6] or '0', a[7] or '', a[8] or '',
   a[9] or '', redis.call('HGET', TOKENS, 'refresh'), redis.call('HGET', TOKENS, 'previous'),
-  redis.call('HGET', ALERTS, 'token') or '' }
+  redis.call('HGET', ALERTS, 'token') or '', interruptedAt }

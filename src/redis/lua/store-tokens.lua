@@ -30,7 +30,7 @@ redis.call('HSET', TOKENS, 'access', access)
 redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
 redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt',
-  'parkedUntil')
+  'parkedUntil', 'refreshing', 'interruptedAt')
 setState(hubId, 'active')
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
 if pollAt ~= '' then redis.call('ZADD', DUE_POLL, pollAt, hubId) end

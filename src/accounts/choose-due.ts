@@ -1,0 +1,31 @@
+/** An account whose token is due. Times in ms; 0 where it has never had an access token. */
+export interface DueToken {
+  hubId: number
+  obtainedAt: number
+  expiresAt: number
+  /** `failing`: its last attempts failed, whatever its state. `new`: it was imported and never refreshed. */
+  standing: 'healthy' | 'failing' | 'new'
+}
+
+/** Of the places, the part that failing and new accounts may take while healthy ones wait. */
+const SHARE_OF_OTHERS = 0.25
+
+/**
+ * Who is taken up first when not all can be: the nearest to expiry. Failing accounts (long expired, many of them dead)
+ * and new ones would always be the nearest, so together they get a quarter of the places, and all that healthy ones
+ * leave. `retries`: how many failing ones may be tried at all.
+ */
+export function chooseDue(due: readonly DueToken[], places: number, retries: number): DueToken[] {
+  const nearest = (standing: DueToken['standing']) =>
+    due.filter((token) => token.standing === standing).sort((a, b) => a.expiresAt - b.expiresAt)
+  const healthy = nearest('healthy')
+  const others = inTurns(nearest('failing').slice(0, retries), nearest('new'))
+  const forHealthy = Math.max(Math.ceil(places * (1 - SHARE_OF_OTHERS)), places - others.length)
+  const taken = healthy.slice(0, forHealthy)
+  return [...taken, ...others.slice(0, places - taken.length)]
+}
+
+function inTurns<T>(some: readonly T[], more: readonly T[]): T[] {
+  const turns = Array.from({ length: Math.max(some.length, more.length) }, (_, n) => [some[n], more[n]])
+  return turns.flat().filter((one) => one !== undefined)
+}

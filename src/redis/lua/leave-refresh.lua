@@ -1,0 +1,9 @@
+--!include account-step
+-- A refresh was not needed after all: the lease is given back, and the account put where its plan says.
+-- ARGV: hubId, owner of the lease, next refresh.
+local hubId, owner, refreshAt = ARGV[1], ARGV[2], ARGV[3]
+
+if redis.call('GET', LEASE) ~= owner then return 0 end
+redis.call('DEL', LEASE)
+redis.call('HDEL', ACCOUNT, 'refreshing')
+return redis.call('ZADD', DUE_REFRESH, 'XX', refreshAt, hubId)

@@ -1,0 +1,127 @@
+/**
+ * How fast the token endpoint may be asked: one pace for all workers, because the provider counts the app's calls and
+ * not a worker's. How many it allows is nowhere published, so it is learnt: from quiet it starts slowly, so that a wrong
+ * client secret costs a handful of calls and not one per account; every success makes it faster; a 429 closes it for as
+ * long as the answer says, and sets the ceiling to what went through.
+ */
+export interface Pace {
+  /** Calls a second that are let through now. */
+  perSecond: number
+  /** Calls a second that the provider is believed to allow. */
+  ceiling: number
+  /** Calls that may be made right now. */
+  permits: number
+  /** Up to when permits were given, ms. */
+  at: number
+  /** Nothing goes through before: the provider said so. */
+  closedUntil: number
+  /** 429s in a row that said nothing of how long to wait. */
+  refusals: number
+  /** What the provider allowed when it last refused, calls a second; Infinity is written as null in JSON. */
+  knownLimit: number | null
+  lastSuccessAt: number
+  /** Successes since `countedFrom`, and the rate of the stretch before that. */
+  counted: number
+  countedFrom: number
+  rateBefore: number
+}
+
+const SECOND = 1_000
+const START_PER_SECOND = 50
+const LEAST_BURST = 8
+/** Permits that may gather, in seconds of the pace: enough that nobody waits for the next report. */
+const BURST_SECONDS = 0.2
+/** After so long without a success nothing is known any more. */
+const QUIET_MS = 10 * SECOND
+/** The stretch over which the rate is measured. */
+const STRETCH_MS = 10 * SECOND
+/** Calls a second that one success adds: three times as fast after a second of nothing but successes. */
+const FASTER_PER_SUCCESS = 2
+/** A refusal is believed for the whole fleet for a minute; then one burst may ask again. */
+const LONGEST_CLOSED_MS = 60 * SECOND
+const LEAST_PER_SECOND = 0.5
+
+export function newPace(mostPerSecond: number, now: number): Pace {
+  return {
+    ...{ perSecond: Math.min(START_PER_SECOND, mostPerSecond), ceiling: mostPerSecond, permits: LEAST_BURST, at: now },
+    ...{ closedUntil: 0, refusals: 0, knownLimit: null, lastSuccessAt: 0 },
+    ...{ counted: 0, countedFrom: now, rateBefore: 0 },
+  }
+}
+
+/** Permits that time has brought. */
+export function refill(pace: Pace, mostPerSecond: number, now: number): Pace {
+  const ceiling = Math.min(pace.ceiling, mostPerSecond)
+  const quiet = now - pace.lastSuccessAt > QUIET_MS
+  const perSecond = Math.min(quiet ? Math.min(pace.perSecond, START_PER_SECOND) : pace.perSecond, ceiling)
+  // A clock that was set back must not stop the world until it has caught up.
+  const from = Math.min(Math.max(pace.at, pace.closedUntil), Math.max(pace.closedUntil, now))
+  const brought = (Math.max(0, now - from) / SECOND) * perSecond
+  const permits = now < pace.closedUntil ? 0 : Math.min(burstOf(perSecond), pace.permits + brought)
+  return { ...pace, ceiling, perSecond, permits, at: Math.max(from, now) }
+}
+
+function burstOf(perSecond: number): number {
+  // Slower than the least burst a second, all of a second may gather, so that whole calls come of it.
+  return Math.max(Math.min(LEAST_BURST, Math.max(1, perSecond)), perSecond * BURST_SECONDS)
+}
+
+export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
+  if (count === 0) return pace
+  const counted = countedUntil(pace, now)
+  const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
+  // Only who runs into the ceiling has shown that it may be higher.
+  const pushing = perSecond >= pace.ceiling * 0.95
+  const ceiling = pushing ? Math.min(mostPerSecond, pace.ceiling * growth(pace, count)) : pace.ceiling
+  return { ...counted, counted: counted.counted + count, perSecond, ceiling, refusals: 0, lastSuccessAt: now }
+}
+
+/** Five percent a second up to near the limit that is known, half a percent beyond it. */
+function growth({ perSecond, ceiling, knownLimit }: Pace, count: number): number {
+  const aSecond = knownLimit === null || ceiling < knownLimit * 0.9 ? 0.05 : 0.005
+  return 1 + (aSecond * count) / Math.max(1, perSecond)
+}
+
+/** The endpoint answered 429. `waitMs` is what it said, if it said so. */
+export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number): Pace {
+  const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
+  const closedUntil = Math.max(pace.closedUntil, now + wait)
+  // Others of the same moment: the ceiling was lowered for the first of them.
+  if (now < pace.closedUntil) return { ...pace, closedUntil, permits: 0 }
+  const { counted, countedFrom, rateBefore } = pace
+  // What went through from the beginning of the stretch until it may go on: a limit of 100 in 10 s that is used up
+  // after one second is ten a second.
+  const rate = Math.max(rateBefore, counted / (Math.max(SECOND, closedUntil - countedFrom) / SECOND))
+  const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
+  return {
+    ...pace,
+    ...{ ceiling, perSecond: Math.min(START_PER_SECOND, ceiling), permits: 0, closedUntil },
+    ...{ refusals: pace.refusals + 1, knownLimit: rate, counted: 0, countedFrom: now, rateBefore: 0 },
+  }
+}
+
+function countedUntil(pace: Pace, now: number): Pace {
+  const length = now - pace.countedFrom
+  if (length >= 0 && length < STRETCH_MS) return pace
+  const rateBefore = length < 0 || length > 2 * STRETCH_MS ? 0 : pace.counted / (length / SECOND)
+  return { ...pace, counted: 0, countedFrom: now, rateBefore }
+}
+
+/** Whole permits, as many as there are of those that are wanted. */
+export function take(pace: Pace, wanted: number): { pace: Pace; granted: number } {
+  const granted = Math.max(0, Math.min(Math.floor(pace.permits), wanted))
+  return { pace: { ...pace, permits: pace.permits - granted }, granted }
+}
+
+/** When the next whole permit is there, ms. */
+export function nextPermitAt(pace: Pace): number {
+  const missing = Math.max(0, 1 - pace.permits)
+  return Math.max(pace.closedUntil, pace.at) + Math.ceil((missing / pace.perSecond) * SECOND)
+}
+
+/** How many calls the pace lets through within `ms` from `now`. */
+export function callsWithin(pace: Pace, ms: number, now: number): number {
+  const open = Math.max(0, ms - Math.max(0, pace.closedUntil - now))
+  // It doubles and doubles again meanwhile, so the ceiling is what counts; slow endpoints have a low one.
+  return Math.floor(pace.permits + (open / SECOND) * pace.ceiling)
+}

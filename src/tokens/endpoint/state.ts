@@ -1,0 +1,119 @@
+import type { ProviderFailure } from '../../provider/failure.ts'
+import {
+  type Breaker,
+  breakerAfterFailure,
+  breakerAfterSuccesses,
+  closedBreaker,
+  probeNow,
+  settle,
+  takeProbe,
+} from './breaker.ts'
+import { afterRefusal, afterSuccesses, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
+import { afterCalls, newBudget, type RetryBudget } from './retry-budget.ts'
+
+/** What all workers know together of the provider's token endpoint: one small document in Redis. */
+export interface EndpointState {
+  pace: Pace
+  breaker: Breaker
+  budget: RetryBudget
+  /** How far the provider's clock is ahead of ours, ms; null = never seen. */
+  skewMs: number | null
+  /** How many accounts there are. */
+  fleet: number
+  /** States of the fleet's alerts as the alerts room writes them, '' = none. */
+  alerts: Record<FleetTrouble, string>
+}
+
+/** What the fleet as a whole can suffer from. */
+export type FleetTrouble = 'token-endpoint' | 'clock'
+
+/** What one worker has seen since its last report. */
+export interface Report {
+  /** In order: a number of successes, or a failure. */
+  outcomes: (number | { hubId: number; failure: ProviderFailure })[]
+  /** Calls to the other endpoints. */
+  others: { worked: number; failed: number }
+  skewMs: number | undefined
+  fleet: number | undefined
+  /** The worker was just started. */
+  started: boolean
+}
+
+export interface EndpointSettings {
+  /** Calls a second that are never exceeded, whatever the provider would allow. */
+  mostPerSecond: number
+  /** Errors as a share of all calls that retries must not push it over, 0 to 1. */
+  errorCeiling: number
+}
+
+export function newState(settings: EndpointSettings, now: number): EndpointState {
+  return {
+    ...{ pace: newPace(settings.mostPerSecond, now), breaker: closedBreaker(), budget: newBudget(now) },
+    ...{ skewMs: null, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
+  }
+}
+
+export function emptyReport(): Report {
+  return { outcomes: [], others: { worked: 0, failed: 0 }, skewMs: undefined, fleet: undefined, started: false }
+}
+
+/** The state after a worker's report. */
+export function afterReport(
+  before: EndpointState,
+  report: Report,
+  settings: EndpointSettings,
+  now: number,
+): EndpointState {
+  const fleet = report.fleet ?? before.fleet
+  let pace = refill(before.pace, settings.mostPerSecond, now)
+  let breaker = report.started ? probeNow(before.breaker, now) : before.breaker
+  let { worked, failed } = report.others
+  for (const outcome of report.outcomes) {
+    if (typeof outcome === 'number') {
+      worked += outcome
+      pace = afterSuccesses(pace, outcome, settings.mostPerSecond, now)
+      breaker = breakerAfterSuccesses(breaker, outcome, now)
+    } else {
+      failed++
+      if (outcome.failure.status === 429) pace = afterRefusal(pace, outcome.failure.retryAfterMs, now)
+      breaker = breakerAfterFailure(breaker, outcome.hubId, outcome.failure, fleet, now)
+    }
+  }
+  breaker = settle(breaker, now)
+  // Out of a trouble it goes slowly, as from quiet.
+  if (before.breaker.is === 'open' && breaker.is !== 'open') pace = slowly(pace, settings, now)
+  return {
+    ...{ pace, breaker, fleet },
+    budget: afterCalls(before.budget, { worked, failed }, settings.errorCeiling, now),
+    skewMs: report.skewMs ?? before.skewMs,
+    alerts: before.alerts,
+  }
+}
+
+function slowly(pace: Pace, settings: EndpointSettings, now: number): Pace {
+  const { perSecond, permits } = newPace(settings.mostPerSecond, now)
+  return { ...pace, perSecond: Math.min(pace.ceiling, perSecond), permits: Math.min(pace.permits, permits) }
+}
+
+/** Lets up to `wanted` calls through; `until` is when to ask again if that was none. */
+export function grant(
+  state: EndpointState,
+  wanted: number,
+  now: number,
+): { state: EndpointState; granted: number; until: number } {
+  if (state.breaker.is === 'open') {
+    if (wanted === 0) return { state, granted: 0, until: state.breaker.probeAt }
+    const { breaker, granted } = takeProbe(state.breaker, now)
+    return { state: { ...state, breaker }, granted, until: breaker.probeAt }
+  }
+  const { pace, granted } = take(state.pace, wanted)
+  return { state: { ...state, pace }, granted, until: nextPermitAt(pace) }
+}
+
+export function encodeEndpoint(state: EndpointState): string {
+  return JSON.stringify(state)
+}
+
+export function decodeEndpoint(stored: string): EndpointState {
+  return JSON.parse(stored) as EndpointState
+}

@@ -1,0 +1,314 @@
+import type { ProviderFailure } from '../../provider/failure.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Breaker } from './breaker.ts'
+import type { EndpointStore } from './endpoint-store.ts'
+import { callsWithin } from './pace.ts'
+import {
+  afterReport,
+  decodeEndpoint,
+  type EndpointSettings,
+  type EndpointState,
+  emptyReport,
+  encodeEndpoint,
+  type FleetTrouble,
+  grant,
+  newState,
+  type Report,
+} from './state.ts'
+import { describeRecovery, describeRightClock, describeSkew, describeTrouble, SKEW_LIMIT_MS } from './trouble.ts'
+
+/** What the alerts room says when the fleet as a whole is in trouble, or no longer. */
+export interface FleetAnnouncer {
+  /** `before` is the alert's state as stored; `stored` what it is from now on. */
+  fleet(
+    trouble: FleetTrouble,
+    is: 'firing' | 'over',
+    before: string,
+    message: string,
+    now: number,
+  ): { writes: AlertWrites; stored: string }
+}
+
+export interface EndpointDeps {
+  store: EndpointStore
+  settings: EndpointSettings
+  announce: FleetAnnouncer
+  /** How far the provider's clock is ahead of ours, ms, where an answer has told. */
+  skewMs: () => number | undefined
+  /** An alert was committed: it need not wait for the clock. */
+  alerted: () => Promise<void>
+  clock: Clock
+  log: Logger
+}
+
+export type Admission = { is: 'admitted' } | { is: 'closed'; until: number }
+
+/** How far the fleet's refreshes can be believed, as of a failure that was just reported. */
+export interface Standing {
+  /** Something is wrong with more than one account: this failure says nothing about it. */
+  fleetTrouble: boolean
+  /** When any account was refreshed last, ms. */
+  lastSuccessAt: number
+  fleet: number
+  /** When it is worth asking again, ms. */
+  until: number
+}
+
+/** Outcomes are reported with the next fetch of permits, and where nobody fetches any, after so long. */
+const REPORT_AFTER_MS = 250
+/** Who waits for permits asks again at most this often. */
+const ASK_EVERY_MS = 20
+/** A permit that nobody took is stale after so long: the world may have changed. */
+const STALE_MS = 1_000
+/** Longer than this nobody stands in line for the endpoint to open: the account's next moment is moved instead. */
+const PATIENCE_MS = 2_000
+
+interface Waiter {
+  admit(admission: Admission): void
+}
+
+/**
+ * This process's door to the token endpoint. Permits come from the state that all workers share, several at a time, so
+ * that a call costs no round trip of its own; what came of the calls is reported when the next ones are fetched. The
+ * first failure gives back what is left: what was learnt elsewhere counts at once.
+ */
+export class TokenEndpoint {
+  readonly #deps: EndpointDeps
+  #state: EndpointState
+  /** As stored; undefined = not read yet. */
+  #stored: string | undefined
+  #permits = 0
+  /** Permits used since some were fetched: about as many will be wanted next. */
+  #used = 0
+  #fetchedAt = 0
+  #waiters: Waiter[] = []
+  #report: Report = { ...emptyReport(), started: true }
+  #exchange: Promise<void> | undefined
+  #reportPlanned = false
+  readonly #closing = new AbortController()
+
+  constructor(deps: EndpointDeps) {
+    this.#deps = deps
+    this.#state = newState(deps.settings, deps.clock.now())
+  }
+
+  /** Lets one call through, now or soon; or says until when it is no use to wait. */
+  enter(): Promise<Admission> {
+    const now = this.#deps.clock.now()
+    if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
+    if (this.#permits > 0 && now - this.#fetchedAt < STALE_MS) {
+      this.#permits--
+      this.#used++
+      return Promise.resolve({ is: 'admitted' })
+    }
+    return new Promise((admit) => {
+      this.#waiters.push({ admit })
+      void this.#exchangeNow()
+    })
+  }
+
+  /** A call that was let through turned out not to be needed. */
+  leave(): void {
+    this.#permits++
+  }
+
+  succeeded(): void {
+    const { outcomes } = this.#report
+    const last = outcomes.at(-1)
+    if (typeof last === 'number') outcomes[outcomes.length - 1] = last + 1
+    else outcomes.push(1)
+    this.#reportSoon()
+  }
+
+  /** Reports a failure at once, and says what it means in the light of all others. */
+  async failed(hubId: number, failure: ProviderFailure): Promise<Standing> {
+    this.#report.outcomes.push({ hubId, failure })
+    this.#permits = 0
+    await this.#exchangeFromNow()
+    const { breaker, fleet } = this.#state
+    return {
+      fleetTrouble: breaker.is !== 'closed',
+      lastSuccessAt: breaker.lastSuccessAt,
+      fleet,
+      until: this.#until(),
+    }
+  }
+
+  /** Calls to the other endpoints: they count in the share of errors. */
+  noteOthers(worked: number, failed: number): void {
+    this.#report.others.worked += worked
+    this.#report.others.failed += failed
+    this.#reportSoon()
+  }
+
+  /** Whether a call that follows a failure may be made without pushing the share of errors over its ceiling. */
+  mayRetry(): boolean {
+    return this.#state.budget.credit >= 1
+  }
+
+  /**
+   * How many accounts are worth taking up for the next `ms`, and how many of them may have failed before. `until` is when
+   * to look again if that is none.
+   */
+  async room(ms: number, fleet: number | undefined): Promise<{ calls: number; retries: number; until: number }> {
+    if (fleet !== undefined) this.#report.fleet = fleet
+    await this.#exchangeFromNow()
+    const { breaker, pace, budget } = this.#state
+    const now = this.#deps.clock.now()
+    const until = this.#until()
+    if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until }
+    return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until }
+  }
+
+  /** As last seen, for pages and metrics of this process. */
+  get state(): Readonly<EndpointState> {
+    return this.#state
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#turnAway(this.#deps.clock.now())
+  }
+
+  #until(): number {
+    const { breaker, pace } = this.#state
+    return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#deps.clock.now(), pace.closedUntil)
+  }
+
+  #reportSoon(): void {
+    if (this.#reportPlanned || this.#closing.signal.aborted) return
+    this.#reportPlanned = true
+    void this.#deps.clock.wait(REPORT_AFTER_MS, this.#closing.signal).then(() => {
+      this.#reportPlanned = false
+      if (!this.#closing.signal.aborted) void this.#exchangeNow()
+    })
+  }
+
+  /** An exchange that is sure to carry what is known now: one that is under way may have left without it. */
+  async #exchangeFromNow(): Promise<void> {
+    await this.#exchange
+    await this.#exchangeNow()
+  }
+
+  #exchangeNow(): Promise<void> {
+    // A moment later, so that all who ask in this one share it.
+    this.#exchange ??= Promise.resolve()
+      .then(() => this.#tell())
+      .catch((error: unknown) => {
+        // No word from Redis, no permit: without it no lease could be taken either.
+        this.#deps.log.warn({ code: 'endpoint.no-redis', err: error }, 'no permits: Redis refuses')
+        this.#turnAway(this.#deps.clock.now() + STALE_MS)
+      })
+      .finally(() => {
+        this.#exchange = undefined
+        if (this.#waiters.length > 0) void this.#askAgain()
+      })
+    return this.#exchange
+  }
+
+  async #askAgain(): Promise<void> {
+    await this.#deps.clock.wait(ASK_EVERY_MS, this.#closing.signal)
+    if (this.#waiters.length > 0 && !this.#closing.signal.aborted) await this.#exchangeNow()
+  }
+
+  /** Tells what was seen, takes permits for those who wait. */
+  async #tell(): Promise<void> {
+    const { clock, skewMs } = this.#deps
+    const report: Report = { ...this.#report, skewMs: skewMs() }
+    this.#report = emptyReport()
+    try {
+      const { granted, until } = await this.#commit(report, clock)
+      const fresh = clock.now() - this.#fetchedAt < STALE_MS
+      this.#permits = granted + (fresh ? this.#permits : 0)
+      this.#fetchedAt = clock.now()
+      this.#admit(until)
+    } catch (error) {
+      this.#report = joined(report, this.#report)
+      throw error
+    }
+  }
+
+  async #commit(report: Report, clock: Clock): Promise<{ granted: number; until: number }> {
+    let stored = this.#stored ?? (await this.#deps.store.read())
+    for (;;) {
+      const now = clock.now()
+      const before = stored === '' ? newState(this.#deps.settings, now) : decodeEndpoint(stored)
+      const reported = afterReport(before, report, this.#deps.settings, now)
+      const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
+      const { state: taken, granted, until } = grant(reported, wanted, now)
+      const { state, writes } = this.#announce(before, taken, now)
+      const after = encodeEndpoint(state)
+      const found = after === stored ? undefined : await this.#deps.store.change(stored, after, writes)
+      if (found !== undefined) {
+        stored = found
+        continue
+      }
+      this.#stored = after
+      this.#state = state
+      this.#used = 0
+      this.#logChange(before.breaker, state.breaker)
+      if (writes.messages.length > 0) await this.#deps.alerted()
+      return { granted, until }
+    }
+  }
+
+  #announce(before: EndpointState, state: EndpointState, now: number): { state: EndpointState; writes: AlertWrites } {
+    const { breaker, skewMs } = state
+    const alerts = { ...state.alerts }
+    const all: AlertWrites = { changes: [], messages: [] }
+    const say = (trouble: FleetTrouble, firing: boolean, message: string) => {
+      const said = this.#deps.announce.fleet(trouble, firing ? 'firing' : 'over', alerts[trouble], message, now)
+      alerts[trouble] = said.stored
+      all.changes.push(...said.writes.changes)
+      all.messages.push(...said.writes.messages)
+    }
+    if (breaker.is === 'open') say('token-endpoint', true, describeTrouble(breaker))
+    if (breaker.is === 'closed' && alerts['token-endpoint'] !== '') {
+      say('token-endpoint', false, describeRecovery(before.breaker.since, now))
+    }
+    if (skewMs !== null && Math.abs(skewMs) >= SKEW_LIMIT_MS) say('clock', true, describeSkew(skewMs))
+    if (skewMs !== null && Math.abs(skewMs) < SKEW_LIMIT_MS / 2 && alerts.clock !== '') {
+      say('clock', false, describeRightClock())
+    }
+    return { state: { ...state, alerts }, writes: all.changes.length === 0 ? NO_ALERT_WRITES : all }
+  }
+
+  #logChange(before: Breaker, after: Breaker): void {
+    if (before.is === after.is) return
+    const { cause, detail } = after.is === 'closed' ? before : after
+    const level = after.is === 'open' ? 'error' : 'info'
+    this.#deps.log[level]({ code: `endpoint.${after.is}`, cause, reason: detail }, `the token endpoint is ${after.is}`)
+  }
+
+  #admit(until: number): void {
+    while (this.#permits > 0) {
+      const waiter = this.#waiters.shift()
+      if (waiter === undefined) return
+      this.#permits--
+      this.#used++
+      waiter.admit({ is: 'admitted' })
+    }
+    const { breaker } = this.#state
+    if (breaker.is === 'open' || until - this.#deps.clock.now() > PATIENCE_MS) this.#turnAway(until)
+  }
+
+  #turnAway(until: number): void {
+    for (const { admit } of this.#waiters.splice(0)) admit({ is: 'closed', until })
+  }
+}
+
+/** A report that did not get through goes along with the next one. */
+function joined(first: Report, second: Report): Report {
+  return {
+    outcomes: [...first.outcomes, ...second.outcomes],
+    others: {
+      worked: first.others.worked + second.others.worked,
+      failed: first.others.failed + second.others.failed,
+    },
+    skewMs: second.skewMs ?? first.skewMs,
+    fleet: second.fleet ?? first.fleet,
+    started: first.started || second.started,
+  }
+}
