@@ -20,10 +20,9 @@ export interface Pace {
   /** What the provider allowed when it last refused, calls a second; Infinity is written as null in JSON. */
   knownLimit: number | null
   lastSuccessAt: number
-  /** Successes since `countedFrom`, and the rate of the stretch before that. */
-  counted: number
-  countedFrom: number
-  rateBefore: number
+  /** Successes in the second `recentSecond` (of the clock) and each of those before it. */
+  recent: number[]
+  recentSecond: number
 }
 
 const SECOND = 1_000
@@ -33,8 +32,9 @@ const LEAST_BURST = 8
 const BURST_SECONDS = 0.2
 /** After so long without a success nothing is known any more. */
 const QUIET_MS = 10 * SECOND
-/** The stretch over which the rate is measured. */
-const STRETCH_MS = 10 * SECOND
+/** Windows that a limit may be counted over, seconds. */
+const WINDOWS = [1, 2, 5, 10]
+const LONGEST_WINDOW = 10
 /** Calls a second that one success adds: three times as fast after a second of nothing but successes. */
 const FASTER_PER_SUCCESS = 2
 /** A refusal is believed for the whole fleet for a minute; then one burst may ask again. */
@@ -45,7 +45,7 @@ export function newPace(mostPerSecond: number, now: number): Pace {
   return {
     ...{ perSecond: Math.min(START_PER_SECOND, mostPerSecond), ceiling: mostPerSecond, permits: LEAST_BURST, at: now },
     ...{ closedUntil: 0, refusals: 0, knownLimit: null, lastSuccessAt: 0 },
-    ...{ counted: 0, countedFrom: now, rateBefore: 0 },
+    ...{ recent: [], recentSecond: Math.floor(now / SECOND) },
   }
 }
 
@@ -68,18 +68,17 @@ function burstOf(perSecond: number): number {
 
 export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
   if (count === 0) return pace
-  const counted = countedUntil(pace, now)
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
   // Only who runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
   const ceiling = pushing ? Math.min(mostPerSecond, pace.ceiling * growth(pace, count)) : pace.ceiling
-  return { ...counted, counted: counted.counted + count, perSecond, ceiling, refusals: 0, lastSuccessAt: now }
+  return { ...counted(pace, count, now), perSecond, ceiling, refusals: 0, lastSuccessAt: now }
 }
 
-/** Five percent a second up to near the limit that is known, half a percent beyond it. */
+/** Ten percent a second; two around the limit that is known, where the next refusal is to be expected. */
 function growth({ perSecond, ceiling, knownLimit }: Pace, count: number): number {
-  const aSecond = knownLimit === null || ceiling < knownLimit * 0.9 ? 0.05 : 0.005
-  return 1 + (aSecond * count) / Math.max(1, perSecond)
+  const isNear = knownLimit !== null && ceiling > knownLimit * 0.95 && ceiling < knownLimit * 1.05
+  return 1 + ((isNear ? 0.02 : 0.1) * count) / Math.max(1, perSecond)
 }
 
 /** The endpoint answered 429. `waitMs` is what it said, if it said so. */
@@ -88,23 +87,35 @@ export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number
   const closedUntil = Math.max(pace.closedUntil, now + wait)
   // Others of the same moment: the ceiling was lowered for the first of them.
   if (now < pace.closedUntil) return { ...pace, closedUntil, permits: 0 }
-  const { counted, countedFrom, rateBefore } = pace
-  // What went through from the beginning of the stretch until it may go on: a limit of 100 in 10 s that is used up
-  // after one second is ten a second.
-  const rate = Math.max(rateBefore, counted / (Math.max(SECOND, closedUntil - countedFrom) / SECOND))
+  const rate = rateAllowed(counted(pace, 0, now), wait, now)
   const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
   return {
     ...pace,
     ...{ ceiling, perSecond: Math.min(START_PER_SECOND, ceiling), permits: 0, closedUntil },
-    ...{ refusals: pace.refusals + 1, knownLimit: rate, counted: 0, countedFrom: now, rateBefore: 0 },
+    ...{ refusals: pace.refusals + 1, knownLimit: rate },
   }
 }
 
-function countedUntil(pace: Pace, now: number): Pace {
-  const length = now - pace.countedFrom
-  if (length >= 0 && length < STRETCH_MS) return pace
-  const rateBefore = length < 0 || length > 2 * STRETCH_MS ? 0 : pace.counted / (length / SECOND)
-  return { ...pace, counted: 0, countedFrom: now, rateBefore }
+/**
+ * What the provider seems to allow, calls a second. It counts over a window that is at least as long as it makes us
+ * wait; of the windows that can be meant, the one in which most went through is the one it refused for.
+ */
+function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
+  const intoSecond = (now % SECOND) / SECOND
+  const windows = WINDOWS.filter((seconds) => seconds * SECOND >= waitMs)
+  const rates = (windows.length > 0 ? windows : [LONGEST_WINDOW]).map((seconds) => {
+    const whole = recent.slice(0, seconds).reduce((sum, count) => sum + count, 0)
+    return (whole + (recent[seconds] ?? 0) * (1 - intoSecond)) / Math.max(seconds, waitMs / SECOND)
+  })
+  return Math.max(...rates)
+}
+
+function counted(pace: Pace, count: number, now: number): Pace {
+  const second = Math.floor(now / SECOND)
+  const passed = second - pace.recentSecond
+  const kept = passed < 0 || passed > LONGEST_WINDOW ? [] : [...Array<number>(passed).fill(0), ...pace.recent]
+  const [current = 0, ...before] = kept
+  return { ...pace, recent: [current + count, ...before].slice(0, LONGEST_WINDOW + 1), recentSecond: second }
 }
 
 /** Whole permits, as many as there are of those that are wanted. */
@@ -119,9 +130,8 @@ export function nextPermitAt(pace: Pace): number {
   return Math.max(pace.closedUntil, pace.at) + Math.ceil((missing / pace.perSecond) * SECOND)
 }
 
-/** How many calls the pace lets through within `ms` from `now`. */
+/** How many calls the pace lets through within `ms` from `now`, about: it may get twice as fast meanwhile. */
 export function callsWithin(pace: Pace, ms: number, now: number): number {
-  const open = Math.max(0, ms - Math.max(0, pace.closedUntil - now))
-  // It doubles and doubles again meanwhile, so the ceiling is what counts; slow endpoints have a low one.
-  return Math.floor(pace.permits + (open / SECOND) * pace.ceiling)
+  const seconds = Math.max(0, ms - Math.max(0, pace.closedUntil - now)) / SECOND
+  return Math.floor(pace.permits + seconds * Math.min(2 * pace.perSecond, pace.ceiling))
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Breaker } from './breaker.ts'
 import type { EndpointStore } from './endpoint-store.ts'
-import { callsWithin } from './pace.ts'
+import { callsWithin, type Pace } from './pace.ts'
 import {
   afterReport,
   decodeEndpoint,
@@ -249,6 +249,7 @@ export class TokenEndpoint {
       this.#state = state
       this.#used = 0
       this.#logChange(before.breaker, state.breaker)
+      this.#logRefusal(before.pace, state.pace, now)
       if (writes.messages.length > 0) await this.#deps.alerted()
       return { granted, until }
     }
@@ -280,6 +281,12 @@ export class TokenEndpoint {
     const { cause, detail } = after.is === 'closed' ? before : after
     const level = after.is === 'open' ? 'error' : 'info'
     this.#deps.log[level]({ code: `endpoint.${after.is}`, cause, reason: detail }, `the token endpoint is ${after.is}`)
+  }
+
+  #logRefusal(before: Pace, { closedUntil, ceiling }: Pace, now: number): void {
+    if (closedUntil <= Math.max(before.closedUntil, now)) return
+    const facts = { waitMs: closedUntil - now, mostPerSecond: Math.round(ceiling * 10) / 10 }
+    this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider wants fewer token requests')
   }
 
   #admit(until: number): void {
