@@ -55,7 +55,7 @@ export type RefreshOutcome =
   | { is: 'gone' }
   /** Somebody wrote newer tokens meanwhile; theirs count. */
   | { is: 'lost' }
-  | { is: 'failed'; failure: ProviderFailure; state: AccountState; reauthorize: boolean }
+  | { is: 'failed'; failure: ProviderFailure; state: AccountState; reauthorize: boolean; rejectedAt: number | null }
 
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
@@ -211,7 +211,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     },
     failure.message,
   )
-  return { is: 'failed', failure, state: next.state, reauthorize: next.reauthorize }
+  return { is: 'failed', failure, state: next.state, reauthorize: next.reauthorize, rejectedAt: next.rejectedAt }
 }
 
 function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
