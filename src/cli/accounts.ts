@@ -45,7 +45,7 @@ export function addAccounts(program: Command, io: Io): void {
       .option('--wait', 'wait up to a minute until the refresh token is deleted'),
     'plimsoll accounts uninstall 1234567',
   )
-    .description("delete the account's refresh token at the provider and forget the account")
+    .description("delete the account's refresh token at the provider; later the account is forgotten")
     .action((hubId: number, options: CommonOptions & RemoveOptions) => remove(io, hubId, options))
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { createKeys } from '../../src/redis/keys.ts'
 import { connectAccount, connectAll, eventually, getJson, hubIdsOf, journalOf, send } from '../support/fleet.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
 
@@ -19,11 +20,16 @@ const addFault = (fault: object) => send(`${scene.sandbox.url}/sandbox/faults`, 
 const faultsMet = () =>
   eventually('the fault', async () => (await getJson<[]>(`${scene.sandbox.url}/sandbox/faults`)).length === 0)
 
+/** A lease and a claim of a daemon that was killed end by themselves, within a minute. */
 const isUninstalled = (url: string, hubId: number) =>
-  eventually('the end of the uninstall', async () => {
-    const account = await accountOf(url, hubId)
-    return account.state === 'uninstalled' && account
-  })
+  eventually(
+    'the end of the uninstall',
+    async () => {
+      const account = await accountOf(url, hubId)
+      return account.state === 'uninstalled' && account
+    },
+    60_000,
+  )
 
 async function deletionsOf(hubId: number): Promise<number[]> {
   const entries = (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'delete')
@@ -41,7 +47,7 @@ test('a daemon that is killed between the deletion and its record leaves an unin
   await daemon.kill()
 
   const next = await scene.daemon()
-  const account = await eventually('the end of the uninstall', async () => isUninstalled(next.url, hubId), 60_000)
+  const account = await isUninstalled(next.url, hubId)
   expect(account.uninstall).toMatchObject({ attempts: 1, failure: null, ending: 'was-gone' })
   expect(account.story.map(({ event }) => event).slice(-3)).toEqual([
     'uninstall asked for',
@@ -84,6 +90,25 @@ test('a refresh under way is waited for, and the token that it brought is the on
   // The token before it was ended by the rotation: deleting that one alone would have been a 404.
   expect(ended).toMatchObject({ ending: 'deleted' })
   expect((await deletionsOf(hubId)).at(-1)).toBe(204)
+})
+
+test('a refresh token that has been refused for as long as the config says is an uninstall', async () => {
+  scene = await openScene({ accounts: 1 })
+  const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
+  const daemon = await scene.daemon({ uninstall: { afterRefused: '1h' } })
+  await connectAccount(daemon.url, hubId)
+  await send(`${scene.sandbox.url}/sandbox/accounts/${hubId}`, 'DELETE')
+  await eventually('reauthorize', async () => (await accountOf(daemon.url, hubId)).state === 'reauthorize')
+
+  // As if that had been long ago, and the daily probe were due now.
+  const keys = createKeys('plimsoll')
+  const store = scene.redis.store()
+  const longAgo = Date.now() - 2 * 3_600_000
+  await store.hset(keys.account(hubId).account, { rejectedAt: longAgo, retryAt: longAgo })
+  await store.zadd(keys.partition(keys.partitionOf(hubId)).due.refresh, longAgo, hubId)
+  expect(await isUninstalled(daemon.url, hubId)).toMatchObject({
+    uninstall: { by: 'evidence', reason: expect.stringMatching(/^refresh token refused since 20/), ending: 'was-gone' },
+  })
 })
 
 test('where nothing is kept an uninstalled account is unknown as soon as its token is deleted', async () => {
