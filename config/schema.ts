@@ -10,6 +10,7 @@ import { metricsOn, thresholdRules } from './thresholds.ts'
 import {
   bytesInBase64,
   duration,
+  durationOrNever,
   hostPort,
   secret,
   secretAddress,
@@ -206,6 +207,20 @@ const alerts = z
   })
   .describe('How a crossed threshold becomes a message.')
 
+const uninstall = z
+  .strictObject({
+    keep: duration({ min: 0, max: '3650d' })
+      .prefault('30d')
+      .describe('How long the record and the readings of an uninstalled account are kept; 0: not at all.'),
+    afterRefused: durationOrNever({ min: '1h', max: '3650d' })
+      .prefault('never')
+      .describe(
+        'An account whose refresh token has been refused for so long is uninstalled; looked at once a day. never: it ' +
+          'waits for somebody to connect it again.',
+      ),
+  })
+  .describe('What becomes of accounts that leave.')
+
 const http = related(
   z.strictObject({
     listen: hostPort().prefault('127.0.0.1:8088').describe('host:port to listen on.'),
@@ -240,6 +255,7 @@ export const settings = related(
     schedule: schedule.prefault({}),
     tokens: tokens.prefault({}),
     limits: limits.prefault({}),
+    uninstall: uninstall.prefault({}),
     thresholds: thresholdRules
       .prefault([
         { on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },

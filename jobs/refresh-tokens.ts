@@ -1,9 +1,16 @@
+import { uninstallAfterRefusal } from '../src/accounts/refused-long.ts'
+import { beginUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
-import { type RefreshDeps, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob, Queues } from './queues.ts'
 
-export interface RefreshTokensDeps extends RefreshDeps, EachAccountDeps {
+export interface RefreshTokensDeps
+  extends RefreshDeps,
+    EachAccountDeps,
+    Pick<UninstallDeps, 'store' | 'keys' | 'closeAlerts' | 'clock' | 'log'> {
+  /** How long a refresh token must have been refused to be taken for an uninstall. */
+  uninstallAfterRefusedMs: number | 'never'
   queues: Queues
   metrics: Metrics
 }
@@ -23,5 +30,14 @@ export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, sig
       )
     }
     if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
+    await uninstallIfRefusedLong(deps, hubId, outcome)
   })
+}
+
+async function uninstallIfRefusedLong(deps: RefreshTokensDeps, hubId: number, outcome: RefreshOutcome): Promise<void> {
+  if (outcome.is !== 'failed') return
+  const now = deps.clock.now()
+  const request = uninstallAfterRefusal(outcome, deps.uninstallAfterRefusedMs, now)
+  if (request === undefined || (await beginUninstall(deps, hubId, request)) !== 'begun') return
+  await Promise.all([deps.queues.wake('uninstall', now), deps.queues.wake('alerts', now)])
 }

@@ -7,7 +7,7 @@ import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { CLAIM_MS, DueSets } from './accounts/due-sets.ts'
 import { Registry } from './accounts/registry.ts'
-import { beginUninstall } from './accounts/uninstall.ts'
+import { type BegunUninstall, beginUninstall, type UninstallRequest } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
 import { announceDisabled } from './alerts/delivery-alert.ts'
 import { tokenAnnouncer } from './alerts/token-alert.ts'
@@ -198,10 +198,10 @@ export function connectDeps(parts: Parts) {
 }
 
 /** Begins an uninstall, for the API and the command line; the daemon's job does the rest. */
-export async function uninstall(parts: Parts, hubId: number, reason: string) {
+export async function uninstall(parts: Parts, hubId: number, request: UninstallRequest): Promise<BegunUninstall> {
   const { store, keys, config, clock, log } = parts
   const close = closeAlerts.bind(undefined, pageOf(config))
-  const begun = await beginUninstall({ store, keys, closeAlerts: close, clock, log }, hubId, reason)
+  const begun = await beginUninstall({ store, keys, closeAlerts: close, clock, log }, hubId, request)
   if (begun === 'begun') await Promise.all(wakeNow(parts, 'uninstall', 'alerts'))
   return begun
 }
@@ -237,7 +237,7 @@ function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthRepor
     deliveries: new Deliveries(pages, keys),
     metrics,
     actions: {
-      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, reason),
+      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),
       connected: () => connected(parts),
     },
     health,
@@ -301,6 +301,8 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endp
     pairs: config.limits.associations,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,
+    uninstallKeepMs: config.uninstall.keep,
+    uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {
       rules: config.thresholds,
       recoverBelow: config.alerts.recoverBelow,

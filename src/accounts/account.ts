@@ -8,15 +8,39 @@ export interface Account {
   state: AccountState
   /** Who installed the app, as the provider names them. */
   user: string | null
+  /** Last, and for the first time. */
   connectedAt: number
+  firstConnectedAt: number
   /** The access token there is. */
   token: { obtainedAt: number; expiresAt: number; refreshedAt: number | null; generation: number }
-  /** Refreshes that failed since one last worked. */
-  refreshFailure: { count: number; class: string; reason: string; at: number } | null
+  /** Refreshes that failed since one last worked, the last one `at`. */
+  refreshFailure: { count: number; class: string; reason: string; at: number; since: number } | null
+  /** Since when the refresh token is refused. */
+  refusedSince: number | null
   parkedUntil: number | null
   polledAt: number | null
   pollFailure: { count: number; reason: string; at: number } | null
-  uninstall: { reason: string; at: number | null; failure: string | null } | null
+  uninstall: Uninstall | null
+}
+
+/** Who can ask for an uninstall; `evidence` is a refresh token that has been refused for as long as the config says. */
+export type UninstallBy = 'cli' | 'api' | 'evidence'
+
+/** How an uninstall went so far. */
+export interface Uninstall {
+  askedAt: number
+  reason: string
+  by: UninstallBy
+  /** Attempts to delete the refresh token that came to an end, whichever. */
+  attempts: number
+  /** Why the last one failed that did. */
+  failure: string | null
+  failureAt: number | null
+  /** When the refresh token was deleted: the provider did it, or did not know it any more. */
+  at: number | null
+  ending: 'deleted' | 'was-gone' | null
+  /** When record and readings are forgotten. */
+  purgeAt: number | null
 }
 
 export function readAccount(hubId: number, hash: Record<string, string>): Account {
@@ -26,6 +50,7 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     state: hash.state as AccountState,
     user: hash.user ?? null,
     connectedAt: Number(hash.connectedAt),
+    firstConnectedAt: Number(hash.firstConnectedAt ?? hash.connectedAt),
     token: {
       obtainedAt: Number(hash.obtainedAt),
       expiresAt: Number(hash.expiresAt),
@@ -40,7 +65,9 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
             class: hash.failureClass ?? '',
             reason: hash.failureReason ?? '',
             at: Number(hash.failureAt),
+            since: Number(hash.failingSince ?? hash.failureAt),
           },
+    refusedSince: time(hash.rejectedAt),
     parkedUntil: time(hash.parkedUntil),
     polledAt: time(hash.polledAt),
     pollFailure:
@@ -54,7 +81,17 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     uninstall:
       hash.uninstallReason === undefined
         ? null
-        : { reason: hash.uninstallReason, at: time(hash.uninstalledAt), failure: hash.uninstallFailureReason ?? null },
+        : {
+            askedAt: Number(hash.uninstallAskedAt),
+            reason: hash.uninstallReason,
+            by: hash.uninstallBy as UninstallBy,
+            attempts: Number(hash.uninstallAttempts ?? 0),
+            failure: hash.uninstallFailureReason ?? null,
+            failureAt: time(hash.uninstallFailureAt),
+            at: time(hash.uninstalledAt),
+            ending: (hash.uninstallEnding ?? null) as Uninstall['ending'],
+            purgeAt: time(hash.purgeAt),
+          },
   }
 }
 

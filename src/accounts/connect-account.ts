@@ -67,6 +67,7 @@ async function storeAccount(
     const before = await openTokenAlert(deps, hubId)
     const is = await deps.store.connectAccount(
       ...accountStepKeys(deps.keys, hubId),
+      deps.keys.partition(deps.keys.partitionOf(hubId)).forgotten,
       ...[hubId, deps.clock.now()],
       deps.vault.seal(answer.accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),

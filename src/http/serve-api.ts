@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { History, Snapshot } from '../limits/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
+import { storyJson } from '../views/account-story.ts'
 import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
@@ -14,7 +16,7 @@ import { searchAccounts } from './search-accounts.ts'
 
 export interface ApiDeps extends FleetStatusDeps {
   history: History
-  actions: { uninstall(hubId: number, reason: string): Promise<'begun' | 'already' | 'unknown'> }
+  actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
 }
 
 const WEEK_MS = 7 * 86_400_000
@@ -59,11 +61,12 @@ async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
   return { ...accountJson(view.account), ...detailsOf(view) }
 }
 
-function detailsOf({ scopes, series, alerts }: AccountView): object {
+function detailsOf({ scopes, series, alerts, story }: AccountView): object {
   return {
     scopes,
     series: series.map(({ id: _, measuredAt, ...one }) => ({ ...one, measuredAt: iso(measuredAt) })),
     alerts: alerts.map(timedAlert),
+    story: storyJson(story),
   }
 }
 

@@ -6,6 +6,7 @@ import type { ConnectDeps } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
+import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { History } from '../limits/history.ts'
 import type { Store } from '../redis/connect.ts'
@@ -45,7 +46,7 @@ export interface HttpDeps {
   deliveries: Deliveries
   metrics: Metrics
   actions: {
-    uninstall(hubId: number, reason: string): Promise<'begun' | 'already' | 'unknown'>
+    uninstall(hubId: number, reason: string): Promise<BegunUninstall>
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
   }

@@ -36,6 +36,8 @@ export interface PartitionKeys {
   state: Record<AccountState, string>
   /** set: hubIds with an alert open or pending */
   alerting: string
+  /** string: the highest generation of tokens that was forgotten with its account */
+  forgotten: string
   /** What the keys of its accounts' hashes start with. */
   accountPrefix: string
   /** stream: alerts committed and not yet handed on */
@@ -114,6 +116,7 @@ function partitionKeys(tag: string): PartitionKeys {
       string
     >,
     alerting: `${tag}:alerting`,
+    forgotten: `${tag}:forgotten`,
     accountPrefix: `${tag}:account:`,
     outbox: `${tag}:outbox`,
   }

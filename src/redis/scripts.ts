@@ -13,9 +13,11 @@ const STEPS = {
   leaveRefresh: { file: 'leave-refresh', keys: 17 },
   storeTokens: { file: 'store-tokens', keys: 17 },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
-  connectAccount: { file: 'connect-account', keys: 17 },
+  connectAccount: { file: 'connect-account', keys: 18 },
   beginUninstall: { file: 'begin-uninstall', keys: 17 },
-  finishUninstall: { file: 'finish-uninstall', keys: 17 },
+  recordUninstallFailure: { file: 'record-uninstall-failure', keys: 17 },
+  finishUninstall: { file: 'finish-uninstall', keys: 18 },
+  purgeAccount: { file: 'purge-account' },
   commitPoll: { file: 'commit-poll', keys: 17 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
@@ -38,8 +40,10 @@ declare module 'ioredis' {
     storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
-    beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'stale', Context>
+    beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
+    recordUninstallFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
+    purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>

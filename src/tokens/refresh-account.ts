@@ -73,7 +73,7 @@ export type RefreshOutcome =
   /** The token endpoint is closed to everybody until then. */
   | { is: 'waiting'; until: number }
   /** `alerted`: an alert was committed. */
-  | { is: 'failed'; failure: ProviderFailure; state: AccountState; alerted: boolean }
+  | { is: 'failed'; failure: ProviderFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
 
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
@@ -240,7 +240,8 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     { code: `token.${reauthorize ? 'reauthorize' : failure.class}`, hubId, reason: failure.code, state: next.state },
     failure.message,
   )
-  return { is: 'failed', failure, state: next.state, alerted: alerts.messages.length > 0 }
+  const alerted = alerts.messages.length > 0
+  return { is: 'failed', failure, state: next.state, alerted, rejectedAt: next.rejectedAt }
 }
 
 /** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */

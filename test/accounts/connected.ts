@@ -12,6 +12,7 @@ import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 
 export const HUB = 123
+export const KEEP_MS = 30 * 86_400_000
 export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 export const announce = tokenAnnouncer({
   installPage: 'https://plimsoll.example.com/install',
@@ -43,6 +44,7 @@ export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, 
     vault,
     announce,
     closeAlerts: closeAlerts.bind(undefined, pageOf),
+    uninstallKeepMs: KEEP_MS,
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     clock,
     log: logged.log,

@@ -19,6 +19,8 @@ test('fills in every default of the smallest file', () => {
     optionalScopes: [],
     timeout: 10_000,
     accountRate: { requests: 20, per: 10_000 },
+    tokenRate: { requests: 1_000, per: 1_000 },
+    errorCeiling: 0.05,
     insecure: false,
   })
   expect(receivers.ops).toMatchObject({ type: 'email', to: ['ops@example.com'], insecure: false })
@@ -28,6 +30,7 @@ test('fills in every default of the smallest file', () => {
     schedule: { refreshTokens: '*/10 * * * * *', pollLimits: '*/15 * * * * *' },
     tokens: { refreshFrom: 0.5, refreshBy: 0.8 },
     limits: { every: 15 * 60_000, associations: [], history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY } },
+    uninstall: { keep: 30 * DAY, afterRefused: 'never' },
     thresholds: [
       rule('customProperties.overall', { warning: { percent: 80 }, critical: { percent: 95 } }),
       rule('customProperties.objectType', { warning: { percent: 80 }, critical: { percent: 95 } }),

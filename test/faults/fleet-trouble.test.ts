@@ -10,6 +10,7 @@ import {
   journalOf,
   send,
 } from '../support/fleet.ts'
+import { say } from '../support/say.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
 
 /** PLIMSOLL_FULL=1 runs these at full size: 1,000 and 5,000 accounts, troubles of a minute and of ten. */
@@ -74,7 +75,7 @@ test('a wrong client secret is one alert and a trickle of requests, and all acco
   expect(await statesOf(daemon.url)).toEqual({ active: accounts })
 
   await eventually('all refreshed', refreshedSince(hubIds, until), 60_000)
-  console.log(
+  say(
     `${accounts} accounts: ${asked.length} token requests in ${Math.round((until - since) / 1000)} s of trouble, at most ` +
       `${mostInAMinute(asked)} in a minute; all refreshed ${((Date.now() - until) / 1000).toFixed(1)} s after the fix`,
   )
@@ -125,7 +126,7 @@ test('a provider that is down changes no account for good; when it is back, thos
   const off = order.reduce((sum, at, n) => sum + Math.abs((rank.get(at) ?? 0) - n), 0) / order.length / order.length
   const refused = after.filter(({ status }) => status === 429).length
   const seconds = (Math.max(...after.map(({ time }) => Date.parse(time))) - until) / 1000
-  console.log(
+  say(
     `${accounts} accounts, ${limit} requests a second allowed: all refreshed ${seconds.toFixed(1)} s after the provider was ` +
       `back, ${refused} answers 429, mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
   )

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { Daemon } from '../support/daemon.ts'
 import { connectAll, eventually, getJson, hubIdsOf, type JournalEntry, journalOf } from '../support/fleet.ts'
+import { say } from '../support/say.ts'
 import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts'
 
 /** PLIMSOLL_FULL=1: 2,000 accounts for three minutes. */
@@ -64,7 +65,7 @@ test('four daemons of which one is killed every few seconds, and a Redis that cr
     journal.filter(({ hubId }) => hubId !== null && !lost.includes(hubId)),
     endedAt,
   )
-  console.log(
+  say(
     `${ACCOUNTS} accounts, ${kills} kills, one crash of Redis, ${journal.filter(({ endpoint }) => endpoint === 'token').length} ` +
       `token requests in ${Math.round((endedAt - connectedAt) / 1000)} s: accounts lost ${lost.length} (in the named window: ` +
       `${lost.filter((hubId) => interrupted.has(hubId)).length}), refreshes interrupted ${interrupted.size}, longest ` +

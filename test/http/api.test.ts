@@ -23,6 +23,7 @@ describe('accounts', () => {
           state: 'active',
           user: 'ann@example.com',
           connectedAt: '2026-11-21T10:00:00.000Z',
+          firstConnectedAt: '2026-11-21T10:00:00.000Z',
           token: {
             obtainedAt: '2026-11-21T10:00:00.000Z',
             expiresAt: '2026-11-21T10:30:00.000Z',
@@ -30,6 +31,7 @@ describe('accounts', () => {
             nextRefreshAt: expect.stringMatching(/^2026-11-21T10:(1[5-9]|2[0-4]):/),
           },
           refreshFailure: null,
+          refusedSince: null,
           parkedUntil: null,
           polledAt: null,
           nextPollAt: '2026-11-21T10:00:00.000Z',
@@ -121,7 +123,16 @@ describe('uninstall', () => {
     expect(first).toMatchObject({ status: 202, json: { hubId: 7, state: 'uninstalling' } })
     const second = await ask('DELETE', '/api/v1/accounts/7', BEARER)
     expect(second).toMatchObject({ status: 200, json: { hubId: 7, state: 'uninstalling' } })
-    expect((await get('/api/v1/accounts/7')).json.uninstall).toMatchObject({ reason: 'left us' })
+    const { json } = await get('/api/v1/accounts/7')
+    const at = '2026-11-21T10:00:00.000Z'
+    expect(json.uninstall).toEqual({
+      ...{ reason: 'left us', by: 'api', askedAt: at, attempts: 0, nextAttemptAt: at },
+      ...{ failure: null, failureAt: null, ending: null, at: null, purgeAt: null },
+    })
+    expect(json.story).toEqual([
+      { at, event: 'connected' },
+      { at, event: 'uninstall asked for', detail: 'left us (by API)' },
+    ])
   })
 
   test('of an account that there is not is a 404', async () => {

@@ -81,7 +81,8 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),
     actions: {
-      uninstall: (hubId, reason) => beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, reason),
+      uninstall: (hubId, reason) =>
+        beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, { by: 'api', reason }),
       connected: async (hubId) => {
         woken.push(hubId)
       },

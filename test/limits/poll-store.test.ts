@@ -117,7 +117,8 @@ describe('a poll', () => {
 
   test('of an account that is uninstalled meanwhile changes nothing', async () => {
     const { polls, keys, due } = await account()
-    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES))
+    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '']
+    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
     const before = await dump(redis.store, keys)
     expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('gone')
     expect(await dump(redis.store, keys)).toEqual(before)

@@ -26,8 +26,9 @@ export interface AccountPage extends AccountView {
 
 export function accountPage(page: AccountPage): Html {
   const labels = labelsOf(page.series)
-  return html`${story(page.account, page.now)}
+  return html`${standing(page.account, page.now)}
 ${facts(page)}
+${storyPart(page)}
 ${alertsPart(page, labels)}
 ${customPropertiesPart(page)}
 ${associationsPart(page, labels)}
@@ -35,7 +36,7 @@ ${changesPart(page, labels)}`
 }
 
 /** What the state means, in a sentence or two. */
-function story({ state, refreshFailure, parkedUntil, uninstall }: Account, now: number): Html {
+function standing({ state, refreshFailure, parkedUntil, uninstall }: Account, now: number): Html {
   const reason = html`${cleanText(refreshFailure?.reason ?? '', 300)}`
   switch (state) {
     case 'active':
@@ -49,7 +50,7 @@ function story({ state, refreshFailure, parkedUntil, uninstall }: Account, now: 
     case 'uninstalling':
       return html`<p>${stateBadge(state)} Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. Reason: ${cleanText(uninstall?.reason ?? '', 200)}. ${uninstall?.failure == null ? undefined : html`It could not be deleted yet, and is tried again: ${cleanText(uninstall.failure, 300)}`}</p>`
     case 'uninstalled':
-      return html`<p>${stateBadge(state)} Uninstalled ${when(uninstall?.at ?? null, now)}, its refresh token deleted, its readings forgotten. Reason: ${cleanText(uninstall?.reason ?? '', 200)}.</p>`
+      return html`<p>${stateBadge(state)} Uninstalled ${when(uninstall?.at ?? null, now)}, its refresh token deleted. Record and readings are forgotten ${when(uninstall?.purgeAt ?? null, now)}. Reason: ${cleanText(uninstall?.reason ?? '', 200)}.</p>`
   }
 }
 
@@ -83,6 +84,15 @@ function failure({ count, reason, at }: { count: number; reason: string; at: num
 function scopeList(scopes: readonly string[]): Html {
   const warning = html` <span class="badge warning">none of them lets limits be read</span>`
   return html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}${opensLimits(scopes) ? undefined : warning}`
+}
+
+function storyPart({ story, now }: AccountPage): Html {
+  return html`<h2>Story</h2>
+${table(
+  'Story',
+  [{ title: 'When' }, { title: 'What' }, { title: 'Details' }],
+  story.map(({ at, event, detail }) => [when(at, now), event, cleanText(detail ?? '', 400)]),
+)}`
 }
 
 function alertsPart({ alerts, now }: AccountPage, labels: Labels): Html {
