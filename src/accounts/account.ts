@@ -14,6 +14,9 @@ export interface Account {
   /** Refreshes that failed since one last worked. */
   refreshFailure: { count: number; class: string; reason: string; at: number } | null
   parkedUntil: number | null
+  /** When an access token was last handed out, and to which admin token. */
+  tokenServedAt: number | null
+  tokenServedTo: string | null
   polledAt: number | null
   pollFailure: { count: number; reason: string; at: number } | null
   uninstall: { reason: string; at: number | null; failure: string | null } | null
@@ -42,6 +45,8 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
             at: Number(hash.failureAt),
           },
     parkedUntil: time(hash.parkedUntil),
+    tokenServedAt: time(hash.tokenServedAt),
+    tokenServedTo: hash.tokenServedTo ?? null,
     polledAt: time(hash.polledAt),
     pollFailure:
       hash.pollFailureAt === undefined

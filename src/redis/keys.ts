@@ -71,6 +71,8 @@ export interface Keys {
   installState(state: string): string
   readonly canary: string
   readonly progress: string
+  /** hash: name -> what is known of a named admin token, its hash among it */
+  readonly adminTokens: string
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -88,6 +90,7 @@ export function createKeys(prefix: string): Keys {
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
     progress: `${prefix}:progress`,
+    adminTokens: `${prefix}:admin-tokens`,
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,

@@ -14,6 +14,8 @@ const STEPS = {
   beginUninstall: { file: 'begin-uninstall', keys: 17 },
   finishUninstall: { file: 'finish-uninstall', keys: 17 },
   commitPoll: { file: 'commit-poll', keys: 17 },
+  noteTokenServed: { file: 'note-token-served', keys: 17 },
+  replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   takeCalls: { file: 'take-calls', keys: 1 },
@@ -34,6 +36,8 @@ declare module 'ioredis' {
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'stale', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
+    replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     takeCalls(...args: Argument[]): Result<[number, number], Context>

@@ -7,6 +7,8 @@ export interface Metrics {
   readonly refreshes: Counter<'outcome'>
   /** Refreshes that came after the token had expired. */
   readonly tokensExpired: Counter
+  /** to: name of the admin token that asked */
+  readonly tokensServed: Counter<'to'>
   /** outcome: committed, failed, gone, lost, later */
   readonly polls: Counter<'outcome'>
   readonly sweeps: Counter<'kind'>
@@ -25,6 +27,7 @@ export function createMetrics(): Metrics {
     registry,
     refreshes: counter('token_refreshes', 'Attempts to refresh an account, by outcome.', ['outcome']),
     tokensExpired: counter('tokens_expired', 'Refreshes that came after the access token had expired.'),
+    tokensServed: counter('access_tokens_served', 'Access tokens handed out, by who asked.', ['to']),
     polls: counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
     sweeps: counter('sweeps', 'Sweeps that finished, by kind.', ['kind']),
     alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),

@@ -96,6 +96,8 @@ export function accountJson(account: PlannedAccount): object {
     },
     refreshFailure: refreshFailure === null ? null : { ...refreshFailure, at: iso(refreshFailure.at) },
     parkedUntil: iso(account.parkedUntil),
+    tokenServedAt: iso(account.tokenServedAt),
+    tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
     pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
