@@ -31,6 +31,8 @@ describe('accounts', () => {
           },
           refreshFailure: null,
           parkedUntil: null,
+          tokenServedAt: null,
+          tokenServedTo: null,
           polledAt: null,
           nextPollAt: '2026-11-21T10:00:00.000Z',
           pollFailure: null,
@@ -352,6 +354,7 @@ describe('problems', () => {
     const { ask, logs } = await openServer(redis, {
       actions: {
         uninstall: () => Promise.reject(new Error('a word of the inside')),
+        accessToken: async () => ({ is: 'unknown' }),
         connected: async () => {},
       },
     })
