@@ -22,7 +22,8 @@ export type Area = 'open' | 'page' | 'read' | 'tokens' | 'write'
 export function areaOf(route: string | undefined, method: string, address: string): Area {
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
   if (route === TOKEN_ROUTE) return 'tokens'
-  if (!isApi(address)) return 'page'
+  // By the route where there is one: an address may also be written out in full, host and all.
+  if (!isApi(route ?? address)) return 'page'
   return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
 }
 

@@ -40,7 +40,8 @@ export class KnownTokens {
 
   async current(): Promise<KnownList> {
     const now = this.#clock.now()
-    if (now - this.#readAt >= FRESH_MS) {
+    // A clock that was set back must not make an old list last.
+    if (Math.abs(now - this.#readAt) >= FRESH_MS) {
       this.#readAt = now
       this.#reading = this.#read()
     }

@@ -43,6 +43,8 @@ describe('connecting with a code', () => {
       token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1 },
       refreshFailure: null,
       parkedUntil: null,
+      tokenServedAt: null,
+      tokenServedTo: null,
       polledAt: null,
       pollFailure: null,
       uninstall: null,

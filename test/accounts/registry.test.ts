@@ -83,6 +83,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ state: 'failing', hubDomain: 'a.example.com', user: 'u', connectedAt: '1', obtainedAt: '2', expiresAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
     ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
+    ...{ tokenServedAt: '7', tokenServedTo: 'billing' },
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
   }
   expect(readAccount(1, hash)).toEqual({
@@ -94,6 +95,8 @@ test('a record with everything in it reads back as an account', () => {
     token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7 },
     refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5 },
     parkedUntil: 6,
+    tokenServedAt: 7,
+    tokenServedTo: 'billing',
     polledAt: 8,
     pollFailure: { count: 9, reason: 'because', at: 10 },
     uninstall: { reason: 'asked', at: 11, failure: 'no' },

@@ -40,6 +40,22 @@ describe('a named admin token', () => {
     },
   )
 
+  test('is judged by where a request leads, however its address is written', async () => {
+    const { ask, addToken, connectAccount, get } = await openServer(redis)
+    await connectAccount({ hubId: 7 })
+    const headers = bearer(await addToken('ann', 'read'))
+    for (const [method, path] of [
+      ['DELETE', 'http://plimsoll.example.com/api/v1/accounts/7'],
+      ['DELETE', '/api/v1/accounts/7/'],
+      ['DELETE', '/api/v1/%61ccounts/7'],
+      ['GET', 'http://plimsoll.example.com/api/v1/accounts/7/token'],
+      ['GET', '/api/v1/accounts/7/%74oken?x=1'],
+    ] as const) {
+      expect((await ask(method, path, headers)).status, `${method} ${path}`).toBe(403)
+    }
+    expect((await get('/api/v1/accounts/7')).json).toMatchObject({ state: 'active', tokenServedAt: null })
+  })
+
   test('guards the server although the config has none', async () => {
     const { ask, addToken } = await openServer(redis, { adminToken: undefined })
     expect((await ask('GET', '/api/v1/status')).status).toBe(200)

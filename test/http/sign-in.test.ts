@@ -54,6 +54,11 @@ test('a session ends after twelve hours', async () => {
   expect((await ask('GET', '/', cookie)).status).toBe(302)
 })
 
+test('a session outlives a restart: another daemon with the same encryption key takes it', async () => {
+  const cookie = await (await openServer(redis)).signIn()
+  expect((await (await openServer(redis)).ask('GET', '/', cookie)).status).toBe(200)
+})
+
 test('no session can be made up, stretched, renamed, or carried over to another admin token', () => {
   const ann = { name: 'ann', hash: hashOf('one admin token'), scopes: SCOPES }
   const bob = { name: 'bob', hash: hashOf('another one'), scopes: SCOPES }
