@@ -99,7 +99,10 @@ function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
 
 function* adviseHttp({ http }: Config): Iterable<Advice> {
   if (http.adminToken === undefined) {
-    yield { path: ['http'], message: 'no adminToken: the pages and the API answer on loopback only' }
+    yield {
+      path: ['http'],
+      message: 'no adminToken: without a named one the pages and the API answer on loopback only',
+    }
   } else if (http.adminToken.reveal().length < 16) {
     const message = 'shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24'
     yield { path: ['http', 'adminToken'], message }

@@ -229,7 +229,9 @@ const http = related(
       fault: (token) => (/^[!-~]+$/.test(token) ? undefined : 'must be letters, digits and signs without spaces'),
     })
       .exactOptional()
-      .describe('What the pages and the API ask for. Without it they answer on this machine only.'),
+      .describe(
+        'What the pages and the API ask for, beside named tokens (admin-tokens add). Without any: this machine only.',
+      ),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => plainHttp(given, ['publicUrl'], 'http.insecure', report),

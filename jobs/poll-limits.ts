@@ -8,6 +8,7 @@ import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limit
 import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
+import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type RefreshDeps, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob, Queues } from './queues.ts'
@@ -35,7 +36,7 @@ type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
   let context = await deps.polls.read(hubId)
   if (context === undefined) return 'gone'
-  if (!hasUsableToken(deps, context)) {
+  if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
     const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId, context) : 'failed'
     if (typeof refreshed === 'string') return pollLater(deps, hubId, refreshed)
     context = refreshed
@@ -50,11 +51,6 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
     }
   }
   return fetched === undefined ? pollLater(deps, hubId, 'held') : commit(deps, hubId, context, fetched)
-}
-
-/** Good for as long as the calls may take, which for a life of seconds is a tenth of it. */
-function hasUsableToken(deps: PollLimitsDeps, { accessToken, obtainedAt, expiresAt }: PollContext): boolean {
-  return accessToken !== null && expiresAt - deps.clock.now() > Math.min(10_000, (expiresAt - obtainedAt) / 10)
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */

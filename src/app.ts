@@ -4,6 +4,7 @@ import { longestPauses, startClock } from '../jobs/clock.ts'
 import { Turns } from '../jobs/deliver.ts'
 import { Movement } from '../jobs/movement.ts'
 import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
+import { refreshOne } from '../jobs/refresh-tokens.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { CLAIM_MS, DueSets } from './accounts/due-sets.ts'
 import { Registry } from './accounts/registry.ts'
@@ -29,6 +30,8 @@ import { InFlight } from './runtime/in-flight.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { createMetrics, type Metrics } from './runtime/metrics.ts'
+import { AccessTokens } from './tokens/access-token.ts'
+import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkCanary } from './tokens/canary.ts'
 import { EndpointStore } from './tokens/endpoint/endpoint-store.ts'
 import { TokenEndpoint } from './tokens/endpoint/token-endpoint.ts'
@@ -125,17 +128,21 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const movement = new Movement(clock)
-  const http = await startHttp(parts, pages, () => readHealth(parts, pages, startedAt, movement))
+  const receivers = createReceivers(config, lifecycle)
+  const endpoint = openEndpoint(parts)
+  const work = workerDeps(parts, receivers, endpoint)
+  const accessTokens = createAccessTokens(parts, pages, work)
+  const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
   lifecycle.onClose('the HTTP server', () => http.close())
   await checkCanary(parts.store, keys, parts.vault)
 
-  const receivers = createReceivers(config, lifecycle)
   await parts.deliveries.enableAll()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
-  const endpoint = openEndpoint(parts)
-  const workers = startWorkers(workerStore, keys.queues, { ...workerDeps(parts, receivers, endpoint), movement }, log)
-  lifecycle.onClose('the workers', () => workers.stop(PATIENCE_MS))
+  const workers = startWorkers(workerStore, keys.queues, { ...work, movement }, log)
+  lifecycle.onClose('the workers', async () => {
+    await Promise.all([workers.stop(PATIENCE_MS), accessTokens.stop(PATIENCE_MS)])
+  })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   const ticks = startClock(parts.queues, config.schedule, log)
@@ -221,7 +228,22 @@ function announcer(config: Config) {
   return tokenAnnouncer({ installPage, pageOf: pageOf(config), repeatEveryMs: alerts.repeatEvery })
 }
 
-function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthReport>): Promise<HttpServer> {
+/** Reads for whoever asks and gives up soon; refreshes as the job does, on the connection that waits. */
+function createAccessTokens(parts: Parts, pages: Store, work: ReturnType<typeof workerDeps>): AccessTokens {
+  return new AccessTokens({
+    tokens: new AccessTokenStore(pages, parts.keys),
+    vault: parts.vault,
+    refresh: (hubId, generation) => refreshOne(work, hubId, generation),
+    clock: parts.clock,
+  })
+}
+
+function startHttp(
+  parts: Parts,
+  pages: Store,
+  accessTokens: AccessTokens,
+  health: () => Promise<HealthReport>,
+): Promise<HttpServer> {
   const { config, keys, metrics, clock, log } = parts
   return startHttpServer({
     listen: { ...config.http.listen },
@@ -238,6 +260,7 @@ function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthRepor
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),
+      accessToken: (hubId, to) => accessTokens.serve(hubId, to),
       connected: () => connected(parts),
     },
     health,

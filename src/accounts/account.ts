@@ -18,6 +18,9 @@ export interface Account {
   /** Since when the refresh token is refused. */
   refusedSince: number | null
   parkedUntil: number | null
+  /** When an access token was last handed out, and to which admin token. */
+  tokenServedAt: number | null
+  tokenServedTo: string | null
   polledAt: number | null
   pollFailure: { count: number; reason: string; at: number } | null
   uninstall: Uninstall | null
@@ -69,6 +72,8 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
           },
     refusedSince: time(hash.rejectedAt),
     parkedUntil: time(hash.parkedUntil),
+    tokenServedAt: time(hash.tokenServedAt),
+    tokenServedTo: hash.tokenServedTo ?? null,
     polledAt: time(hash.polledAt),
     pollFailure:
       hash.pollFailureAt === undefined

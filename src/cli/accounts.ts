@@ -86,6 +86,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['token expires', time(account.token.expiresAt)],
     ['next refresh', time(account.nextRefreshAt)],
     ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
+    ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['last poll', time(account.polledAt)],
     ['next poll', time(account.nextPollAt)],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { redactUrls } from '../runtime/logger.ts'
 import { addAccounts } from './accounts.ts'
+import { addAdminTokens } from './admin-tokens.ts'
 import { addAlerts } from './alerts.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
@@ -29,7 +30,8 @@ function buildProgram(io: Io): Command {
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
     )
     .version(packageJson.version)
-  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts]) add(program, io)
+  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts, addAdminTokens])
+    add(program, io)
   prepare(program, io)
   return program
 }

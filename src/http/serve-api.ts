@@ -9,7 +9,7 @@ import { storyJson } from '../views/account-story.ts'
 import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
-import { accountCursor, check, moment, oneOf, parseHubId, wholeNumber } from './query.ts'
+import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
 import { requireRedis } from './redis-away.ts'
 import { pageOf, RESOLUTIONS, thinOut } from './resolution.ts'
 import { searchAccounts } from './search-accounts.ts'
@@ -33,13 +33,6 @@ export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
   app.delete('/accounts/:hubId', (request, reply) => uninstall(deps, request, reply))
   app.get('/alerts', (request) => listAlerts(deps, request.query))
   app.get('/deliveries', (request) => listDeliveries(deps, request.query))
-}
-
-function hubIdOf(request: FastifyRequest): number {
-  const { hubId: text } = request.params as { hubId: string }
-  const hubId = parseHubId(text)
-  if (hubId === undefined) throw unknownAccount(text.slice(0, 40))
-  return hubId
 }
 
 const ACCOUNT_LIST = z.strictObject({

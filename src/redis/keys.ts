@@ -75,6 +75,8 @@ export interface Keys {
   readonly progress: string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
+  /** hash: name -> what is known of a named admin token, its hash among it */
+  readonly adminTokens: string
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -93,6 +95,7 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     progress: `${prefix}:progress`,
     endpoint: `${prefix}:{0}:endpoint`,
+    adminTokens: `${prefix}:admin-tokens`,
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,

@@ -19,6 +19,8 @@ const STEPS = {
   finishUninstall: { file: 'finish-uninstall', keys: 18 },
   purgeAccount: { file: 'purge-account' },
   commitPoll: { file: 'commit-poll', keys: 17 },
+  noteTokenServed: { file: 'note-token-served', keys: 17 },
+  replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   changeEndpoint: { file: 'change-endpoint', keys: 18 },
@@ -45,6 +47,8 @@ declare module 'ioredis' {
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
+    replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     changeEndpoint(...args: Argument[]): Result<string | null, Context>

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { Secret } from '../runtime/secret.ts'
 
 /**
@@ -12,6 +12,8 @@ export interface Vault {
   seal(value: Secret, hubId: number, field: TokenField): Buffer
   /** Throws VaultError when no key opens it. */
   open(sealed: Buffer, hubId: number, field: TokenField): Secret
+  /** A key for another purpose than tokens, from the key that writes: 32 bytes, the same wherever that key is. */
+  derive(purpose: string): Buffer
 }
 
 export type TokenField = 'access' | 'refresh' | 'canary'
@@ -56,6 +58,7 @@ export function createVault(keys: readonly VaultKey[]): Vault {
         throw new VaultError(`the key ${keyId} doesn't open what is stored: it is another key with the same id`)
       }
     },
+    derive: (purpose) => Buffer.from(hkdfSync('sha256', writing.key, '', `plimsoll ${purpose}`, 32)),
   }
 }
 

@@ -107,6 +107,8 @@ export function accountJson(account: PlannedAccount): object {
         : { ...refreshFailure, at: iso(refreshFailure.at), since: iso(refreshFailure.since) },
     refusedSince: iso(account.refusedSince),
     parkedUntil: iso(account.parkedUntil),
+    tokenServedAt: iso(account.tokenServedAt),
+    tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
     pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },

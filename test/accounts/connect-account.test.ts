@@ -45,6 +45,8 @@ describe('connecting with a code', () => {
       refreshFailure: null,
       refusedSince: null,
       parkedUntil: null,
+      tokenServedAt: null,
+      tokenServedTo: null,
       polledAt: null,
       pollFailure: null,
       uninstall: null,

@@ -84,6 +84,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
     ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
+    ...{ tokenServedAt: '7', tokenServedTo: 'billing' },
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
     ...{ uninstallEnding: 'deleted', purgeAt: '12' },
@@ -99,6 +100,8 @@ test('a record with everything in it reads back as an account', () => {
     refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5, since: 4 },
     refusedSince: 3,
     parkedUntil: 6,
+    tokenServedAt: 7,
+    tokenServedTo: 'billing',
     polledAt: 8,
     pollFailure: { count: 9, reason: 'because', at: 10 },
     uninstall: {

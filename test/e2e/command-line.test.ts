@@ -134,6 +134,9 @@ test('every command has --help with an example', async () => {
       ['accounts', 'connect'],
       ['accounts', 'uninstall'],
       ['alerts', 'list'],
+      ['admin-tokens', 'add'],
+      ['admin-tokens', 'list'],
+      ['admin-tokens', 'remove'],
     ],
   ]) {
     const { code, out } = await plimsoll([...args, '--help'], scene.folder)

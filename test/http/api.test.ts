@@ -33,6 +33,8 @@ describe('accounts', () => {
           refreshFailure: null,
           refusedSince: null,
           parkedUntil: null,
+          tokenServedAt: null,
+          tokenServedTo: null,
           polledAt: null,
           nextPollAt: '2026-11-21T10:00:00.000Z',
           pollFailure: null,
@@ -363,6 +365,7 @@ describe('problems', () => {
     const { ask, logs } = await openServer(redis, {
       actions: {
         uninstall: () => Promise.reject(new Error('a word of the inside')),
+        accessToken: async () => ({ is: 'unknown' }),
         connected: async () => {},
       },
     })

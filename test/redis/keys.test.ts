@@ -44,7 +44,13 @@ describe('keys', () => {
       fc.property(hubId, hubId, (a, b) => {
         fc.pre(a !== b)
         const all = [a, b].flatMap((id) => Object.values(keys.account(id)))
-        const shared = [keys.canary, keys.progress, keys.installState('x'), ...accountStepKeys(keys, a).slice(6)]
+        const shared = [
+          keys.canary,
+          keys.progress,
+          keys.adminTokens,
+          keys.installState('x'),
+          ...accountStepKeys(keys, a).slice(6),
+        ]
         expect(new Set([...all, ...shared]).size).toBe(all.length + shared.length)
       }),
     )

@@ -83,3 +83,12 @@ describe('several keys', () => {
     expect(() => createVault([])).toThrow(VaultError)
   })
 })
+
+test('a key for another purpose comes from the key that writes, and tells nothing of it or of other purposes', () => {
+  const derived = vault.derive('session')
+  expect(derived).toEqual(createVault([k1, key('k2')]).derive('session'))
+  expect(derived).toHaveLength(32)
+  for (const other of [k1.key, vault.derive('another'), createVault([key('k1')]).derive('session')]) {
+    expect(derived.equals(other)).toBe(false)
+  }
+})

@@ -64,6 +64,7 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Token expires', account.state === 'uninstalled' ? undefined : when(token.expiresAt, now)],
     ['Next refresh', account.nextRefreshAt === null ? undefined : when(account.nextRefreshAt, now)],
     ['Failed refreshes', refreshFailure === null ? undefined : failure(refreshFailure, now)],
+    ['Token last served', account.tokenServedAt === null ? undefined : served(account, now)],
     ['Last poll', when(account.polledAt, now)],
     ['Next poll', account.nextPollAt === null ? undefined : when(account.nextPollAt, now)],
     ['Failed polls', pollFailure === null ? undefined : failure(pollFailure, now)],
@@ -75,6 +76,10 @@ function facts({ account, scopes, now }: AccountPage): Html {
       : html`<div${name === 'Scopes' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>`,
   )
   return html`<dl class="facts">${shown.filter((row) => row !== undefined)}</dl>`
+}
+
+function served({ tokenServedAt, tokenServedTo }: Account, now: number): Html {
+  return html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`
 }
 
 function failure({ count, reason, at }: { count: number; reason: string; at: number }, now: number): Html {
