@@ -125,7 +125,7 @@ const FIELD_PROBLEM: Record<keyof Fault, (given: unknown) => string | undefined>
   at: (given) => (given === 'rcpt' || given === 'data' ? undefined : 'must be rcpt or data'),
 }
 
-function wholeNumberProblem(given: unknown, from: number, to: number): string | undefined {
+export function wholeNumberProblem(given: unknown, from: number, to: number): string | undefined {
   const fits = typeof given === 'number' && Number.isInteger(given) && given >= from && given <= to
   return fits ? undefined : `must be a whole number from ${from} to ${to}`
 }

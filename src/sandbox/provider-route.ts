@@ -4,6 +4,7 @@ import { type Answer, drop, send, throughFault } from './answer.ts'
 import type { Fault, Faults, FaultyEndpoint } from './faults.ts'
 import type { GrantType, Journal } from './journal.ts'
 import type { Reports } from './reports.ts'
+import type { TokenLimit } from './token-limit.ts'
 import type { World } from './world.ts'
 
 /** The app that the provider knows. */
@@ -19,6 +20,7 @@ export interface SandboxParts {
   readonly world: World
   readonly reports: Reports
   readonly faults: Faults
+  readonly tokenLimit: TokenLimit
   readonly journal: Journal
   /** Aborted when the sandbox closes, so that delayed answers don't hold it up. */
   readonly closing: AbortSignal

@@ -18,6 +18,7 @@ import type { SandboxParts } from './provider-route.ts'
 import { RateLimit } from './rate-limit.ts'
 import { Reports } from './reports.ts'
 import type { Scenario } from './scenario.ts'
+import { TokenLimit } from './token-limit.ts'
 import { World } from './world.ts'
 
 export interface SandboxOptions {
@@ -61,6 +62,7 @@ export async function startSandbox(options: SandboxOptions, clock: Clock): Promi
     world,
     reports: new Reports(options.scenario, clock),
     faults,
+    tokenLimit: new TokenLimit(),
     journal: new Journal(clock),
     closing: closing.signal,
   }
