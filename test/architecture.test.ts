@@ -38,7 +38,7 @@ const ROOMS: RoomTable = {
     files: ['src/provider/scopes.ts'],
   },
   // Beside the runtime only files that decide without a store or a call.
-  config: { of: ['runtime'], files: ['src/provider/scopes.ts', 'src/limits/series.ts'] },
+  config: { of: ['runtime'], files: ['src/provider/scopes.ts', 'src/provider/dialects.ts', 'src/limits/series.ts'] },
   jobs: { of: ROOMS_OF_SRC },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },
