@@ -1,15 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../src/doctor/finding.ts'
 import type { RedisConnection } from '../../src/doctor/installation.ts'
 import { checkRedis, judgePace, judgeServer } from '../../src/doctor/redis.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import type { ServerFacts } from '../../src/redis/servers.ts'
+import { readServers, type ServerFacts } from '../../src/redis/servers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { eventually, freePort } from '../support/fleet.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 let folder: string
@@ -118,6 +119,27 @@ test('a wrong password is told in the words of the server', async () => {
   const { redis: found } = await look(`redis://locked:wr0ng@127.0.0.1:${redis.port}`)
   expect(found).toMatchObject({ level: 'fail', detail: expect.stringMatching(/WRONGPASS|NOAUTH/) })
   expect(JSON.stringify(found)).not.toContain('wr0ng')
+})
+
+test('of a cluster the masters are looked at', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'plimsoll-doctor-cluster-'))
+  // A node that never met another doesn't know its own address.
+  const address = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(await freePort())]
+  const node = await startRedis(own, ['--cluster-enabled', 'yes', ...address])
+  onTestFinished(async () => {
+    await node.stop()
+    rmSync(own, { recursive: true, force: true })
+  })
+  const direct = node.store('pages')
+  await direct.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await eventually('a whole cluster', async () =>
+    String(await direct.call('CLUSTER', 'INFO')).includes('cluster_state:ok'),
+  )
+  const store = connectRedis({ kind: 'cluster', nodes: [{ host: '127.0.0.1', port: node.port }] }, 'pages', () => {})
+  onTestFinished(() => store.disconnect())
+  const findings = await checkRedis({ store: Promise.resolve(store), lastError: () => undefined }, keys, systemClock)
+  expect(findings.map(({ level }) => level)).toEqual(Array(6).fill('ok'))
+  expect(await readServers(store)).toMatchObject([{ address: `127.0.0.1:${node.port}`, appendOnly: true }])
 })
 
 describe('what servers say', () => {
