@@ -1,4 +1,4 @@
-import { isThisMachine } from '../config/addresses.ts'
+import { mailEncryption } from '../config/receivers.ts'
 import type { Config } from '../config/schema.ts'
 import { longestPauses, startClock } from '../jobs/clock.ts'
 import { Turns } from '../jobs/deliver.ts'
@@ -153,18 +153,26 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   return { url: http.url }
 }
 
+/** Nothing if the config leaves it to the installation. */
+export function configuredKeys({ encryption }: Config): VaultKey[] | undefined {
+  return encryption?.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') }))
+}
+
 /** The configured keys, or the installation's own; `made` names the file if that was made just now. */
 function encryptionKeys(config: Config): { keys: VaultKey[]; made?: string } {
-  if (config.encryption !== undefined) {
-    return {
-      keys: config.encryption.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') })),
-    }
-  }
+  const configured = configuredKeys(config)
+  if (configured !== undefined) return { keys: configured }
   const { key, file, made } = ownKey(config.dataDir)
   return made ? { keys: [key], made: file } : { keys: [key] }
 }
 
-async function openRedis(config: Config, clock: Clock, log: Logger, lifecycle: Lifecycle): Promise<RedisAddress> {
+/** Where Redis is, after the private one was started where there is no other. */
+export async function openRedis(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<RedisAddress> {
   const { url, sentinels, name, cluster, password, tls } = config.redis
   const access = { tls, ...(password === undefined ? {} : { password }) }
   if (url !== undefined) return { kind: 'url', url, ...access }
@@ -180,8 +188,7 @@ function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Rece
   for (const [name, receiver] of Object.entries(config.receivers)) {
     if (receiver.type === 'email') {
       const { smtp, from, to } = receiver
-      const isLocal = isThisMachine(new URL(smtp.reveal()).hostname)
-      const tls = receiver.insecure || isLocal ? 'optional' : 'required'
+      const tls = mailEncryption(receiver)
       receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000 }))
     } else {
       receivers.set(name, createWebhookReceiver({ name, url: receiver.url, secrets: [...receiver.secrets] }))

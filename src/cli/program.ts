@@ -6,6 +6,7 @@ import { addAdminTokens } from './admin-tokens.ts'
 import { addAlerts } from './alerts.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
+import { addDoctor } from './doctor.ts'
 import { CommandError, type Io } from './io.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
@@ -30,8 +31,18 @@ function buildProgram(io: Io): Command {
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
     )
     .version(packageJson.version)
-  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts, addAdminTokens])
-    add(program, io)
+  const groups = [
+    addStart,
+    addDemo,
+    addSandbox,
+    addStatus,
+    addDoctor,
+    addConfig,
+    addAccounts,
+    addAlerts,
+    addAdminTokens,
+  ]
+  for (const add of groups) add(program, io)
   prepare(program, io)
   return program
 }

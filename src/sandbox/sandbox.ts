@@ -30,6 +30,8 @@ export interface SandboxOptions {
   accounts: number
   tokenLifetimeMs: number
   rotateRefreshTokens: boolean
+  /** About how many characters an access token has, 200 at least. Default: around 330, changing from one to the next. */
+  accessTokenLength?: number
   scenario: Scenario
   clientId: string
   clientSecret: string

@@ -14,6 +14,12 @@ export async function checkCanary(store: Store, keys: Keys, vault: Vault): Promi
   const fresh = vault.seal(new Secret('plimsoll'), NOBODY, 'canary')
   // NX: of several daemons that start for the first time with different keys, all but one are told here.
   await store.set(keys.canary, fresh, 'NX')
+  await openCanary(store, keys, vault)
+}
+
+/** The same, changing nothing: false if nothing was ever stored. Throws VaultError when the keys don't open it. */
+export async function openCanary(store: Store, keys: Keys, vault: Vault): Promise<boolean> {
   const stored = await store.getBuffer(keys.canary)
   if (stored !== null) vault.open(stored, NOBODY, 'canary')
+  return stored !== null
 }

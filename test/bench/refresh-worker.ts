@@ -33,7 +33,13 @@ const settings = {
   routes: [{ to: ['nobody'] }],
   http: { listen: '127.0.0.1:0', publicUrl: 'http://127.0.0.1' },
 }
-const loaded = loadConfig({ file: 'bench.json', env: {}, cwd: folder, readFile: () => JSON.stringify(settings) })
+const loaded = loadConfig({
+  file: 'bench.json',
+  env: {},
+  cwd: folder,
+  readFile: () => JSON.stringify(settings),
+  now: Date.now(),
+})
 if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
 
 const store = connectRedis({ kind: 'url', url: new Secret(redisUrl) }, 'steps', () => {})

@@ -355,7 +355,7 @@ describe('a file that can not be read as a config', () => {
   })
 
   test('a missing file and a directory are problems', () => {
-    const options = { env: {}, cwd: import.meta.dirname }
+    const options = { env: {}, cwd: import.meta.dirname, now: 0 }
     expect(loadConfig({ ...options, file: 'gone.yaml' })).toMatchObject({ ok: false, problems: [{ path: '' }] })
     expect(loadConfig({ ...options, file: '.' })).toMatchObject({
       problems: [{ message: `is a directory, not a file: ${import.meta.dirname}` }],

@@ -127,7 +127,16 @@ test('wrong usage exits with 2 and says how it goes', async () => {
 
 test('every command has --help with an example', async () => {
   for (const args of [
-    ...[['start'], ['demo'], ['sandbox'], ['status'], ['config', 'check'], ['config', 'schema'], ['config', 'print']],
+    ...[
+      ['start'],
+      ['demo'],
+      ['sandbox'],
+      ['status'],
+      ['doctor'],
+      ['config', 'check'],
+      ['config', 'schema'],
+      ['config', 'print'],
+    ],
     ...[
       ['accounts', 'list'],
       ['accounts', 'show'],

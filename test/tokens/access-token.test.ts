@@ -207,7 +207,7 @@ describe('an access token', () => {
     const stored = await new AccessTokenStore(redis.store, s.keys).read(HUB)
     await redis.store.beginUninstall(
       ...accountStepKeys(s.keys, HUB),
-      ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES)],
+      ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', ''],
     )
     const noted = await new AccessTokenStore(redis.store, s.keys).noteServed(
       HUB,
