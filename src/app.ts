@@ -1,4 +1,6 @@
+import { hostname } from 'node:os'
 import { isThisMachine } from '../config/addresses.ts'
+import { changedPaths } from '../config/changes.ts'
 import type { Config } from '../config/schema.ts'
 import { longestPauses, startClock } from '../jobs/clock.ts'
 import { Turns } from '../jobs/deliver.ts'
@@ -20,7 +22,7 @@ import { type HttpServer, startHttpServer } from './http/server.ts'
 import { CallShare } from './limits/call-share.ts'
 import { History } from './limits/history.ts'
 import { PollStore } from './limits/poll-store.ts'
-import { createProviderClient, type ProviderClient } from './provider/client.ts'
+import { type ConfiguredClient, createProviderClient } from './provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from './redis/connect.ts'
 import { openEmbeddedRedis } from './redis/embedded.ts'
 import { createKeys, type Keys } from './redis/keys.ts'
@@ -29,10 +31,11 @@ import { InFlight } from './runtime/in-flight.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { createMetrics, type Metrics } from './runtime/metrics.ts'
-import { checkCanary } from './tokens/canary.ts'
+import { checkKeys } from './tokens/canary.ts'
 import { ownKey } from './tokens/own-key.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { createVault, type Vault, type VaultKey } from './tokens/vault.ts'
+import { startWriterReports, type WriterReports } from './tokens/writers.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -49,13 +52,22 @@ export interface Parts extends AppInput {
   store: Store
   keys: Keys
   vault: Vault
-  provider: ProviderClient
+  provider: ConfiguredClient
   registry: Registry
   due: DueSets
   deliveries: Deliveries
   history: History
   queues: Queues
   metrics: Metrics
+}
+
+export interface App {
+  url: string
+  /**
+   * Takes over what it can of another config; `restart` are the paths of what it can't. Throws KeysError, and changes
+   * nothing, when its keys are not those that stored tokens need.
+   */
+  reload(next: Config): Promise<{ applied: string[]; restart: string[] }>
 }
 
 /** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
@@ -115,7 +127,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
  * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
  * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws.
  */
-export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{ url: string }> {
+export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<App> {
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
   let startedAt: number | undefined
@@ -125,7 +137,10 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   const movement = new Movement(clock)
   const http = await startHttp(parts, pages, () => readHealth(parts, pages, startedAt, movement))
   lifecycle.onClose('the HTTP server', () => http.close())
-  await checkCanary(parts.store, keys, parts.vault)
+  await checkKeys(parts.store, keys, parts.vault)
+  const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid}`)
+  // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
+  lifecycle.onClose('the reports of its key', () => Promise.race([reports.stop(), clock.wait(1_000)]))
 
   const receivers = createReceivers(config, lifecycle)
   await parts.deliveries.enableAll()
@@ -137,8 +152,33 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   lifecycle.onClose('the clock', () => ticks.stop())
 
   startedAt = clock.now()
-  log.info({ code: 'daemon.started', url: http.url }, `Plimsoll is at work: ${http.url}`)
-  return { url: http.url }
+  log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
+  let inForce = config
+  return {
+    url: http.url,
+    reload: async (next) => {
+      const before = inForce
+      inForce = await reload(parts, reports, before, next)
+      return { applied: changedPaths(before, inForce), restart: changedPaths(inForce, next) }
+    },
+  }
+}
+
+/** Takes over what may change while everything runs: the keys, and who the app is at the provider. */
+async function reload(parts: Parts, reports: WriterReports, before: Config, next: Config): Promise<Config> {
+  const { encryption: _, ...rest } = before
+  const { clientId, clientSecret } = next.provider
+  const config: Config = {
+    ...rest,
+    ...(next.encryption === undefined ? {} : { encryption: next.encryption }),
+    provider: { ...before.provider, clientId, clientSecret },
+  }
+  const { keys } = encryptionKeys(config)
+  await checkKeys(parts.store, parts.keys, createVault(keys))
+  parts.vault.replace(keys)
+  parts.provider.replaceApp({ clientId, clientSecret })
+  await reports.report()
+  return config
 }
 
 /** The configured keys, or the installation's own; `made` names the file if that was made just now. */
@@ -215,12 +255,18 @@ function announcer(config: Config) {
 }
 
 function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthReport>): Promise<HttpServer> {
-  const { config, keys, metrics, clock, log } = parts
+  const { config, keys, provider, metrics, clock, log } = parts
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
-    install: config.provider,
+    // Read anew for each install: the app may be another one after a reload.
+    install: {
+      ...config.provider,
+      get clientId() {
+        return provider.app.clientId
+      },
+    },
     connect: connectDeps(parts),
     store: pages,
     keys,

@@ -6,6 +6,7 @@ import { addAlerts } from './alerts.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
 import { CommandError, type Io } from './io.ts'
+import { addKeys } from './keys.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
@@ -29,7 +30,8 @@ function buildProgram(io: Io): Command {
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
     )
     .version(packageJson.version)
-  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts]) add(program, io)
+  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts, addKeys])
+    add(program, io)
   prepare(program, io)
   return program
 }

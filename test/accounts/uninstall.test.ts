@@ -6,9 +6,10 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { outboxOf, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -178,6 +179,25 @@ describe('an uninstall', () => {
     expect(one.provider.calls).toHaveLength(1)
     expect(outcomes.filter(({ is }) => is === 'finished').length).toBeGreaterThanOrEqual(1)
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled' })
+  })
+
+  test('whose token is encrypted anew just while it is deleted copes: it looks again, and is finished', async () => {
+    const deletions: string[] = []
+    const one = await installed(async (token) => {
+      deletions.push(token.reveal())
+      if (deletions.length > 1) return { ok: true, value: 'was-gone' }
+      const { tokens: key } = one.keys.account(HUB)
+      const before = (await redis.store.hgetBuffer(key, 'refresh')) ?? ''
+      const anew = vault.seal(new Secret('refresh-1'), HUB, 'refresh')
+      expect(await redis.store.rekeyTokens(key, 'refresh', before, anew)).toBe(1)
+      return { ok: true, value: 'deleted' }
+    })
+    await one.begin()
+    expect(await one.run()).toMatchObject({ is: 'again' })
+    expect(await one.due.when('uninstall', HUB)).toBe(one.clock.now())
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(deletions).toEqual(['refresh-1', 'refresh-1'])
+    expect(await redis.store.exists(one.keys.account(HUB).tokens)).toBe(0)
   })
 
   test('deletes also the newer token that a refresh under way brings', async () => {
