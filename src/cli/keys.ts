@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/writers.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -37,7 +38,7 @@ function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): object
 }
 
 function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekeyed): string {
-  const done = `${accounts} accounts: ${replaced} values encrypted anew with key ${keyId}\n`
+  const done = `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted anew with key ${keyId}\n`
   const named = unopened.map(
     ({ hubId, fields, reason }) => `account ${hubId}: ${fields.join(', ')} left as it was: ${reason}\n`,
   )
@@ -45,7 +46,7 @@ function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekey
   const after =
     removable.length === 0
       ? ''
-      : `nothing is encrypted with ${removable.join(', ')} any more: take it out of encryption.keys and send each daemon SIGHUP\n`
+      : `nothing is encrypted with ${removable.join(', ')} any more: it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP\n`
   return done + named.join('') + everything + after
 }
 
@@ -58,9 +59,8 @@ function failUnlessDone({ is, unopened, writers, writingKeys }: Rekeyed): void {
     )
   }
   if (unopened.length > 0) {
-    const count = unopened.length === 1 ? '1 account has' : `${unopened.length} accounts have`
     throw new CommandError(
-      `${count} tokens that no configured key opens: add the key to encryption.keys, or have the customer connect again`,
+      `no configured key opens tokens of ${countOf(unopened.length, 'account')}: add the key to encryption.keys, or have the customer connect again`,
     )
   }
 }
