@@ -46,7 +46,7 @@ function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekey
   const after =
     removable.length === 0
       ? ''
-      : `nothing is encrypted with ${removable.join(', ')} any more: it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP\n`
+      : `nothing is encrypted with key ${removable.join(', ')}: it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP\n`
   return done + named.join('') + everything + after
 }
 

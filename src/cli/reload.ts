@@ -25,6 +25,7 @@ export async function reloadConfig(io: Io, file: string, starting: Promise<App>,
     const later = restart.length === 0 ? '' : `; needs a restart: ${restart.join(', ')}`
     log.info({ code: 'config.reloaded', applied, restart }, `the config file was read again${later}`)
   } catch (error) {
+    if (io.stop.aborted) return
     if (error instanceof KeysError) return refuse(log, error.problems)
     log.error(
       { code: 'config.refused', err: error },

@@ -58,35 +58,56 @@ const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
  * that was killed is simply run once more.
  */
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
-  const [keyId] = deps.vault.keyIds
-  const rekeyed: Rekeyed = {
-    ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
-    ...{ removable: [], writers: [], writingKeys: [] },
-  }
+  let rekeyed = nothingYet(deps.vault.keyIds[0])
   while (rekeyed.passes < MOST_PASSES) {
     // Before a pass, because what they write behind its back would not be found. The first does most of the work anyway.
     const writers = await (rekeyed.passes === 0 ? otherWriters(deps) : waitForWriters(deps, watcher))
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (writers.length > 0 && rekeyed.passes > 0) return withWriters(rekeyed, writers)
-    const found = await passOverAll(deps, watcher)
-    rekeyed.passes++
-    rekeyed.accounts = found.accounts
-    rekeyed.replaced += found.replaced
-    rekeyed.unopened = found.unopened
-    rekeyed.writingKeys = [...found.toReplace.keys()]
+    if (rekeyed.passes > 0 && writers.length > 0) return withWriters(rekeyed, writers)
+
+    const pass = await passOverAll(deps, watcher)
+    rekeyed = withPass(rekeyed, pass)
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (found.toReplace.size > 0 || writers.length > 0) continue
-    const kept = [keyId, ...found.unopenedKeys]
-    const { canaries, used, writers: writersKey } = deps.keys.vault
-    if ((await deps.store.retireKeys(canaries, used, writersKey, ...kept)) === 'writing') continue
-    return { ...rekeyed, is: 'clean', removable: deps.vault.keyIds.filter((id) => !kept.includes(id)) }
+    const isClean = pass.toReplace.size === 0 && writers.length === 0
+    if (isClean && (await retireOthers(deps, pass)))
+      return { ...rekeyed, is: 'clean', removable: removable(deps, pass) }
   }
   return withWriters(rekeyed, await otherWriters(deps))
+}
+
+function nothingYet(keyId: string): Rekeyed {
+  return {
+    ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
+    ...{ removable: [], writers: [], writingKeys: [] },
+  }
+}
+
+function withPass(rekeyed: Rekeyed, pass: Pass): Rekeyed {
+  const { accounts, unopened } = pass
+  const writingKeys = [...pass.toReplace]
+  return {
+    ...rekeyed,
+    accounts,
+    unopened,
+    writingKeys,
+    passes: rekeyed.passes + 1,
+    replaced: rekeyed.replaced + pass.replaced,
+  }
 }
 
 function withWriters(rekeyed: Rekeyed, writers: Writer[]): Rekeyed {
   const writingKeys = writers.length === 0 ? rekeyed.writingKeys : [...new Set(writers.map(({ keyId }) => keyId))]
   return { ...rekeyed, is: 'writing', writers, writingKeys }
+}
+
+/** False if a daemon came meanwhile that writes with one of them. */
+async function retireOthers({ store, keys, vault }: RekeyDeps, pass: Pass): Promise<boolean> {
+  const { canaries, used, writers } = keys.vault
+  return (await store.retireKeys(canaries, used, writers, vault.keyIds[0], ...pass.unopenedKeys)) === 'retired'
+}
+
+function removable({ vault }: RekeyDeps, pass: Pass): string[] {
+  return vault.keyIds.slice(1).filter((id) => !pass.unopenedKeys.has(id))
 }
 
 async function otherWriters(deps: RekeyDeps): Promise<Writer[]> {

@@ -58,7 +58,8 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
     report,
     stop: async () => {
       clearInterval(timer)
-      await say(deps, daemon, '')
+      // Whoever says nothing is taken for gone soon anyway.
+      await say(deps, daemon, '').catch(() => undefined)
     },
   }
 }

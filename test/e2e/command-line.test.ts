@@ -105,6 +105,7 @@ test('every command has --help with an example', async () => {
       ['accounts', 'connect'],
       ['accounts', 'uninstall'],
       ['alerts', 'list'],
+      ['keys', 'rekey'],
     ],
   ]) {
     const { code, out } = await plimsoll([...args, '--help'], scene.folder)

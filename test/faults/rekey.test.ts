@@ -158,7 +158,7 @@ test('two daemons change their key one after the other; a rekey waits for the on
   await reload(a, fileA, withKeys(K2, K1))
   const rekeyed = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
   expect(rekeyed.code).toBe(0)
-  expect(rekeyed.out).toContain('nothing is encrypted with k1 any more: it may be taken out of encryption.keys')
+  expect(rekeyed.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
   expect(Object.keys(await valuesByKey(scene.redis.store(), hubIds))).toEqual(['k2'])
 })
 
