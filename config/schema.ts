@@ -105,7 +105,9 @@ const encryption = z
           id: text(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -').describe(
             'Names the key beside everything it encrypted. Never give an id to another key.',
           ),
-          key: secret(keyFile).describe('32 bytes in base64.'),
+          key: secret(keyFile).describe(
+            '32 bytes in base64. As a systemd credential: keyFile: ${CREDENTIALS_DIRECTORY}/k1.',
+          ),
         }),
       )
       .min(1, 'must have at least one key')
@@ -121,7 +123,7 @@ const encryption = z
         },
         { when: () => true },
       )
-      .describe('The first one encrypts, all decrypt.'),
+      .describe('The first one encrypts, all decrypt. Taken over on SIGHUP.'),
   })
   .describe('What stored tokens are encrypted with. Without it a key is made at the first start, in `dataDir`/keys.')
 

@@ -1,3 +1,5 @@
+import { hostname } from 'node:os'
+import { changedPaths } from '../config/changes.ts'
 import { mailEncryption } from '../config/receivers.ts'
 import type { Config } from '../config/schema.ts'
 import { longestPauses, startClock } from '../jobs/clock.ts'
@@ -21,7 +23,7 @@ import { type HttpServer, startHttpServer } from './http/server.ts'
 import { CallShare } from './limits/call-share.ts'
 import { History } from './limits/history.ts'
 import { PollStore } from './limits/poll-store.ts'
-import { createProviderClient, type ProviderClient } from './provider/client.ts'
+import { type ConfiguredClient, createProviderClient } from './provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from './redis/connect.ts'
 import { openEmbeddedRedis } from './redis/embedded.ts'
 import { createKeys, type Keys } from './redis/keys.ts'
@@ -32,12 +34,13 @@ import type { Logger } from './runtime/logger.ts'
 import { createMetrics, type Metrics } from './runtime/metrics.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { AccessTokenStore } from './tokens/access-token-store.ts'
-import { checkCanary } from './tokens/canary.ts'
+import { checkKeys } from './tokens/canary.ts'
 import { EndpointStore } from './tokens/endpoint/endpoint-store.ts'
 import { TokenEndpoint } from './tokens/endpoint/token-endpoint.ts'
 import { ownKey } from './tokens/own-key.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { createVault, type Vault, type VaultKey } from './tokens/vault.ts'
+import { startWriterReports, type WriterReports } from './tokens/writers.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -54,13 +57,22 @@ export interface Parts extends AppInput {
   store: Store
   keys: Keys
   vault: Vault
-  provider: ProviderClient
+  provider: ConfiguredClient
   registry: Registry
   due: DueSets
   deliveries: Deliveries
   history: History
   queues: Queues
   metrics: Metrics
+}
+
+export interface App {
+  url: string
+  /**
+   * Takes over what it can of another config; `restart` are the paths of what it can't. Throws KeysError, and changes
+   * nothing, when its keys are not those that stored tokens need.
+   */
+  reload(next: Config): Promise<{ applied: string[]; restart: string[] }>
 }
 
 /** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
@@ -120,7 +132,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
  * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
  * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws.
  */
-export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{ url: string }> {
+export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<App> {
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
   let startedAt: number | undefined
@@ -134,7 +146,10 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   const accessTokens = createAccessTokens(parts, pages, work)
   const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
   lifecycle.onClose('the HTTP server', () => http.close())
-  await checkCanary(parts.store, keys, parts.vault)
+  await checkKeys(parts.store, keys, parts.vault)
+  const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid}`)
+  // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
+  lifecycle.onClose('the reports of its key', () => Promise.race([reports.stop(), clock.wait(1_000)]))
 
   await parts.deliveries.enableAll()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
@@ -149,8 +164,34 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   lifecycle.onClose('the clock', () => ticks.stop())
 
   startedAt = clock.now()
-  log.info({ code: 'daemon.started', url: http.url }, `Plimsoll is at work: ${http.url}`)
-  return { url: http.url }
+  log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
+  let inForce = config
+  return {
+    url: http.url,
+    reload: async (next) => {
+      const before = inForce
+      inForce = await reload(parts, reports, before, next)
+      endpoint.probe()
+      return { applied: changedPaths(before, inForce), restart: changedPaths(inForce, next) }
+    },
+  }
+}
+
+/** Takes over what may change while everything runs: the keys, and who the app is at the provider. */
+async function reload(parts: Parts, reports: WriterReports, before: Config, next: Config): Promise<Config> {
+  const { encryption: _, ...rest } = before
+  const { clientId, clientSecret } = next.provider
+  const config: Config = {
+    ...rest,
+    ...(next.encryption === undefined ? {} : { encryption: next.encryption }),
+    provider: { ...before.provider, clientId, clientSecret },
+  }
+  const { keys } = encryptionKeys(config)
+  await checkKeys(parts.store, parts.keys, createVault(keys))
+  parts.vault.replace(keys)
+  parts.provider.replaceApp({ clientId, clientSecret })
+  await reports.report()
+  return config
 }
 
 /** Nothing if the config leaves it to the installation. */
@@ -251,12 +292,18 @@ function startHttp(
   accessTokens: AccessTokens,
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
-  const { config, keys, metrics, clock, log } = parts
+  const { config, keys, provider, metrics, clock, log } = parts
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
-    install: config.provider,
+    // Read anew for each install: the app may be another one after a reload.
+    install: {
+      ...config.provider,
+      get clientId() {
+        return provider.app.clientId
+      },
+    },
     connect: connectDeps(parts),
     store: pages,
     keys,

@@ -8,6 +8,7 @@ import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { CommandError, type Io } from './io.ts'
+import { addKeys } from './keys.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
@@ -41,6 +42,7 @@ function buildProgram(io: Io): Command {
     addAccounts,
     addAlerts,
     addAdminTokens,
+    addKeys,
   ]
   for (const add of groups) add(program, io)
   prepare(program, io)

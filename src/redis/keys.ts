@@ -65,13 +65,25 @@ export interface DeliveryKeys {
   delivery(id: string): string
 }
 
+/** What is known of the keys that tokens are encrypted with. */
+export interface VaultKeys {
+  /** hash: key id -> a known value encrypted with that key */
+  canaries: string
+  /** set: ids of keys that something may be encrypted with */
+  used: string
+  /** hash: daemon -> the key that it encrypts with, and when it said so */
+  writers: string
+}
+
 export interface Keys {
   readonly prefix: string
   partitionOf(hubId: number): number
   partition(number: number): PartitionKeys
   account(hubId: number): AccountKeys
   installState(state: string): string
+  /** string: what older versions had in place of `vault.canaries` */
   readonly canary: string
+  readonly vault: VaultKeys
   readonly progress: string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
@@ -86,6 +98,7 @@ export function createKeys(prefix: string): Keys {
   const partitions = Array.from({ length: PARTITIONS }, (_, number) => partitionKeys(`${prefix}:{${number}}`))
   const partitionOf = (hubId: number) => hubId % PARTITIONS
   const out = `${prefix}:{delivery}`
+  const secured = `${prefix}:{vault}`
   return {
     prefix,
     partitionOf,
@@ -93,6 +106,7 @@ export function createKeys(prefix: string): Keys {
     account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
+    vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
     endpoint: `${prefix}:{0}:endpoint`,
     adminTokens: `${prefix}:admin-tokens`,

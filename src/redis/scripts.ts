@@ -24,6 +24,10 @@ const STEPS = {
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   changeEndpoint: { file: 'change-endpoint', keys: 18 },
+  registerKeys: { file: 'register-keys', keys: 2 },
+  reportWriter: { file: 'report-writer', keys: 2 },
+  retireKeys: { file: 'retire-keys', keys: 3 },
+  rekeyTokens: { file: 'rekey-tokens', keys: 1 },
   takeCalls: { file: 'take-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
@@ -52,6 +56,10 @@ declare module 'ioredis' {
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     changeEndpoint(...args: Argument[]): Result<string | null, Context>
+    registerKeys(...args: Argument[]): Result<'registered' | 'stale', Context>
+    reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
+    retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
+    rekeyTokens(...args: Argument[]): Result<number, Context>
     takeCalls(...args: Argument[]): Result<[number, number], Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>

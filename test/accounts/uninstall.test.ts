@@ -205,6 +205,25 @@ describe('an uninstall', () => {
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled' })
   })
 
+  test('whose token is encrypted anew just while it is deleted copes: it looks again, and is finished', async () => {
+    const deletions: string[] = []
+    const one = await installed(async (token) => {
+      deletions.push(token.reveal())
+      if (deletions.length > 1) return { ok: true, value: 'was-gone' }
+      const { tokens: key } = one.keys.account(HUB)
+      const before = (await redis.store.hgetBuffer(key, 'refresh')) ?? ''
+      const anew = vault.seal(new Secret('refresh-1'), HUB, 'refresh')
+      expect(await redis.store.rekeyTokens(key, 'refresh', before, anew)).toBe(1)
+      return { ok: true, value: 'deleted' }
+    })
+    await one.begin()
+    expect(await one.run()).toMatchObject({ is: 'again' })
+    expect(await one.due.when('uninstall', HUB)).toBe(one.clock.now())
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(deletions).toEqual(['refresh-1', 'refresh-1'])
+    expect(await redis.store.exists(one.keys.account(HUB).tokens)).toBe(0)
+  })
+
   test('deletes also the newer token that a refresh under way brings', async () => {
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<ReturnType<typeof tokens>>()

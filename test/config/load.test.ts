@@ -298,6 +298,21 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
     ])
   })
 
+  test('a key may come from a file, from the environment, or as a credential of systemd', () => {
+    const sources =
+      '{ id: k1, keyFile: key }, { id: k2, key: "${KEY}" }, { id: k3, keyFile: "${CREDENTIALS_DIRECTORY}/k3" }'
+    const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+    const { encryption } = configOf(`${SMALLEST}encryption: { keys: [${sources}] }`, {
+      files: { key: `${keyOf(1)}\n`, '/run/credentials/plimsoll.service/k3': keyOf(3) },
+      env: { KEY: keyOf(2), CREDENTIALS_DIRECTORY: '/run/credentials/plimsoll.service' },
+    })
+    expect(encryption?.keys.map(({ key }) => key.reveal())).toEqual([keyOf(1), keyOf(2), keyOf(3)])
+    // Without quotes, as in the README.
+    const bare = 'encryption:\n  keys:\n    - id: k1\n      keyFile: ${CREDENTIALS_DIRECTORY}/k1\n'
+    const given = { files: { '/run/c/k1': keyOf(4) }, env: { CREDENTIALS_DIRECTORY: '/run/c' } }
+    expect(configOf(`${SMALLEST}${bare}`, given).encryption?.keys[0]?.key.reveal()).toBe(keyOf(4))
+  })
+
   test('a missing key file says how to make one', () => {
     expect(problemsOf(`${SMALLEST}encryption: { keys: [ { id: k1, keyFile: keys/k1 } ] }`)).toEqual([
       'encryption.keys[0].keyFile: there is no such file: /work/dir/keys/k1; to make one: openssl rand -base64 32 > keys/k1',

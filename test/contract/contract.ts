@@ -93,6 +93,7 @@ function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFa
     deleteRefreshToken: noted(client.deleteRefreshToken),
     associations: noted(client.associations),
     customProperties: noted(client.customProperties),
+    skewMs: client.skewMs,
     close: client.close,
   }
 }

@@ -6,7 +6,7 @@ import { checkEncryption } from '../../src/doctor/encryption.ts'
 import { checkSecretFiles } from '../../src/doctor/secret-files.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { checkCanary } from '../../src/tokens/canary.ts'
+import { checkKeys } from '../../src/tokens/canary.ts'
 import { ownKey } from '../../src/tokens/own-key.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { configOf, SMALLEST } from '../config/load-text.ts'
@@ -33,12 +33,12 @@ function installation(vaultKeys?: VaultKey[]) {
 
 describe('encryption', () => {
   test('the keys that stored it open what is stored', async () => {
-    await checkCanary(redis.store, keys, createVault([key(1)]))
+    await checkKeys(redis.store, keys, createVault([key(1)]))
     expect(await checkEncryption(installation([key(1)]))).toMatchObject([{ level: 'ok' }])
   })
 
   test('other keys under the same id fail', async () => {
-    await checkCanary(redis.store, keys, createVault([key(1)]))
+    await checkKeys(redis.store, keys, createVault([key(1)]))
     const [finding] = await checkEncryption(installation([key(2)]))
     expect(finding).toMatchObject({ level: 'fail', fix: expect.stringContaining('encryption.keys') })
     expect(finding?.detail).toContain("doesn't open what is stored")
@@ -55,7 +55,7 @@ describe('encryption', () => {
 
   test("the installation's own key is tried, and missed when it is gone", async () => {
     const { key: own, file } = ownKey(dataDir)
-    await checkCanary(redis.store, keys, createVault([own]))
+    await checkKeys(redis.store, keys, createVault([own]))
     expect(await checkEncryption(installation())).toMatchObject([{ level: 'ok' }])
     rmSync(file)
     expect(await checkEncryption(installation())).toMatchObject([

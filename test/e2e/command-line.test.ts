@@ -146,6 +146,7 @@ test('every command has --help with an example', async () => {
       ['admin-tokens', 'add'],
       ['admin-tokens', 'list'],
       ['admin-tokens', 'remove'],
+      ['keys', 'rekey'],
     ],
   ]) {
     const { code, out } = await plimsoll([...args, '--help'], scene.folder)

@@ -100,7 +100,16 @@ test('a config that cannot be used is all that is told, in colour on a terminal'
 
   let out = ''
   const io = {
-    ...{ env: {}, cwd: scene.folder, isTerminal: true, columns: 80, clock: systemClock, random: () => 0 },
+    ...{
+      env: {},
+      cwd: scene.folder,
+      errIsTerminal: false,
+      onHangUp: () => {},
+      isTerminal: true,
+      columns: 80,
+      clock: systemClock,
+      random: () => 0,
+    },
     ...{ out: (text: string) => (out += text), err: () => {}, stop: new AbortController().signal },
   }
   expect(await runCommandLine(['doctor', '--config', file], io)).toBe(1)

@@ -123,6 +123,31 @@ describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
   })
 })
 
+test('other credentials of the app count from the next call on; an answer under way is still cleaned of the old', async () => {
+  const one = connectClient(far.url, { dialect: '2026-03' })
+  clients.push(one)
+  const answered = Promise.withResolvers<void>()
+  far.answer = (request, response) => {
+    void answered.promise.then(() => json(500, { message: `bad ${CLIENT_SECRET}` })(request, response))
+  }
+  const underWay = one.refresh(plain)
+  await far.came(1)
+  one.replaceApp({ clientId: 'another-app', clientSecret: new Secret('another-secret') })
+  answered.resolve()
+  expect(JSON.stringify(await underWay)).not.toContain(CLIENT_SECRET)
+
+  far.answer = json(200, TOKENS)
+  await one.refresh(plain)
+  const sent = far.seen
+    .map(({ body }) => new URLSearchParams(body))
+    .map((form) => [form.get('client_id'), form.get('client_secret')])
+  expect(sent).toEqual([
+    ['client-id', CLIENT_SECRET],
+    ['another-app', 'another-secret'],
+  ])
+  expect(one.app.clientId).toBe('another-app')
+})
+
 test('a base address with a path of its own keeps it, with or without a slash at the end', async () => {
   far.answer = json(200, CUSTOM_PROPERTIES)
   await client('v1', `${far.url}/crm-proxy/`).customProperties(plain)

@@ -162,6 +162,12 @@ export class TokenEndpoint {
     return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until }
   }
 
+  /** What was wrong may have been put right just now: the next one to come is let through to see. */
+  probe(): void {
+    this.#report.started = true
+    void this.#exchangeNow()
+  }
+
   /** As last seen, for pages and metrics of this process. */
   get state(): Readonly<EndpointState> {
     return this.#state
