@@ -9,8 +9,15 @@ export interface Account {
   /** Who installed the app, as the provider names them. */
   user: string | null
   connectedAt: number
-  /** The access token there is. */
-  token: { obtainedAt: number; expiresAt: number; refreshedAt: number | null; generation: number }
+  /** The access token there is; an account that was imported gets its first with the first refresh. */
+  token: {
+    obtainedAt: number | null
+    expiresAt: number | null
+    refreshedAt: number | null
+    generation: number
+    /** By how much the provider's own count of its life differs from ours: negative = it gives less. Null = it agrees. */
+    driftMs: number | null
+  }
   /** Refreshes that failed since one last worked. */
   refreshFailure: { count: number; class: string; reason: string; at: number } | null
   parkedUntil: number | null
@@ -27,10 +34,11 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     user: hash.user ?? null,
     connectedAt: Number(hash.connectedAt),
     token: {
-      obtainedAt: Number(hash.obtainedAt),
-      expiresAt: Number(hash.expiresAt),
+      obtainedAt: time(hash.obtainedAt),
+      expiresAt: time(hash.expiresAt),
       refreshedAt: time(hash.refreshedAt),
       generation: Number(hash.generation),
+      driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
     },
     refreshFailure:
       hash.failureAt === undefined
@@ -59,5 +67,5 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
 }
 
 function time(value: string | undefined): number | null {
-  return value === undefined || value === '' ? null : Number(value)
+  return value === undefined || value === '' || value === '0' ? null : Number(value)
 }

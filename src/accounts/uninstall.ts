@@ -59,11 +59,12 @@ export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<
 
   const stopRenewing = keepLease(deps.store, lease, owner, longestMs)
   try {
-    const [state, sealed] = await Promise.all([
-      deps.store.hget(account, 'state'),
+    const [[state, tokenOf], sealed] = await Promise.all([
+      deps.store.hmget(account, 'state', 'tokenOf'),
       deps.store.hgetBuffer(tokens, 'refresh'),
     ])
-    if (state === 'uninstalling' && sealed !== null) {
+    // A token that belongs to another account is that account's to keep.
+    if (state === 'uninstalling' && sealed !== null && tokenOf == null) {
       const deleted = await deps.provider.deleteRefreshToken(deps.vault.open(sealed, hubId, 'refresh'))
       if (!deleted.ok) return await recordFailure(deps, hubId, deleted.failure)
     }

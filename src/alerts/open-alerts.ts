@@ -3,8 +3,7 @@ import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
-import { decodeState, transitionId } from './alert-state.ts'
-import { TOKEN_FIELD } from './token-alert.ts'
+import { decodeState, kindOf, transitionId } from './alert-state.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {
@@ -12,7 +11,7 @@ export interface OpenAlert {
   kind: AlertKind
   level: AlertLevel
   rule: string
-  /** The series' id; `token` for the account's tokens. */
+  /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled. */
   field: string
   hubId: number
   hubDomain: string
@@ -45,7 +44,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: transitionId(hubId, field, state),
-      kind: field === TOKEN_FIELD ? ('token' as const) : ('limit' as const),
+      kind: kindOf(field),
       level: state.level,
       rule: state.rule,
       field,

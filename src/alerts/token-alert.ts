@@ -1,12 +1,9 @@
-import { NO_ALERT_WRITES } from '../redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import type { AnnouncedAccount, TokenAnnouncer } from '../tokens/refresh-account.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, encodeState, transitionId } from './alert-state.ts'
+import { decodeState, encodeState, TOKEN_FIELD, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
-
-/** The field of an account's token alert among its alert states. */
-export const TOKEN_FIELD = 'token'
 
 export interface TokenAlertSettings {
   /** Where the customer connects again. */
@@ -18,24 +15,17 @@ export interface TokenAlertSettings {
 export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer {
   return {
     reauthorize: (account, reason) => {
-      if (account.tokenAlert !== '') return NO_ALERT_WRITES
-      const state: SeriesState = {
-        level: 'critical',
-        rule: 'token',
-        since: account.now,
-        messages: 1,
-        messageAt: account.now,
-        said: null,
-        pending: null,
-      }
       const lastGood = account.refreshedAt > 0 ? new Date(account.refreshedAt).toISOString() : 'never'
       const message =
         `The provider no longer accepts this account's refresh token (${reason}): the app was uninstalled, or its ` +
         `access revoked. Tokens last worked ${lastGood}. To connect it again: ${settings.installPage}`
-      return {
-        changes: [[TOKEN_FIELD, '', encodeState(state)]],
-        messages: [encodeEntry({ alert: tokenAlert(settings, account, state, 'entered', message) })],
-      }
+      return opened(settings, account, message)
+    },
+    foreign: (account, owner) => {
+      const message =
+        `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
+        `polled under this name. Import it with its own token (--replace), or connect it: ${settings.installPage}`
+      return opened(settings, account, message)
     },
     recovered: (account) => {
       if (account.tokenAlert === '') return NO_ALERT_WRITES
@@ -47,6 +37,23 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer {
         messages: [encodeEntry({ alert: tokenAlert(settings, account, state, 'recovered', message) })],
       }
     },
+  }
+}
+
+function opened(settings: TokenAlertSettings, account: AnnouncedAccount, message: string): AlertWrites {
+  if (account.tokenAlert !== '') return NO_ALERT_WRITES
+  const state: SeriesState = {
+    level: 'critical',
+    rule: 'token',
+    since: account.now,
+    messages: 1,
+    messageAt: account.now,
+    said: null,
+    pending: null,
+  }
+  return {
+    changes: [[TOKEN_FIELD, '', encodeState(state)]],
+    messages: [encodeEntry({ alert: tokenAlert(settings, account, state, 'entered', message) })],
   }
 }
 

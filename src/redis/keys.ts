@@ -71,6 +71,8 @@ export interface Keys {
   installState(state: string): string
   readonly canary: string
   readonly progress: string
+  /** list: times of the last reads of metadata, for the bounded rate of them */
+  readonly metadataCalls: string
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -88,6 +90,7 @@ export function createKeys(prefix: string): Keys {
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
     progress: `${prefix}:progress`,
+    metadataCalls: `${prefix}:metadata-calls`,
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,

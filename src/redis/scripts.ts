@@ -11,6 +11,9 @@ const STEPS = {
   storeTokens: { file: 'store-tokens', keys: 17 },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
   connectAccount: { file: 'connect-account', keys: 17 },
+  importAccount: { file: 'import-account', keys: 17 },
+  storeMetadata: { file: 'store-metadata', keys: 17 },
+  refuseForeignToken: { file: 'refuse-foreign-token', keys: 17 },
   beginUninstall: { file: 'begin-uninstall', keys: 17 },
   finishUninstall: { file: 'finish-uninstall', keys: 17 },
   commitPoll: { file: 'commit-poll', keys: 17 },
@@ -31,6 +34,9 @@ declare module 'ioredis' {
     storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
+    importAccount(...args: Argument[]): Result<'imported' | 'kept' | 'uninstalled' | 'replaced', Context>
+    storeMetadata(...args: Argument[]): Result<'stored' | 'lost', Context>
+    refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'stale', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 
 /** What is known of an account when a refresh of it failed. */
 export interface FailedRefresh {
@@ -46,7 +46,7 @@ export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, n
   if (failed.state === 'reauthorize') return { ...unchanged, refreshAt: now + 24 * HOUR * (0.9 + 0.2 * random) }
   switch (failed.failure.class) {
     case 'parked':
-      return { ...unchanged, ...parked(failed.failure, now) }
+      return { ...unchanged, ...parked(failed, now) }
     case 'rejected':
       return { ...unchanged, ...rejected(failed, now, random) }
     case 'client':
@@ -57,9 +57,9 @@ export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, n
   }
 }
 
-function parked(failure: ProviderFailure, now: number): Partial<NextStep> {
+function parked({ failure, times }: FailedRefresh, now: number): Partial<NextStep> {
   const until = now + (failure.retryAfterMs ?? HOUR)
-  return { state: 'parked', refreshAt: until, pollAt: until }
+  return { state: 'parked', refreshAt: until, pollAt: hasNoTokenYet(times) ? 'unchanged' : until }
 }
 
 /**
@@ -93,7 +93,9 @@ function backOff(times: TokenTimes, failures: number, random: number): number {
   return Math.round(Math.min(cap, SECOND * 2 ** Math.min(failures - 1, 20)) * (0.75 + 0.5 * random))
 }
 
+/** Nothing hurries an account that has no token yet: the pauses are those of the provider's usual life. */
 function life(times: TokenTimes): number {
+  if (hasNoTokenYet(times)) return 30 * MINUTE
   return times.expiresAt - times.obtainedAt
 }
 

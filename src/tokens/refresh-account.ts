@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { NewTokens, RefreshContext, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
 
@@ -18,6 +18,8 @@ import type { Vault } from './vault.ts'
 export interface TokenAnnouncer {
   reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
   recovered(account: AnnouncedAccount): AlertWrites
+  /** The account's refresh token belongs to the account `owner`. */
+  foreign(account: AnnouncedAccount, owner: number): AlertWrites
 }
 
 export interface AnnouncedAccount {
@@ -127,7 +129,8 @@ async function storeAnswer(
 ): Promise<RefreshOutcome> {
   const { hubId, owner, context, sentAt } = attempt
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
-  const stopped = context.state === 'reauthorize' || context.state === 'parked'
+  const isFirst = hasNoTokenYet(context.times)
+  const stopped = isFirst || context.state === 'reauthorize' || context.state === 'parked'
   const stored = await storeWithoutFail(deps, hubId, owner, {
     generation: context.generation,
     access: deps.vault.seal(answer.accessToken, hubId, 'access'),
@@ -144,9 +147,9 @@ async function storeAnswer(
   }
   return {
     is: 'refreshed',
-    late: sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
-    lateMs: Math.max(0, sentAt - attempt.dueAt),
-    expired: context.state === 'active' && sentAt >= context.times.expiresAt,
+    late: !isFirst && sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
+    lateMs: isFirst ? 0 : Math.max(0, sentAt - attempt.dueAt),
+    expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
   }
 }
 

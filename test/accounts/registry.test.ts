@@ -84,6 +84,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
     ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
+    tokenDriftMs: '-6000',
   }
   expect(readAccount(1, hash)).toEqual({
     hubId: 1,
@@ -91,7 +92,7 @@ test('a record with everything in it reads back as an account', () => {
     state: 'failing',
     user: 'u',
     connectedAt: 1,
-    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7 },
+    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7, driftMs: -6000 },
     refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5 },
     parkedUntil: 6,
     polledAt: 8,

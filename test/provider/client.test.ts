@@ -173,9 +173,18 @@ describe('answers are read', () => {
         hubDomain: 'acme.example.com',
         user: 'ada@acme.example.com',
         scopes: ['oauth', 'crm.objects.contacts.read'],
+        lifeLeftMs: 1_754_000,
       },
     })
   })
+
+  test.each([-1, '1754', null, Number.POSITIVE_INFINITY])(
+    'metadata whose expires_in is %j tells no life',
+    async (left) => {
+      const answer = await read((c) => c.metadata(token), { ...METADATA, expires_in: left })
+      expect(answer).toMatchObject({ ok: true, value: { hubId: 123, lifeLeftMs: undefined } })
+    },
+  )
 
   test('metadata of which only the account and its scopes are there', async () => {
     const { hub_id, scopes } = METADATA

@@ -78,6 +78,14 @@ describe('a claim', () => {
     expect(await scoreOf(keys, 1)).toBe(NOW + lasts)
   })
 
+  test('on an account that was imported and has no life yet lasts longest', async () => {
+    const keys = redis.freshKeys()
+    await redis.store.hset(keys.account(1).account, { obtainedAt: 0, expiresAt: 0 })
+    await plan(keys, { 1: NOW })
+    await claim(keys, NOW, 1, 'life')
+    expect(await scoreOf(keys, 1)).toBe(NOW + 60_000)
+  })
+
   test('on an account without a record lasts longest', async () => {
     const keys = redis.freshKeys()
     await plan(keys, { 1: NOW })

@@ -12,7 +12,8 @@ for _, hubId in ipairs(claimed) do
   local claim = longest
   if accounts ~= '' then
     local times = redis.call('HMGET', accounts .. hubId, 'obtainedAt', 'expiresAt')
-    if times[1] and times[2] then
+    -- An account that was imported has no life yet.
+    if times[1] and times[2] and tonumber(times[2]) > 0 then
       claim = math.max(shortest, math.min(longest, math.floor((times[2] - times[1]) / 10)))
     end
   end

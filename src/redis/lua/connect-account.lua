@@ -12,8 +12,8 @@ if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('DEL', TOKENS)
 redis.call('HSET', TOKENS, 'access', access, 'refresh', refresh, 'scopes', scopes)
-redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt', 'parkedUntil',
-  'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstalledAt', 'uninstallReason', 'uninstallFailures',
+redis.call('HDEL', ACCOUNT, 'tokenOf', 'metadataDue', 'failures', 'failureClass', 'failureReason', 'failureAt',
+  'rejectedAt', 'retryAt', 'parkedUntil', 'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstalledAt', 'uninstallReason', 'uninstallFailures',
   'uninstallFailureReason')
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)

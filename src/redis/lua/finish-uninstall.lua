@@ -15,7 +15,7 @@ if (redis.call('HGET', TOKENS, 'refresh') or '') ~= deleted then
 end
 setState(hubId, 'uninstalled')
 redis.call('HSET', ACCOUNT, 'uninstalledAt', now)
-redis.call('HDEL', ACCOUNT, 'uninstallFailures', 'uninstallFailureReason', 'user', 'polledAt')
+redis.call('HDEL', ACCOUNT, 'uninstallFailures', 'uninstallFailureReason', 'user', 'polledAt', 'metadataDue', 'tokenDriftMs')
 redis.call('DEL', TOKENS, READINGS, HISTORY)
 redis.call('ZREM', DUE_UNINSTALL, hubId)
 return 'finished'
