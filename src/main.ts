@@ -19,6 +19,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isTerminal: process.stdout.isTTY === true,
+  errIsTerminal: process.stderr.isTTY === true,
   columns: process.stdout.columns ?? 120,
   stop: stop.signal,
   clock: systemClock,

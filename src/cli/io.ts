@@ -7,6 +7,8 @@ export interface Io {
   out(text: string): void
   err(text: string): void
   isTerminal: boolean
+  /** Standard error is one: where progress is shown. */
+  errIsTerminal: boolean
   columns: number
   /** Aborts when the process is told to stop. */
   stop: AbortSignal
