@@ -39,7 +39,8 @@ export async function* exportAccounts(store: Store, keys: Keys): AsyncGenerator<
 async function exportOne(store: Store, keys: Keys, hubId: number): Promise<ExportedAccount | undefined> {
   const { account, tokens } = keys.account(hubId)
   const [hash, sealed] = await Promise.all([store.hgetall(account), store.hgetBuffer(tokens, 'refresh')])
-  if (hash.state === undefined || sealed === null) return undefined
+  // A token that turned out to be another account's is not carried on under the wrong name.
+  if (hash.state === undefined || hash.tokenOf !== undefined || sealed === null) return undefined
   const { state, hubDomain, user, connectedAt } = readAccount(hubId, hash)
   if (GONE.includes(state)) return undefined
   return {

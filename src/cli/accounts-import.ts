@@ -57,13 +57,16 @@ function print(io: Io, summary: ImportSummary, bad: readonly BadLine[]): void {
 /** So that the progress has an end; undefined for a pipe, which can be read only once. */
 async function countLines(file: string, name: string): Promise<number | undefined> {
   try {
-    if (!statSync(file).isFile()) return undefined
+    const stat = statSync(file)
+    if (stat.isDirectory()) throw new CommandError(`${name} is a folder: it takes a file`)
+    if (!stat.isFile()) return undefined
     let lines = 0
     for await (const chunk of createReadStream(file)) {
       for (const byte of chunk as Buffer) if (byte === 10) lines++
     }
     return lines
   } catch (error) {
+    if (error instanceof CommandError) throw error
     throw new CommandError(`${name} can't be read (${(error as NodeJS.ErrnoException).code})`)
   }
 }

@@ -224,8 +224,9 @@ describe('an export', () => {
 
   test('is taken in by an installation with the same key, all live accounts and no others', async () => {
     const from = installation({ with: createVault([KEY]) })
-    await from.bring('hubId,refreshToken,hubDomain\n1,one,a.example.com\n2,two,b.example.com\n3,three,\n')
+    await from.bring('hubId,refreshToken,hubDomain\n1,one,a.example.com\n2,two,b.example.com\n3,three,\n4,ones,\n')
     await redis.store.hset(from.keys.account(3).account, 'state', 'uninstalled')
+    await redis.store.hset(from.keys.account(4).account, 'tokenOf', '1')
     const file = await exported(from.keys)
     expect(file.map(({ hubId }) => hubId).sort()).toEqual([1, 2])
     expect(JSON.stringify(file)).not.toMatch(/"one"|"two"/)

@@ -103,6 +103,8 @@ test('every command has --help with an example', async () => {
       ['accounts', 'list'],
       ['accounts', 'show'],
       ['accounts', 'connect'],
+      ['accounts', 'import'],
+      ['accounts', 'export'],
       ['accounts', 'uninstall'],
       ['alerts', 'list'],
     ],

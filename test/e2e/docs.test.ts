@@ -65,6 +65,7 @@ const RUN_ELSEWHERE: Record<string, string> = {
   'npm test': 'this very run',
   'npm start -- --config config/plimsoll.yaml': 'the daemon of this test',
   'npm run plimsoll -- accounts connect --refresh-token-file token.txt': 'command-line.test.ts',
+  'npm run plimsoll -- accounts import fleet.csv': 'import.test.ts',
   'npm run plimsoll -- accounts uninstall 1234567': 'command-line.test.ts',
   'npm run plimsoll -- config check FILE': 'command-line.test.ts',
   'npm run plimsoll -- sandbox --token-lifetime 20s': 'sandbox-command.test.ts',
