@@ -61,8 +61,11 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Hub id', html`${account.hubId}`],
     ['Installed by', account.user === null || account.user === '' ? undefined : html`${cleanText(account.user, 120)}`],
     ['Connected', when(account.connectedAt, now)],
-    ['Token obtained', when(token.obtainedAt, now)],
-    ['Token expires', account.state === 'uninstalled' ? undefined : when(token.expiresAt, now)],
+    ['Token obtained', token.obtainedAt === null ? html`with its first refresh` : when(token.obtainedAt, now)],
+    [
+      'Token expires',
+      account.state === 'uninstalled' || token.expiresAt === null ? undefined : when(token.expiresAt, now),
+    ],
     ["Provider's clock", token.driftMs === null ? undefined : html`${driftText(token.driftMs)}`],
     ['Next refresh', account.nextRefreshAt === null ? undefined : when(account.nextRefreshAt, now)],
     ['Failed refreshes', refreshFailure === null ? undefined : failure(refreshFailure, now)],
