@@ -13,6 +13,7 @@ import { Registry } from './accounts/registry.ts'
 import { type BegunUninstall, beginUninstall, type UninstallRequest } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
 import { announceDisabled } from './alerts/delivery-alert.ts'
+import { pollAnnouncer } from './alerts/poll-alert.ts'
 import { tokenAnnouncer } from './alerts/token-alert.ts'
 import { Deliveries } from './delivery/deliveries.ts'
 import { createEmailReceiver } from './delivery/email/send-email.ts'
@@ -249,7 +250,8 @@ function pageOf(config: Config): (hubId: number) => string {
 /** What connecting an account needs, for the callback and the command line. */
 export function connectDeps(parts: Parts) {
   const { provider, store, keys, vault, config, clock, log } = parts
-  return { provider, store, keys, vault, announce: announcer(config), settings: config.tokens, clock, log }
+  const announcers = { announce: announcer(config), announceScopes: scopesAnnouncer(config) }
+  return { provider, store, keys, vault, ...announcers, settings: config.tokens, clock, log }
 }
 
 /** Begins an uninstall, for the API and the command line; the daemon's job does the rest. */
@@ -266,6 +268,12 @@ export async function connected(parts: Parts): Promise<void> {
   await Promise.all(wakeNow(parts, 'poll-limits', 'alerts'))
 }
 
+/** After accounts were imported: their first refresh need not wait for the clock, nor their digest be sent in pieces. */
+export async function imported(parts: Parts): Promise<void> {
+  const { store, keys, clock } = parts
+  await Promise.all([store.set(keys.delivery.connectedAt, clock.now()), ...wakeNow(parts, 'refresh-tokens')])
+}
+
 function wakeNow(parts: Parts, ...kinds: SweepKind[]): Promise<void>[] {
   return kinds.map((kind) => parts.queues.wake(kind, parts.clock.now()))
 }
@@ -274,6 +282,12 @@ function announcer(config: Config) {
   const { http, alerts } = config
   const installPage = `${http.publicUrl}/install`
   return tokenAnnouncer({ installPage, pageOf: pageOf(config), repeatEveryMs: alerts.repeatEvery })
+}
+
+function scopesAnnouncer(config: Config) {
+  const { scopes, optionalScopes } = config.provider
+  const installPage = `${config.http.publicUrl}/install`
+  return pollAnnouncer({ scopes: [...scopes, ...optionalScopes], installPage, pageOf: pageOf(config) })
 }
 
 /** Reads for whoever asks and gives up soon; refreshes as the job does, on the connection that waits. */
@@ -373,6 +387,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endp
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
     announce: announcer(config),
+    announceScopes: scopesAnnouncer(config),
     settings: config.tokens,
     unstored: new Set<number>(),
     pairs: config.limits.associations,

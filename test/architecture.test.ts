@@ -62,6 +62,7 @@ const LIBRARIES: LibraryTable = {
   'pino-pretty': { of: ['runtime'] },
   'prom-client': { of: ['runtime'] },
   commander: { of: ['cli'] },
+  'csv-parse': { of: ['accounts'] },
   zod: { of: ['config', 'http'] },
   yaml: { of: ['config'] },
 }

@@ -11,8 +11,15 @@ export interface Account {
   /** Last, and for the first time. */
   connectedAt: number
   firstConnectedAt: number
-  /** The access token there is. */
-  token: { obtainedAt: number; expiresAt: number; refreshedAt: number | null; generation: number }
+  /** The access token there is; an account that was imported gets its first with the first refresh. */
+  token: {
+    obtainedAt: number | null
+    expiresAt: number | null
+    refreshedAt: number | null
+    generation: number
+    /** By how much the provider's own count of its life differs from ours: negative = it gives less. Null = it agrees. */
+    driftMs: number | null
+  }
   /** Refreshes that failed since one last worked, the last one `at`. */
   refreshFailure: { count: number; class: string; reason: string; at: number; since: number } | null
   /** Since when the refresh token is refused. */
@@ -55,10 +62,11 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     connectedAt: Number(hash.connectedAt),
     firstConnectedAt: Number(hash.firstConnectedAt ?? hash.connectedAt),
     token: {
-      obtainedAt: Number(hash.obtainedAt),
-      expiresAt: Number(hash.expiresAt),
+      obtainedAt: time(hash.obtainedAt),
+      expiresAt: time(hash.expiresAt),
       refreshedAt: time(hash.refreshedAt),
       generation: Number(hash.generation),
+      driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
     },
     refreshFailure:
       hash.failureAt === undefined
@@ -101,5 +109,5 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
 }
 
 function time(value: string | undefined): number | null {
-  return value === undefined || value === '' ? null : Number(value)
+  return value === undefined || value === '' || value === '0' ? null : Number(value)
 }

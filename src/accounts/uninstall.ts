@@ -115,19 +115,20 @@ interface Attempt {
 async function deleteAndFinish(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
   const { account, tokens, alerts } = deps.keys.account(hubId)
   const [fields, refresh, previous, tokenAlert] = await Promise.all([
-    deps.store.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts'),
+    deps.store.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf'),
     deps.store.hgetBuffer(tokens, 'refresh'),
     deps.store.hgetBuffer(tokens, 'previous'),
     deps.store.hget(alerts, 'token'),
   ])
-  const [state, hubDomain, askedAt, attempts] = fields
+  const [state, hubDomain, askedAt, attempts, tokenOf] = fields
   const attempt: Attempt = {
     ...{ hubId, hubDomain: hubDomain ?? '', refresh, tokenAlert: tokenAlert ?? '' },
     ...{ askedAt: Number(askedAt), attempts: Number(attempts ?? 0) },
   }
   let ending: 'deleted' | 'was-gone' = 'was-gone'
   // The one before may be alive still: it is kept for just that case until its successor has worked.
-  for (const sealed of state === 'uninstalling' ? [previous, refresh] : []) {
+  // A token that belongs to another account is that account's to keep.
+  for (const sealed of state === 'uninstalling' && tokenOf == null ? [previous, refresh] : []) {
     if (sealed === null) continue
     const deleted = await deps.provider.deleteRefreshToken(deps.vault.open(sealed, hubId, 'refresh'))
     if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)

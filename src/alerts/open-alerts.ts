@@ -4,8 +4,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
-import { decodeState, transitionId } from './alert-state.ts'
-import { TOKEN_FIELD } from './token-alert.ts'
+import { decodeState, kindOf, transitionId } from './alert-state.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {
@@ -13,7 +12,7 @@ export interface OpenAlert {
   kind: AlertKind
   level: AlertLevel
   rule: string
-  /** The series' id; `token` for the account's tokens. */
+  /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled. */
   field: string
   /** 0 for an alert about the fleet. */
   hubId: number
@@ -47,7 +46,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: transitionId(hubId, field, state),
-      kind: kindOf(hubId, field),
+      kind: hubId === NOBODY ? ('fleet' as const) : kindOf(field),
       level: state.level,
       rule: state.rule,
       field,
@@ -62,11 +61,6 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
       since: state.since,
     }
   })
-}
-
-function kindOf(hubId: number, field: string): AlertKind {
-  if (hubId === NOBODY) return 'fleet'
-  return field === TOKEN_FIELD ? 'token' : 'limit'
 }
 
 function byUrgency(a: OpenAlert, b: OpenAlert): number {

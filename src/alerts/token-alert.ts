@@ -1,14 +1,11 @@
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
 import type { FleetTrouble } from '../tokens/endpoint/state.ts'
 import type { FleetAnnouncer } from '../tokens/endpoint/token-endpoint.ts'
-import type { AnnouncedAccount, TokenAnnouncer } from '../tokens/refresh-account.ts'
+import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../tokens/refresh-account.ts'
 import type { Alert, AlertLevel } from './alert.ts'
-import { decodeState, encodeState, transitionId } from './alert-state.ts'
+import { decodeState, encodeState, TOKEN_FIELD, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
-
-/** The field of an account's token alert among its alert states. */
-export const TOKEN_FIELD = 'token'
 
 export interface TokenAlertSettings {
   /** Where the customer connects again. */
@@ -18,14 +15,11 @@ export interface TokenAlertSettings {
   repeatEveryMs: number
 }
 
-/** Of an account that is being uninstalled nothing else is told. */
-type SubjectAccount = Pick<AnnouncedAccount, 'hubId' | 'hubDomain' | 'tokenAlert' | 'now'>
-
 /** An account's token alert is about one thing at a time: each is opened once, and closed when it is over. */
 export interface TokenAlerts extends TokenAnnouncer, FleetAnnouncer {
   /** An uninstall that was asked for long ago, and whose refresh token can't be deleted. */
-  undeleted(account: SubjectAccount, uninstall: { askedAt: number; reason: string }): AlertWrites
-  deleted(account: SubjectAccount): AlertWrites
+  undeleted(account: AnnouncedSubject, uninstall: { askedAt: number; reason: string }): AlertWrites
+  deleted(account: AnnouncedSubject): AlertWrites
 }
 
 /** The rule of a token alert that is about an uninstall. */
@@ -52,6 +46,13 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
         `The provider no longer accepts this account's refresh token (${reason}): ${whyRefused(account)}. Tokens last ` +
         `worked ${timeOf(account.refreshedAt)}. To connect it again: ${settings.installPage}`
       return change(settings, account, state, before === undefined ? 'entered' : 'escalated', message)
+    },
+    foreign: (account, owner) => {
+      if (account.tokenAlert !== '') return NO_ALERT_WRITES
+      const message =
+        `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
+        `polled under this name. Import it with its own token (--replace), or connect it: ${settings.installPage}`
+      return change(settings, account, opened(account.now, 'critical', 'token'), 'entered', message)
     },
     recovered: (account) => closed(settings, account, 'The account is connected again and its tokens work.'),
     undeleted: (account, { askedAt, reason }) => {
@@ -103,14 +104,14 @@ function said(before: SeriesState, now: number): SeriesState {
   return { ...before, messages: before.messages + 1, messageAt: now }
 }
 
-function closed(settings: TokenAlertSettings, account: SubjectAccount, message: string): AlertWrites {
+function closed(settings: TokenAlertSettings, account: AnnouncedSubject, message: string): AlertWrites {
   if (account.tokenAlert === '') return NO_ALERT_WRITES
   return change(settings, account, said(decodeState(account.tokenAlert), account.now), 'recovered', message)
 }
 
 function change(
   settings: TokenAlertSettings,
-  account: SubjectAccount,
+  account: AnnouncedSubject,
   state: SeriesState,
   reason: 'entered' | 'escalated' | 'recovered',
   message: string,
@@ -124,7 +125,7 @@ function change(
 
 function tokenAlert(
   settings: TokenAlertSettings,
-  account: SubjectAccount,
+  account: AnnouncedSubject,
   state: SeriesState,
   reason: 'entered' | 'escalated' | 'recovered',
   message: string,

@@ -8,8 +8,10 @@ import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { accountJson, allAccounts, readAccountView } from '../views/account-view.ts'
+import { accountJson, allAccounts, driftText, readAccountView } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
+import { exportFile } from './accounts-export.ts'
+import { type ImportArguments, importFile } from './accounts-import.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
@@ -17,7 +19,7 @@ import { printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
-  const accounts = program.command('accounts').description('list, show, connect or uninstall accounts')
+  const accounts = program.command('accounts').description('list, show, connect, import, export or uninstall accounts')
   const add = (name: string) => withJson(withConfig(accounts.command(name)))
 
   withExample(
@@ -37,6 +39,19 @@ export function addAccounts(program: Command, io: Io): void {
   )
     .description('take over an account in which the app was installed before')
     .action((options: CommonOptions & { refreshTokenFile: string }) => connect(io, options))
+
+  withExample(
+    add('import')
+      .argument('<file>', 'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line')
+      .option('--replace', 'overwrite accounts that are known already, and bring back those that were uninstalled'),
+    'plimsoll accounts import fleet.csv',
+  )
+    .description('bring many accounts in with their refresh tokens; run again, it goes on where it ended')
+    .action((file: string, options: ImportArguments) => importFile(io, file, options))
+
+  withExample(add('export').argument('<file>', 'ends in .csv or .jsonl'), 'plimsoll accounts export fleet.csv')
+    .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
+    .action((file: string, options: CommonOptions) => exportFile(io, file, options))
 
   withExample(
     add('uninstall')
@@ -84,6 +99,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['connected', time(account.connectedAt)],
     ['token obtained', time(account.token.obtainedAt)],
     ['token expires', time(account.token.expiresAt)],
+    ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
     ['next refresh', time(account.nextRefreshAt)],
     ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
     ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],

@@ -7,6 +7,7 @@ export interface Io {
   out(text: string): void
   err(text: string): void
   isTerminal: boolean
+  /** Standard error is one: where progress is shown. */
   errIsTerminal: boolean
   columns: number
   /** Aborts when the process is told to stop. */

@@ -8,7 +8,8 @@ const LINE_EVERY_MS = 10_000
 const BAR_WIDTH = 30
 
 export interface Progress {
-  at(done: number, total: number): void
+  /** `total` is undefined where nobody knows. */
+  at(done: number, total: number | undefined): void
   /** Takes the bar away; before anything else is written. */
   end(): void
 }
@@ -25,7 +26,7 @@ export function showProgress(io: Pick<Io, 'err' | 'errIsTerminal' | 'clock'>, wh
       nextAt = now + every
       const text = progressText(what, done, total)
       isShown = io.errIsTerminal
-      io.err(io.errIsTerminal ? `\r\x1b[K${bar(done, total)} ${text}` : `${text}\n`)
+      io.err(io.errIsTerminal ? `\r\x1b[K${total === undefined ? '' : bar(done, total)}${text}` : `${text}\n`)
     },
     end: () => {
       if (isShown) io.err('\r\x1b[K')
@@ -34,11 +35,11 @@ export function showProgress(io: Pick<Io, 'err' | 'errIsTerminal' | 'clock'>, wh
   }
 }
 
-function progressText(what: string, done: number, total: number): string {
-  return `${what}: ${formatCount(done)} of ${formatCount(total)}`
+function progressText(what: string, done: number, total: number | undefined): string {
+  return `${what}: ${formatCount(done)}${total === undefined ? '' : ` of ${formatCount(total)}`}`
 }
 
 function bar(done: number, total: number): string {
   const full = total === 0 ? BAR_WIDTH : Math.floor((Math.min(done, total) / total) * BAR_WIDTH)
-  return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}]`
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] `
 }

@@ -89,6 +89,8 @@ export interface Keys {
   readonly endpoint: string
   /** hash: name -> what is known of a named admin token, its hash among it */
   readonly adminTokens: string
+  /** list: times of the last reads of metadata, for the bounded rate of them */
+  readonly metadataCalls: string
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -110,6 +112,7 @@ export function createKeys(prefix: string): Keys {
     progress: `${prefix}:progress`,
     endpoint: `${prefix}:{0}:endpoint`,
     adminTokens: `${prefix}:admin-tokens`,
+    metadataCalls: `${prefix}:metadata-calls`,
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,

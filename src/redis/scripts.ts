@@ -14,6 +14,9 @@ const STEPS = {
   storeTokens: { file: 'store-tokens', keys: 17 },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
   connectAccount: { file: 'connect-account', keys: 18 },
+  importAccount: { file: 'import-account', keys: 18 },
+  storeMetadata: { file: 'store-metadata', keys: 17 },
+  refuseForeignToken: { file: 'refuse-foreign-token', keys: 17 },
   beginUninstall: { file: 'begin-uninstall', keys: 17 },
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 17 },
   finishUninstall: { file: 'finish-uninstall', keys: 18 },
@@ -48,6 +51,9 @@ declare module 'ioredis' {
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
     recordUninstallFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
+    importAccount(...args: Argument[]): Result<'imported' | 'kept' | 'uninstalled' | 'replaced', Context>
+    storeMetadata(...args: Argument[]): Result<'stored' | 'lost', Context>
+    refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>

@@ -85,6 +85,12 @@ function readAt({ from, to }: Series, { customProperties, associations }: Readin
   return at ?? null
 }
 
+/** How the provider's count of a token's life differs from ours. */
+export function driftText(driftMs: number): string {
+  const seconds = Math.round(Math.abs(driftMs) / 1_000)
+  return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it said`
+}
+
 /** An account as the API tells it: times in ISO 8601, null = never. */
 export function accountJson(account: PlannedAccount): object {
   const { token, refreshFailure, pollFailure, uninstall } = account
@@ -100,6 +106,7 @@ export function accountJson(account: PlannedAccount): object {
       expiresAt: iso(token.expiresAt),
       refreshedAt: iso(token.refreshedAt),
       nextRefreshAt: iso(account.nextRefreshAt),
+      driftMs: token.driftMs,
     },
     refreshFailure:
       refreshFailure === null

@@ -88,6 +88,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
     ...{ uninstallEnding: 'deleted', purgeAt: '12' },
+    tokenDriftMs: '-6000',
   }
   expect(readAccount(1, hash)).toEqual({
     hubId: 1,
@@ -96,7 +97,7 @@ test('a record with everything in it reads back as an account', () => {
     user: 'u',
     connectedAt: 1,
     firstConnectedAt: 0,
-    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7 },
+    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7, driftMs: -6000 },
     refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5, since: 4 },
     refusedSince: 3,
     parkedUntil: 6,

@@ -141,6 +141,8 @@ test('every command has --help with an example', async () => {
       ['accounts', 'list'],
       ['accounts', 'show'],
       ['accounts', 'connect'],
+      ['accounts', 'import'],
+      ['accounts', 'export'],
       ['accounts', 'uninstall'],
       ['alerts', 'list'],
       ['admin-tokens', 'add'],

@@ -29,6 +29,7 @@ describe('accounts', () => {
             expiresAt: '2026-11-21T10:30:00.000Z',
             refreshedAt: '2026-11-21T10:00:00.000Z',
             nextRefreshAt: expect.stringMatching(/^2026-11-21T10:(1[5-9]|2[0-4]):/),
+            driftMs: null,
           },
           refreshFailure: null,
           refusedSince: null,

@@ -60,6 +60,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     store: steps,
     keys,
     vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+    announceScopes: () => NO_ALERT_WRITES,
     announce: tokenAnnouncer({
       installPage: 'http://x/install',
       repeatEveryMs: 86_400_000,
@@ -219,7 +220,10 @@ export class FakeProvider implements ProviderClient {
 
   async metadata() {
     const { hubId, hubDomain, user, scopes = ['oauth', 'crm.objects.contacts.read'] } = this.customer
-    return { ok: true as const, value: { hubId, hubDomain, user, userId: undefined, appId: undefined, scopes } }
+    return {
+      ok: true as const,
+      value: { hubId, hubDomain, user, userId: undefined, appId: undefined, scopes, lifeLeftMs: undefined },
+    }
   }
 
   async #grant() {

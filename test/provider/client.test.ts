@@ -162,6 +162,14 @@ describe('answers are read', () => {
     return send(client())
   }
 
+  test.each([-1, '1754', null, Number.POSITIVE_INFINITY])(
+    'metadata whose expires_in is %j tells no life',
+    async (left) => {
+      const answer = await read((c) => c.metadata(token), { ...METADATA, expires_in: left })
+      expect(answer).toMatchObject({ ok: true, value: { hubId: 123, lifeLeftMs: undefined } })
+    },
+  )
+
   const BEARING: Record<string, Call['send']> = {
     associations: (c) => c.associations(plain, '0-1', '0-2'),
     customProperties: (c) => c.customProperties(plain),

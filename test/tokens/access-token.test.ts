@@ -86,7 +86,7 @@ function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), cl
   const none = () => NO_ALERT_WRITES
   const deps: RefreshDeps = {
     ...{ provider, tokens: new TokenStore(redis.store, keys), store: redis.store, vault },
-    announce: { failing: none, reauthorize: none, recovered: none },
+    announce: { foreign: none, failing: none, reauthorize: none, recovered: none },
     endpoint: openEndpoint(redis.store, keys, systemClock),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     ...{ unstored: new Set<number>(), inFlight: new InFlight(10), clock, random: () => 0.5, log: logLines().log },

@@ -7,7 +7,7 @@ import { opensLimits } from '../../provider/scopes.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { AccountView, CurrentSeries } from '../../views/account-view.ts'
+import { type AccountView, type CurrentSeries, driftText } from '../../views/account-view.ts'
 import { timedAlert } from '../../views/fleet-status.ts'
 import type { SeriesChange } from '../series-changes.ts'
 import { when } from '../when.ts'
@@ -46,6 +46,8 @@ function standing({ state, refreshFailure, parkedUntil, uninstall }: Account, no
     case 'parked':
       return html`<p>${stateBadge(state)} The provider told us to stay away from this account; we try again ${when(parkedUntil, now)}. ${reason}</p>`
     case 'reauthorize':
+      if (refreshFailure?.class === 'foreign')
+        return html`<p>${stateBadge(state)} The token that was imported for it belongs to another account: nothing is read or refreshed under this name. Import it with its own token, or connect it again: <a href="/install">the install page</a>. ${reason}</p>`
       return html`<p>${stateBadge(state)} The provider no longer accepts its refresh token. Somebody with access to the account must connect it again: <a href="/install">the install page</a>. ${reason}</p>`
     case 'uninstalling':
       return html`<p>${stateBadge(state)} Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. Reason: ${cleanText(uninstall?.reason ?? '', 200)}. ${uninstall?.failure == null ? undefined : html`It could not be deleted yet, and is tried again: ${cleanText(uninstall.failure, 300)}`}</p>`
@@ -60,8 +62,12 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Hub id', html`${account.hubId}`],
     ['Installed by', account.user === null || account.user === '' ? undefined : html`${cleanText(account.user, 120)}`],
     ['Connected', when(account.connectedAt, now)],
-    ['Token obtained', when(token.obtainedAt, now)],
-    ['Token expires', account.state === 'uninstalled' ? undefined : when(token.expiresAt, now)],
+    ['Token obtained', token.obtainedAt === null ? html`with its first refresh` : when(token.obtainedAt, now)],
+    [
+      'Token expires',
+      account.state === 'uninstalled' || token.expiresAt === null ? undefined : when(token.expiresAt, now),
+    ],
+    ["Provider's clock", token.driftMs === null ? undefined : html`${driftText(token.driftMs)}`],
     ['Next refresh', account.nextRefreshAt === null ? undefined : when(account.nextRefreshAt, now)],
     ['Failed refreshes', refreshFailure === null ? undefined : failure(refreshFailure, now)],
     ['Token last served', account.tokenServedAt === null ? undefined : served(account, now)],

@@ -35,7 +35,8 @@ export function alertTable(
 
 function subjectOf(alert: TimedAlert): string {
   if (alert.series !== undefined) return seriesName(alert.series)
-  return alert.kind === 'token' ? 'tokens: to be authorised again' : alert.kind
+  if (alert.kind === 'token') return 'tokens: to be authorised again'
+  return alert.kind === 'poll' ? 'limits: no scope that lets them be read' : alert.kind
 }
 
 function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {

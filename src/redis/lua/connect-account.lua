@@ -14,11 +14,7 @@ local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
 redis.call('DEL', TOKENS)
 redis.call('HSET', TOKENS, 'access', access, 'refresh', refresh, 'scopes', scopes)
-redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt', 'parkedUntil',
-  'failingSince', 'refreshing', 'interruptedAt', 'pollFailures', 'pollFailureReason', 'pollFailureAt',
-  'uninstallAskedAt', 'uninstallReason',
-  'uninstallBy', 'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding',
-  'purgeAt')
+forgetTroubles()
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
 -- An account that was forgotten goes on from there: a refresh that has been under way since then is refused too.

@@ -19,7 +19,7 @@ end
 setState(hubId, 'uninstalled')
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
-redis.call('HDEL', ACCOUNT, 'user')
+redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
 redis.call('DEL', TOKENS, LEASE, calls)
 redis.call('ZADD', DUE_UNINSTALL, purgeAt, hubId)
 writeAlerts(hubId, writes)
