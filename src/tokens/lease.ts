@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { Store } from '../redis/connect.ts'
+import { freshBytes } from '../runtime/fresh-bytes.ts'
 
 /**
  * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
@@ -14,7 +14,7 @@ export interface LeaseLimits {
 export const REFRESH_LEASE: LeaseLimits = { shortestMs: 2_000, longestMs: 15_000 }
 
 export function newLeaseOwner(): string {
-  return randomBytes(12).toString('base64url')
+  return freshBytes(12).toString('base64url')
 }
 
 /** Keeps the lease alive until the returned function is called. */
