@@ -31,6 +31,7 @@ const ROOMS: RoomTable = {
   views: {
     of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
+    files: ['src/tokens/endpoint/state.ts'],
   },
   http: {
     of: ['views', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],

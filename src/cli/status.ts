@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { seriesName } from '../alerts/series-name.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import type { TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'
@@ -31,11 +32,24 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   )
 }
 
-function factsOf({ accounts, tokens, polls, alerts, deliveries }: FleetStatus): [string, string][] {
+function endpointFacts({
+  breaker,
+  cause,
+  detail,
+  requestsPerSecond,
+  clockSkewMs,
+}: TokenEndpointStatus): [string, string][] {
+  const trouble = breaker === 'closed' ? '' : `${breaker}: ${cause} (${detail}), `
+  const skew = clockSkewMs === null ? '' : `, its clock ${(clockSkewMs / 1_000).toFixed(1)} s ahead of ours`
+  return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
+}
+
+function factsOf({ accounts, tokens, tokenEndpoint, polls, alerts, deliveries }: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
     ['token refreshes', `${tokens.overdue} overdue, next ${tokens.nextAt ?? 'never'}`],
+    ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
     ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
