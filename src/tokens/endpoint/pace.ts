@@ -17,7 +17,7 @@ export interface Pace {
   closedUntil: number
   /** 429s in a row that said nothing of how long to wait. */
   refusals: number
-  /** What the provider allowed when it last refused, calls a second; Infinity is written as null in JSON. */
+  /** What the provider allowed when it last refused, calls a second; null = it never has. */
   knownLimit: number | null
   lastSuccessAt: number
   /** Successes since `countedFrom`, and the rate of the stretch before that. */
@@ -52,13 +52,15 @@ export function newPace(mostPerSecond: number, now: number): Pace {
 /** Permits that time has brought. */
 export function refill(pace: Pace, mostPerSecond: number, now: number): Pace {
   const ceiling = Math.min(pace.ceiling, mostPerSecond)
-  const quiet = now - pace.lastSuccessAt > QUIET_MS
-  const perSecond = Math.min(quiet ? Math.min(pace.perSecond, START_PER_SECOND) : pace.perSecond, ceiling)
   // A clock that was set back must not stop the world until it has caught up.
-  const from = Math.min(Math.max(pace.at, pace.closedUntil), Math.max(pace.closedUntil, now))
+  const lastSuccessAt = Math.min(pace.lastSuccessAt, now)
+  const closedUntil = Math.min(pace.closedUntil, now + LONGEST_CLOSED_MS)
+  const quiet = now - lastSuccessAt > QUIET_MS
+  const perSecond = Math.min(quiet ? Math.min(pace.perSecond, START_PER_SECOND) : pace.perSecond, ceiling)
+  const from = Math.max(Math.min(pace.at, now), closedUntil)
   const brought = (Math.max(0, now - from) / SECOND) * perSecond
-  const permits = now < pace.closedUntil ? 0 : Math.min(burstOf(perSecond), pace.permits + brought)
-  return { ...pace, ceiling, perSecond, permits, at: Math.max(from, now) }
+  const permits = now < closedUntil ? 0 : Math.min(burstOf(perSecond), pace.permits + brought)
+  return { ...pace, ceiling, perSecond, permits, at: now, closedUntil, lastSuccessAt }
 }
 
 function burstOf(perSecond: number): number {
@@ -68,7 +70,9 @@ function burstOf(perSecond: number): number {
 
 export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
   if (count === 0) return pace
-  const counted = countedUntil(pace, now)
+  // Asked before the provider refused, answered after: they belong to what it had allowed until then.
+  if (now < pace.closedUntil) return { ...pace, counted: pace.counted + count, lastSuccessAt: now }
+  const counted = pace.refusals > 0 ? { ...pace, ...newStretch(now) } : countedUntil(pace, now)
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
   // Only who runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
@@ -76,27 +80,36 @@ export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number,
   return { ...counted, counted: counted.counted + count, perSecond, ceiling, refusals: 0, lastSuccessAt: now }
 }
 
-/** Five percent a second up to near the limit that is known, half a percent beyond it. */
+/** Five percent a second, but half a percent near the limit that is known. Who is well past it knew the wrong one. */
 function growth({ perSecond, ceiling, knownLimit }: Pace, count: number): number {
-  const aSecond = knownLimit === null || ceiling < knownLimit * 0.9 ? 0.05 : 0.005
-  return 1 + (aSecond * count) / Math.max(1, perSecond)
+  const isNear = knownLimit !== null && ceiling >= knownLimit * 0.9 && ceiling < knownLimit * 1.05
+  return 1 + ((isNear ? 0.005 : 0.05) * count) / Math.max(1, perSecond)
 }
 
 /** The endpoint answered 429. `waitMs` is what it said, if it said so. */
 export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number): Pace {
-  const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
-  const closedUntil = Math.max(pace.closedUntil, now + wait)
   // Others of the same moment: the ceiling was lowered for the first of them.
-  if (now < pace.closedUntil) return { ...pace, closedUntil, permits: 0 }
-  const { counted, countedFrom, rateBefore } = pace
+  if (now < pace.closedUntil) {
+    return {
+      ...pace,
+      closedUntil: Math.max(pace.closedUntil, now + Math.min(waitMs ?? 0, LONGEST_CLOSED_MS)),
+      permits: 0,
+    }
+  }
+  const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
+  const closedUntil = now + wait
+  // Refused again before anything went through: it allowed what it had allowed, in a longer time.
+  const stretch = pace.refusals > 0 ? pace : bothStretches(pace)
   // What went through from the beginning of the stretch until it may go on: a limit of 100 in 10 s that is used up
   // after one second is ten a second.
-  const rate = Math.max(rateBefore, counted / (Math.max(SECOND, closedUntil - countedFrom) / SECOND))
+  const measured = stretch.counted / (Math.max(SECOND, closedUntil - stretch.countedFrom) / SECOND)
+  const rate = pace.refusals > 0 ? measured : Math.max(pace.rateBefore, measured)
   const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
   return {
     ...pace,
     ...{ ceiling, perSecond: Math.min(START_PER_SECOND, ceiling), permits: 0, closedUntil },
-    ...{ refusals: pace.refusals + 1, knownLimit: rate, counted: 0, countedFrom: now, rateBefore: 0 },
+    ...{ refusals: pace.refusals + 1, knownLimit: rate, rateBefore: 0 },
+    ...{ counted: stretch.counted, countedFrom: stretch.countedFrom },
   }
 }
 
@@ -104,13 +117,28 @@ function countedUntil(pace: Pace, now: number): Pace {
   const length = now - pace.countedFrom
   if (length >= 0 && length < STRETCH_MS) return pace
   const rateBefore = length < 0 || length > 2 * STRETCH_MS ? 0 : pace.counted / (length / SECOND)
-  return { ...pace, counted: 0, countedFrom: now, rateBefore }
+  return { ...pace, ...newStretch(now), rateBefore }
+}
+
+function newStretch(now: number): Pick<Pace, 'counted' | 'countedFrom' | 'rateBefore'> {
+  return { counted: 0, countedFrom: now, rateBefore: 0 }
+}
+
+/** The stretch that is being counted, and the one before it where there was one. */
+function bothStretches({ counted, countedFrom, rateBefore }: Pace): Pick<Pace, 'counted' | 'countedFrom'> {
+  if (rateBefore === 0) return { counted, countedFrom }
+  return { counted: counted + (rateBefore * STRETCH_MS) / SECOND, countedFrom: countedFrom - STRETCH_MS }
 }
 
 /** Whole permits, as many as there are of those that are wanted. */
 export function take(pace: Pace, wanted: number): { pace: Pace; granted: number } {
   const granted = Math.max(0, Math.min(Math.floor(pace.permits), wanted))
   return { pace: { ...pace, permits: pace.permits - granted }, granted }
+}
+
+/** Permits that were taken and not used. */
+export function giveBack(pace: Pace, unused: number): Pace {
+  return { ...pace, permits: pace.permits + unused }
 }
 
 /** When the next whole permit is there, ms. */
