@@ -103,7 +103,9 @@ export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number
   // What went through from the beginning of the stretch until it may go on: a limit of 100 in 10 s that is used up
   // after one second is ten a second.
   const measured = stretch.counted / (Math.max(SECOND, closedUntil - stretch.countedFrom) / SECOND)
-  const rate = pace.refusals > 0 ? measured : Math.max(pace.rateBefore, measured)
+  // Refused from the first call on nothing was measured: half as fast, and half of that, until something goes through.
+  const guessed = stretch.counted === 0 ? pace.perSecond / 2 : 0
+  const rate = Math.max(guessed, measured, pace.refusals > 0 ? 0 : pace.rateBefore)
   const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
   return {
     ...pace,

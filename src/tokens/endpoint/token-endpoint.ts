@@ -251,7 +251,8 @@ export class TokenEndpoint {
       const { state: taken, granted, until } = grant(reported, wanted, now)
       const { state, writes } = this.#announce(before, taken, now)
       const after = encodeEndpoint(state)
-      const found = after === stored ? undefined : await this.#deps.store.change(stored, after, writes)
+      // Also if nothing changed: what is cached here may be old.
+      const found = await this.#deps.store.change(stored, after, writes)
       if (found !== undefined) {
         stored = found
         continue

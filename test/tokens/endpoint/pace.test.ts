@@ -111,6 +111,18 @@ describe('the pace', () => {
     expect(pace.ceiling).toBeCloseTo((0.9 * 100) / 16)
   })
 
+  test('refused from the first call on is half as fast each time, down to a call every two seconds', () => {
+    let pace = newPace(MOST, NOW)
+    let now = NOW
+    for (const ceiling of [22.5, 10.125, 4.55625]) {
+      pace = afterRefusal(pace, 1_000, now)
+      expect(pace.ceiling).toBeCloseTo(ceiling)
+      now = pace.closedUntil
+    }
+    for (let n = 0; n < 100; n++) pace = afterRefusal(pace, 1_000, pace.closedUntil)
+    expect(pace.ceiling).toBe(0.5)
+  })
+
   test('counts answers to calls that were sent before the refusal to what was allowed until then', () => {
     const refused = afterRefusal(afterSuccesses(fast(), 50, MOST, NOW), 10_000, NOW)
     const pace = afterSuccesses(refused, 50, MOST, NOW + 30)
