@@ -43,7 +43,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer & F
     recovered: (account) => {
       if (account.tokenAlert === '') return NO_ALERT_WRITES
       const state = said(decodeState(account.tokenAlert), account.now)
-      return change(settings, account, state, 'recovered', 'The account is connected again and its tokens work.')
+      return change(settings, account, state, 'recovered', "The account's tokens work again.")
     },
     fleet: (trouble, is, stored, message, now) => {
       const before = stored === '' ? undefined : decodeState(stored)
