@@ -1,3 +1,4 @@
+import { endOf } from '../src/provider/dialects.ts'
 import { opensLimits } from '../src/provider/scopes.ts'
 import type { Path } from './problems.ts'
 import { isShortWebhookSecret } from './receivers.ts'
@@ -10,8 +11,9 @@ export interface Advice {
 }
 
 /** What works as written, but deserves a word at the start and in `config check`. */
-export function advise(config: Config): Advice[] {
+export function advise(config: Config, now: number): Advice[] {
   return [
+    ...adviseEnd(config, now),
     ...adviseProvider(config),
     ...adviseLimits(config),
     ...adviseThresholds(config),
@@ -21,12 +23,19 @@ export function advise(config: Config): Advice[] {
   ]
 }
 
+function* adviseEnd({ provider: { api } }: Config, now: number): Iterable<Advice> {
+  const end = endOf(api, now)
+  if (end === undefined) return
+  const { day, daysLeft } = end
+  const left = `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} left`
+  const message =
+    daysLeft < 0
+      ? `the provider switched the ${api} OAuth endpoints off on ${day}: set provider.api: 2026-03`
+      : `the provider switches the ${api} OAuth endpoints off on ${day}, ${left}; set provider.api: 2026-03 before`
+  yield { path: ['provider', 'api'], message }
+}
+
 function* adviseProvider({ provider }: Config): Iterable<Advice> {
-  if (provider.api === 'v1') {
-    const message =
-      'the provider switches the v1 OAuth endpoints off on 16 February 2027; set provider.api: 2026-03 before'
-    yield { path: ['provider', 'api'], message }
-  }
   if (!opensLimits([...provider.scopes, ...provider.optionalScopes])) {
     const message =
       'none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, crm.objects.*.write, ' +
@@ -99,7 +108,10 @@ function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
 
 function* adviseHttp({ http }: Config): Iterable<Advice> {
   if (http.adminToken === undefined) {
-    yield { path: ['http'], message: 'no adminToken: the pages and the API answer on loopback only' }
+    yield {
+      path: ['http'],
+      message: 'no adminToken: without a named one the pages and the API answer on loopback only',
+    }
   } else if (http.adminToken.reveal().length < 16) {
     const message = 'shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24'
     yield { path: ['http', 'adminToken'], message }

@@ -21,12 +21,14 @@ export interface LoadOptions {
   readFile?: (path: string) => string
   /** Whether the scheduler will take the expression. Default: only the number of its fields is looked at. */
   validateCron?: (expression: string) => boolean
+  /** For what has a date, ms. */
+  now: number
 }
 
 export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok: false; problems: Problem[] }
 
 /** Reads the config file. Never throws: whatever is wrong with it is among the problems, all of them at once. */
-export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron }: LoadOptions): LoadResult {
+export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, now }: LoadOptions): LoadResult {
   const world: World = { env, cwd, readFile }
   const text = readText(resolve(cwd, file), readFile)
   if (typeof text !== 'string') return { ok: false, problems: [text] }
@@ -54,7 +56,7 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron }
   if (problems.length > 0 || !checked.success) return { ok: false, problems: inOrder(firstPerPath(problems)) }
 
   const config = freeze({ ...checked.data, dataDir: resolve(cwd, checked.data.dataDir) }) as Config
-  const notices = advise(config).map(({ path, message }) => locate(path, message, filled))
+  const notices = advise(config, now).map(({ path, message }) => locate(path, message, filled))
   return { ok: true, config, notices }
 }
 

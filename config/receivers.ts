@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
-import { isPlainHttpElsewhere } from './addresses.ts'
+import { isPlainHttpElsewhere, isThisMachine } from './addresses.ts'
 import { asGroup, related } from './relations.ts'
 import { bytesInBase64, mailAddress, secret, secretAddress, toggle } from './values.ts'
 
@@ -66,6 +66,11 @@ export const receivers = z
   .meta({ minProperties: 1, propertyNames: { pattern: NAME.source } })
 
 export type Receiver = z.output<typeof receivers>[string]
+
+/** Whether a mail may go out in the clear: only within this machine, or where the config says so. */
+export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boolean }): 'required' | 'optional' {
+  return insecure || isThisMachine(new URL(smtp.reveal()).hostname) ? 'optional' : 'required'
+}
 
 const webhookKey = (secret: string) => secret.replace(/^whsec_/, '')
 

@@ -10,6 +10,7 @@ import { metricsOn, thresholdRules } from './thresholds.ts'
 import {
   bytesInBase64,
   duration,
+  durationOrNever,
   hostPort,
   secret,
   secretAddress,
@@ -104,7 +105,9 @@ const encryption = z
           id: text(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -').describe(
             'Names the key beside everything it encrypted. Never give an id to another key.',
           ),
-          key: secret(keyFile).describe('32 bytes in base64.'),
+          key: secret(keyFile).describe(
+            '32 bytes in base64. As a systemd credential: keyFile: ${CREDENTIALS_DIRECTORY}/k1.',
+          ),
         }),
       )
       .min(1, 'must have at least one key')
@@ -120,7 +123,7 @@ const encryption = z
         },
         { when: () => true },
       )
-      .describe('The first one encrypts, all decrypt.'),
+      .describe('The first one encrypts, all decrypt. Taken over on SIGHUP.'),
   })
   .describe('What stored tokens are encrypted with. Without it a key is made at the first start, in `dataDir`/keys.')
 
@@ -206,6 +209,20 @@ const alerts = z
   })
   .describe('How a crossed threshold becomes a message.')
 
+const uninstall = z
+  .strictObject({
+    keep: duration({ min: 0, max: '3650d' })
+      .prefault('30d')
+      .describe('How long the record and the readings of an uninstalled account are kept; 0: not at all.'),
+    afterRefused: durationOrNever({ min: '1h', max: '3650d' })
+      .prefault('never')
+      .describe(
+        'An account whose refresh token has been refused for so long is uninstalled; looked at once a day. never: it ' +
+          'waits for somebody to connect it again.',
+      ),
+  })
+  .describe('What becomes of accounts that leave.')
+
 const http = related(
   z.strictObject({
     listen: hostPort().prefault('127.0.0.1:8088').describe('host:port to listen on.'),
@@ -214,7 +231,9 @@ const http = related(
       fault: (token) => (/^[!-~]+$/.test(token) ? undefined : 'must be letters, digits and signs without spaces'),
     })
       .exactOptional()
-      .describe('What the pages and the API ask for. Without it they answer on this machine only.'),
+      .describe(
+        'What the pages and the API ask for, beside named tokens (admin-tokens add). Without any: this machine only.',
+      ),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => plainHttp(given, ['publicUrl'], 'http.insecure', report),
@@ -240,6 +259,7 @@ export const settings = related(
     schedule: schedule.prefault({}),
     tokens: tokens.prefault({}),
     limits: limits.prefault({}),
+    uninstall: uninstall.prefault({}),
     thresholds: thresholdRules
       .prefault([
         { on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },

@@ -65,26 +65,50 @@ export function whole(from: number, to: number) {
   return z.int(allowed).min(from, allowed).max(to, allowed)
 }
 
+interface DurationRange {
+  min: string | 0
+  max: string
+}
+
 /** A duration: `30s` in the file, milliseconds in the program. */
-export function duration({ min, max }: { min: string | 0; max: string }) {
+export function duration(range: DurationRange) {
+  return value<number>({
+    read: durationReader(range),
+    show: formatDuration,
+    json: { anyOf: durationJson(range), examples: ['30s', '15m', '7d'] },
+  })
+}
+
+/** A duration, or `never`. */
+export function durationOrNever(range: DurationRange) {
+  const read = durationReader(range)
+  return value<number | 'never'>({
+    read: (input, refuse) =>
+      input === 'never'
+        ? input
+        : read(input, (why, unquoted) => refuse(`${why}; or never`, unquoted && `${unquoted}; or never`)),
+    show: (given: number | 'never') => (given === 'never' ? given : formatDuration(given)),
+    json: { anyOf: [...durationJson(range), { const: 'never' }], examples: ['never', '30d'] },
+  })
+}
+
+function durationReader({ min, max }: DurationRange) {
   const least = parseDuration(String(min)) ?? 0
   const most = parseDuration(max) ?? Number.POSITIVE_INFINITY
-  return value<number>({
-    read(input, refuse) {
-      if (typeof input === 'number' && input !== 0)
-        return refuse(`a duration needs its unit: write ${input}s`, 'a duration needs its unit, like 30s')
-      const milliseconds = input === 0 ? 0 : typeof input === 'string' ? parseDuration(input) : undefined
-      if (milliseconds === undefined)
-        return refuse('must be a duration: a number with ms, s, m, h, d or w, like 30s or 7d')
-      if (milliseconds < least || milliseconds > most) return refuse(`must be a duration from ${min} to ${max}`)
-      return milliseconds
-    },
-    show: formatDuration,
-    json: {
-      anyOf: [{ type: 'string', pattern: DURATION_PATTERN }, ...(least === 0 ? [{ const: 0 }] : [])],
-      examples: ['30s', '15m', '7d'],
-    },
-  })
+  return (input: unknown, refuse: Refuse): number => {
+    if (typeof input === 'number' && input !== 0)
+      return refuse(`a duration needs its unit: write ${input}s`, 'a duration needs its unit, like 30s')
+    const milliseconds = input === 0 ? 0 : typeof input === 'string' ? parseDuration(input) : undefined
+    if (milliseconds === undefined)
+      return refuse('must be a duration: a number with ms, s, m, h, d or w, like 30s or 7d')
+    if (milliseconds < least || milliseconds > most) return refuse(`must be a duration from ${min} to ${max}`)
+    return milliseconds
+  }
+}
+
+function durationJson({ min }: DurationRange): JsonFacts[] {
+  const mayBeZero = (parseDuration(String(min)) ?? 0) === 0
+  return [{ type: 'string', pattern: DURATION_PATTERN }, ...(mayBeZero ? [{ const: 0 }] : [])]
 }
 
 const PERCENT_PATTERN = '^\\d+(\\.\\d+)? ?%$'

@@ -1,3 +1,4 @@
+import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-metadata.ts'
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
 import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
 import { historyEntry } from '../src/limits/history.ts'
@@ -8,11 +9,12 @@ import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limit
 import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
+import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type RefreshDeps, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob, Queues } from './queues.ts'
 
-export interface PollLimitsDeps extends RefreshDeps, EachAccountDeps, FetchDeps {
+export interface PollLimitsDeps extends RefreshDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
   polls: PollStore
   queues: Queues
   metrics: Metrics
@@ -35,10 +37,16 @@ type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
   let context = await deps.polls.read(hubId)
   if (context === undefined) return 'gone'
-  if (!hasUsableToken(deps, context)) {
+  if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
     const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId, context) : 'failed'
     if (typeof refreshed === 'string') return pollLater(deps, hubId, refreshed)
     context = refreshed
+  }
+  if (context.metadataDue) {
+    const named = await withMetadata(deps, hubId, context)
+    if (named === 'held') return pollLater(deps, hubId, named)
+    if (named === 'foreign') return 'gone'
+    context = named
   }
   let fetched = await fetchWith(deps, hubId, context, signal)
   if (fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)) {
@@ -52,9 +60,19 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
   return fetched === undefined ? pollLater(deps, hubId, 'held') : commit(deps, hubId, context, fetched)
 }
 
-/** Good for as long as the calls may take, which for a life of seconds is a tenth of it. */
-function hasUsableToken(deps: PollLimitsDeps, { accessToken, obtainedAt, expiresAt }: PollContext): boolean {
-  return accessToken !== null && expiresAt - deps.clock.now() > Math.min(10_000, (expiresAt - obtainedAt) / 10)
+/** An account that was imported is asked whose it is before it is polled; at a bounded rate, so some are polled unasked. */
+async function withMetadata(
+  deps: PollLimitsDeps,
+  hubId: number,
+  context: PollContext,
+): Promise<PollContext | 'held' | 'foreign'> {
+  const read = await readDueMetadata(deps, hubId, context)
+  if (read.is === 'foreign' || (read.is === 'stored' && read.alerted)) {
+    await deps.queues.wake('alerts', deps.clock.now())
+  }
+  if (read.is === 'foreign') return 'foreign'
+  if (read.is === 'lost') return 'held'
+  return read.is === 'stored' ? { ...context, hubDomain: read.hubDomain } : context
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */

@@ -1,27 +1,51 @@
+import { uninstallAfterRefusal } from '../src/accounts/refused-long.ts'
+import { beginUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
-import { type RefreshDeps, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob, Queues } from './queues.ts'
 
-export interface RefreshTokensDeps extends RefreshDeps, EachAccountDeps {
+export interface RefreshOneDeps extends RefreshDeps {
   queues: Queues
   metrics: Metrics
 }
 
+export interface RefreshTokensDeps
+  extends RefreshOneDeps,
+    EachAccountDeps,
+    Pick<UninstallDeps, 'store' | 'keys' | 'closeAlerts' | 'clock' | 'log'> {
+  /** How long a refresh token must have been refused to be taken for an uninstall. */
+  uninstallAfterRefusedMs: number | 'never'
+}
+
+export interface RefreshTokensDeps extends RefreshOneDeps, EachAccountDeps {}
+
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {
-    const outcome = await refreshAccount(deps, hubId)
-    deps.metrics.refreshes.inc({ outcome: outcome.is })
+    const outcome = await refreshOne(deps, hubId)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
-    if (outcome.is === 'refreshed') deps.metrics.tokenStore.observe(outcome.unstoredMs / 1_000)
-    if (outcome.is === 'refreshed' && outcome.expired) {
-      deps.metrics.tokensExpired.inc()
-      deps.log.warn(
-        { code: 'token.expired', hubId, lateMs: outcome.lateMs },
-        'the token had expired before its refresh',
-      )
-    }
-    if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
+    await uninstallIfRefusedLong(deps, hubId, outcome)
   })
+}
+
+/** One account, counted, and told where somebody must act; also for whoever asks for a token between two ticks. */
+export async function refreshOne(deps: RefreshOneDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
+  const outcome = await refreshAccount(deps, hubId, refused)
+  deps.metrics.refreshes.inc({ outcome: outcome.is })
+  if (outcome.is === 'refreshed') deps.metrics.tokenStore.observe(outcome.unstoredMs / 1_000)
+  if (outcome.is === 'refreshed' && outcome.expired) {
+    deps.metrics.tokensExpired.inc()
+    deps.log.warn({ code: 'token.expired', hubId, lateMs: outcome.lateMs }, 'the token had expired before its refresh')
+  }
+  if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
+  return outcome
+}
+
+async function uninstallIfRefusedLong(deps: RefreshTokensDeps, hubId: number, outcome: RefreshOutcome): Promise<void> {
+  if (outcome.is !== 'failed') return
+  const now = deps.clock.now()
+  const request = uninstallAfterRefusal(outcome, deps.uninstallAfterRefusedMs, now)
+  if (request === undefined || (await beginUninstall(deps, hubId, request)) !== 'begun') return
+  await Promise.all([deps.queues.wake('uninstall', now), deps.queues.wake('alerts', now)])
 }

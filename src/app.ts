@@ -1,15 +1,19 @@
-import { isThisMachine } from '../config/addresses.ts'
+import { hostname } from 'node:os'
+import { changedPaths } from '../config/changes.ts'
+import { mailEncryption } from '../config/receivers.ts'
 import type { Config } from '../config/schema.ts'
 import { longestPauses, startClock } from '../jobs/clock.ts'
 import { Turns } from '../jobs/deliver.ts'
 import { Movement } from '../jobs/movement.ts'
 import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
+import { refreshOne } from '../jobs/refresh-tokens.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { CLAIM_MS, DueSets } from './accounts/due-sets.ts'
 import { Registry } from './accounts/registry.ts'
-import { beginUninstall } from './accounts/uninstall.ts'
+import { type BegunUninstall, beginUninstall, type UninstallRequest } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
 import { announceDisabled } from './alerts/delivery-alert.ts'
+import { pollAnnouncer } from './alerts/poll-alert.ts'
 import { tokenAnnouncer } from './alerts/token-alert.ts'
 import { Deliveries } from './delivery/deliveries.ts'
 import { createEmailReceiver } from './delivery/email/send-email.ts'
@@ -20,7 +24,7 @@ import { type HttpServer, startHttpServer } from './http/server.ts'
 import { CallShare } from './limits/call-share.ts'
 import { History } from './limits/history.ts'
 import { PollStore } from './limits/poll-store.ts'
-import { createProviderClient, type ProviderClient } from './provider/client.ts'
+import { type ConfiguredClient, createProviderClient } from './provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from './redis/connect.ts'
 import { openEmbeddedRedis } from './redis/embedded.ts'
 import { createKeys, type Keys } from './redis/keys.ts'
@@ -29,12 +33,15 @@ import { InFlight } from './runtime/in-flight.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { createMetrics, type Metrics } from './runtime/metrics.ts'
-import { checkCanary } from './tokens/canary.ts'
+import { AccessTokens } from './tokens/access-token.ts'
+import { AccessTokenStore } from './tokens/access-token-store.ts'
+import { checkKeys } from './tokens/canary.ts'
 import { EndpointStore } from './tokens/endpoint/endpoint-store.ts'
 import { TokenEndpoint } from './tokens/endpoint/token-endpoint.ts'
 import { ownKey } from './tokens/own-key.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { createVault, type Vault, type VaultKey } from './tokens/vault.ts'
+import { startWriterReports, type WriterReports } from './tokens/writers.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -51,13 +58,22 @@ export interface Parts extends AppInput {
   store: Store
   keys: Keys
   vault: Vault
-  provider: ProviderClient
+  provider: ConfiguredClient
   registry: Registry
   due: DueSets
   deliveries: Deliveries
   history: History
   queues: Queues
   metrics: Metrics
+}
+
+export interface App {
+  url: string
+  /**
+   * Takes over what it can of another config; `restart` are the paths of what it can't. Throws KeysError, and changes
+   * nothing, when its keys are not those that stored tokens need.
+   */
+  reload(next: Config): Promise<{ applied: string[]; restart: string[] }>
 }
 
 /** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
@@ -117,7 +133,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
  * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
  * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws.
  */
-export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{ url: string }> {
+export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<App> {
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
   let startedAt: number | undefined
@@ -125,39 +141,80 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<{
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const movement = new Movement(clock)
-  const http = await startHttp(parts, pages, () => readHealth(parts, pages, startedAt, movement))
-  lifecycle.onClose('the HTTP server', () => http.close())
-  await checkCanary(parts.store, keys, parts.vault)
-
   const receivers = createReceivers(config, lifecycle)
+  const endpoint = openEndpoint(parts)
+  const work = workerDeps(parts, receivers, endpoint)
+  const accessTokens = createAccessTokens(parts, pages, work)
+  const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
+  lifecycle.onClose('the HTTP server', () => http.close())
+  await checkKeys(parts.store, keys, parts.vault)
+  const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid}`)
+  // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
+  lifecycle.onClose('the reports of its key', () => Promise.race([reports.stop(), clock.wait(1_000)]))
+
   await parts.deliveries.enableAll()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
-  const endpoint = openEndpoint(parts)
-  const workers = startWorkers(workerStore, keys.queues, { ...workerDeps(parts, receivers, endpoint), movement }, log)
-  lifecycle.onClose('the workers', () => workers.stop(PATIENCE_MS))
+  const workers = startWorkers(workerStore, keys.queues, { ...work, movement }, log)
+  lifecycle.onClose('the workers', async () => {
+    await Promise.all([workers.stop(PATIENCE_MS), accessTokens.stop(PATIENCE_MS)])
+  })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   const ticks = startClock(parts.queues, config.schedule, log)
   lifecycle.onClose('the clock', () => ticks.stop())
 
   startedAt = clock.now()
-  log.info({ code: 'daemon.started', url: http.url }, `Plimsoll is at work: ${http.url}`)
-  return { url: http.url }
+  log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
+  let inForce = config
+  return {
+    url: http.url,
+    reload: async (next) => {
+      const before = inForce
+      inForce = await reload(parts, reports, before, next)
+      endpoint.probe()
+      return { applied: changedPaths(before, inForce), restart: changedPaths(inForce, next) }
+    },
+  }
+}
+
+/** Takes over what may change while everything runs: the keys, and who the app is at the provider. */
+async function reload(parts: Parts, reports: WriterReports, before: Config, next: Config): Promise<Config> {
+  const { encryption: _, ...rest } = before
+  const { clientId, clientSecret } = next.provider
+  const config: Config = {
+    ...rest,
+    ...(next.encryption === undefined ? {} : { encryption: next.encryption }),
+    provider: { ...before.provider, clientId, clientSecret },
+  }
+  const { keys } = encryptionKeys(config)
+  await checkKeys(parts.store, parts.keys, createVault(keys))
+  parts.vault.replace(keys)
+  parts.provider.replaceApp({ clientId, clientSecret })
+  await reports.report()
+  return config
+}
+
+/** Nothing if the config leaves it to the installation. */
+export function configuredKeys({ encryption }: Config): VaultKey[] | undefined {
+  return encryption?.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') }))
 }
 
 /** The configured keys, or the installation's own; `made` names the file if that was made just now. */
 function encryptionKeys(config: Config): { keys: VaultKey[]; made?: string } {
-  if (config.encryption !== undefined) {
-    return {
-      keys: config.encryption.keys.map(({ id, key }) => ({ id, key: Buffer.from(key.reveal().trim(), 'base64') })),
-    }
-  }
+  const configured = configuredKeys(config)
+  if (configured !== undefined) return { keys: configured }
   const { key, file, made } = ownKey(config.dataDir)
   return made ? { keys: [key], made: file } : { keys: [key] }
 }
 
-async function openRedis(config: Config, clock: Clock, log: Logger, lifecycle: Lifecycle): Promise<RedisAddress> {
+/** Where Redis is, after the private one was started where there is no other. */
+export async function openRedis(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<RedisAddress> {
   const { url, sentinels, name, cluster, password, tls } = config.redis
   const access = { tls, ...(password === undefined ? {} : { password }) }
   if (url !== undefined) return { kind: 'url', url, ...access }
@@ -173,8 +230,7 @@ function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Rece
   for (const [name, receiver] of Object.entries(config.receivers)) {
     if (receiver.type === 'email') {
       const { smtp, from, to } = receiver
-      const isLocal = isThisMachine(new URL(smtp.reveal()).hostname)
-      const tls = receiver.insecure || isLocal ? 'optional' : 'required'
+      const tls = mailEncryption(receiver)
       receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000 }))
     } else {
       receivers.set(name, createWebhookReceiver({ name, url: receiver.url, secrets: [...receiver.secrets] }))
@@ -194,14 +250,15 @@ function pageOf(config: Config): (hubId: number) => string {
 /** What connecting an account needs, for the callback and the command line. */
 export function connectDeps(parts: Parts) {
   const { provider, store, keys, vault, config, clock, log } = parts
-  return { provider, store, keys, vault, announce: announcer(config), settings: config.tokens, clock, log }
+  const announcers = { announce: announcer(config), announceScopes: scopesAnnouncer(config) }
+  return { provider, store, keys, vault, ...announcers, settings: config.tokens, clock, log }
 }
 
 /** Begins an uninstall, for the API and the command line; the daemon's job does the rest. */
-export async function uninstall(parts: Parts, hubId: number, reason: string) {
+export async function uninstall(parts: Parts, hubId: number, request: UninstallRequest): Promise<BegunUninstall> {
   const { store, keys, config, clock, log } = parts
   const close = closeAlerts.bind(undefined, pageOf(config))
-  const begun = await beginUninstall({ store, keys, closeAlerts: close, clock, log }, hubId, reason)
+  const begun = await beginUninstall({ store, keys, closeAlerts: close, clock, log }, hubId, request)
   if (begun === 'begun') await Promise.all(wakeNow(parts, 'uninstall', 'alerts'))
   return begun
 }
@@ -209,6 +266,12 @@ export async function uninstall(parts: Parts, hubId: number, reason: string) {
 /** After an account was connected: its first poll need not wait for the clock. */
 export async function connected(parts: Parts): Promise<void> {
   await Promise.all(wakeNow(parts, 'poll-limits', 'alerts'))
+}
+
+/** After accounts were imported: their first refresh need not wait for the clock, nor their digest be sent in pieces. */
+export async function imported(parts: Parts): Promise<void> {
+  const { store, keys, clock } = parts
+  await Promise.all([store.set(keys.delivery.connectedAt, clock.now()), ...wakeNow(parts, 'refresh-tokens')])
 }
 
 function wakeNow(parts: Parts, ...kinds: SweepKind[]): Promise<void>[] {
@@ -221,13 +284,40 @@ function announcer(config: Config) {
   return tokenAnnouncer({ installPage, pageOf: pageOf(config), repeatEveryMs: alerts.repeatEvery })
 }
 
-function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthReport>): Promise<HttpServer> {
-  const { config, keys, metrics, clock, log } = parts
+function scopesAnnouncer(config: Config) {
+  const { scopes, optionalScopes } = config.provider
+  const installPage = `${config.http.publicUrl}/install`
+  return pollAnnouncer({ scopes: [...scopes, ...optionalScopes], installPage, pageOf: pageOf(config) })
+}
+
+/** Reads for whoever asks and gives up soon; refreshes as the job does, on the connection that waits. */
+function createAccessTokens(parts: Parts, pages: Store, work: ReturnType<typeof workerDeps>): AccessTokens {
+  return new AccessTokens({
+    tokens: new AccessTokenStore(pages, parts.keys),
+    vault: parts.vault,
+    refresh: (hubId, generation) => refreshOne(work, hubId, generation),
+    clock: parts.clock,
+  })
+}
+
+function startHttp(
+  parts: Parts,
+  pages: Store,
+  accessTokens: AccessTokens,
+  health: () => Promise<HealthReport>,
+): Promise<HttpServer> {
+  const { config, keys, provider, metrics, clock, log } = parts
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
-    install: config.provider,
+    // Read anew for each install: the app may be another one after a reload.
+    install: {
+      ...config.provider,
+      get clientId() {
+        return provider.app.clientId
+      },
+    },
     connect: connectDeps(parts),
     store: pages,
     keys,
@@ -237,7 +327,8 @@ function startHttp(parts: Parts, pages: Store, health: () => Promise<HealthRepor
     deliveries: new Deliveries(pages, keys),
     metrics,
     actions: {
-      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, reason),
+      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),
+      accessToken: (hubId, to) => accessTokens.serve(hubId, to),
       connected: () => connected(parts),
     },
     health,
@@ -296,11 +387,14 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endp
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
     announce: announcer(config),
+    announceScopes: scopesAnnouncer(config),
     settings: config.tokens,
     unstored: new Set<number>(),
     pairs: config.limits.associations,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,
+    uninstallKeepMs: config.uninstall.keep,
+    uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {
       rules: config.thresholds,
       recoverBelow: config.alerts.recoverBelow,

@@ -19,8 +19,10 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isTerminal: process.stdout.isTTY === true,
+  errIsTerminal: process.stderr.isTTY === true,
   columns: process.stdout.columns ?? 120,
   stop: stop.signal,
+  onHangUp: (listener) => process.on('SIGHUP', listener),
   clock: systemClock,
   random: Math.random,
 })

@@ -38,12 +38,13 @@ const ROOMS: RoomTable = {
     files: ['src/provider/scopes.ts'],
   },
   // Beside the runtime only files that decide without a store or a call.
-  config: { of: ['runtime'], files: ['src/provider/scopes.ts', 'src/limits/series.ts'] },
+  config: { of: ['runtime'], files: ['src/provider/scopes.ts', 'src/provider/dialects.ts', 'src/limits/series.ts'] },
   jobs: { of: ROOMS_OF_SRC },
+  doctor: { of: [...ROOMS_OF_SRC, 'jobs', 'config'], files: ['src/http/health.ts'] },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },
   app: { of: [...ROOMS_OF_SRC, 'http', 'jobs', 'config'] },
-  cli: { of: [...ROOMS_OF_SRC, 'views', 'http', 'jobs', 'config', 'app', 'sandbox'] },
+  cli: { of: [...ROOMS_OF_SRC, 'views', 'http', 'doctor', 'jobs', 'config', 'app', 'sandbox'] },
   main: { of: ['cli', 'runtime'] },
 }
 
@@ -61,6 +62,7 @@ const LIBRARIES: LibraryTable = {
   'pino-pretty': { of: ['runtime'] },
   'prom-client': { of: ['runtime'] },
   commander: { of: ['cli'] },
+  'csv-parse': { of: ['accounts'] },
   zod: { of: ['config', 'http'] },
   yaml: { of: ['config'] },
 }

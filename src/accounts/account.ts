@@ -8,15 +8,49 @@ export interface Account {
   state: AccountState
   /** Who installed the app, as the provider names them. */
   user: string | null
+  /** Last, and for the first time. */
   connectedAt: number
-  /** The access token there is. */
-  token: { obtainedAt: number; expiresAt: number; refreshedAt: number | null; generation: number }
-  /** Refreshes that failed since one last worked. */
-  refreshFailure: { count: number; class: string; reason: string; at: number } | null
+  firstConnectedAt: number
+  /** The access token there is; an account that was imported gets its first with the first refresh. */
+  token: {
+    obtainedAt: number | null
+    expiresAt: number | null
+    refreshedAt: number | null
+    generation: number
+    /** By how much the provider's own count of its life differs from ours: negative = it gives less. Null = it agrees. */
+    driftMs: number | null
+  }
+  /** Refreshes that failed since one last worked, the last one `at`. */
+  refreshFailure: { count: number; class: string; reason: string; at: number; since: number } | null
+  /** Since when the refresh token is refused. */
+  refusedSince: number | null
   parkedUntil: number | null
+  /** When an access token was last handed out, and to which admin token. */
+  tokenServedAt: number | null
+  tokenServedTo: string | null
   polledAt: number | null
   pollFailure: { count: number; reason: string; at: number } | null
-  uninstall: { reason: string; at: number | null; failure: string | null } | null
+  uninstall: Uninstall | null
+}
+
+/** Who can ask for an uninstall; `evidence` is a refresh token that has been refused for as long as the config says. */
+export type UninstallBy = 'cli' | 'api' | 'evidence'
+
+/** How an uninstall went so far. */
+export interface Uninstall {
+  askedAt: number
+  reason: string
+  by: UninstallBy
+  /** Attempts to delete the refresh token that came to an end, whichever. */
+  attempts: number
+  /** Why the last one failed that did. */
+  failure: string | null
+  failureAt: number | null
+  /** When the refresh token was deleted: the provider did it, or did not know it any more. */
+  at: number | null
+  ending: 'deleted' | 'was-gone' | null
+  /** When record and readings are forgotten. */
+  purgeAt: number | null
 }
 
 export function readAccount(hubId: number, hash: Record<string, string>): Account {
@@ -26,11 +60,13 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     state: hash.state as AccountState,
     user: hash.user ?? null,
     connectedAt: Number(hash.connectedAt),
+    firstConnectedAt: Number(hash.firstConnectedAt ?? hash.connectedAt),
     token: {
-      obtainedAt: Number(hash.obtainedAt),
-      expiresAt: Number(hash.expiresAt),
+      obtainedAt: time(hash.obtainedAt),
+      expiresAt: time(hash.expiresAt),
       refreshedAt: time(hash.refreshedAt),
       generation: Number(hash.generation),
+      driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
     },
     refreshFailure:
       hash.failureAt === undefined
@@ -40,8 +76,12 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
             class: hash.failureClass ?? '',
             reason: hash.failureReason ?? '',
             at: Number(hash.failureAt),
+            since: Number(hash.failingSince ?? hash.failureAt),
           },
+    refusedSince: time(hash.rejectedAt),
     parkedUntil: time(hash.parkedUntil),
+    tokenServedAt: time(hash.tokenServedAt),
+    tokenServedTo: hash.tokenServedTo ?? null,
     polledAt: time(hash.polledAt),
     pollFailure:
       hash.pollFailureAt === undefined
@@ -54,10 +94,20 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     uninstall:
       hash.uninstallReason === undefined
         ? null
-        : { reason: hash.uninstallReason, at: time(hash.uninstalledAt), failure: hash.uninstallFailureReason ?? null },
+        : {
+            askedAt: Number(hash.uninstallAskedAt),
+            reason: hash.uninstallReason,
+            by: hash.uninstallBy as UninstallBy,
+            attempts: Number(hash.uninstallAttempts ?? 0),
+            failure: hash.uninstallFailureReason ?? null,
+            failureAt: time(hash.uninstallFailureAt),
+            at: time(hash.uninstalledAt),
+            ending: (hash.uninstallEnding ?? null) as Uninstall['ending'],
+            purgeAt: time(hash.purgeAt),
+          },
   }
 }
 
 function time(value: string | undefined): number | null {
-  return value === undefined || value === '' ? null : Number(value)
+  return value === undefined || value === '' || value === '0' ? null : Number(value)
 }

@@ -1,15 +1,18 @@
 import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
+import { opensLimits } from '../provider/scopes.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { accountStepKeys, stepJson } from '../redis/steps.ts'
+import { accountStepKeys, bothWrites, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
+import { tokenDrift } from '../tokens/token-drift.ts'
 import type { Vault } from '../tokens/vault.ts'
+import { askMetadata, type ScopesAnnouncer } from './metadata.ts'
 
 export interface ConnectDeps {
   provider: ProviderClient
@@ -17,6 +20,7 @@ export interface ConnectDeps {
   keys: Keys
   vault: Vault
   announce: TokenAnnouncer
+  announceScopes: ScopesAnnouncer
   settings: RefreshSettings
   clock: Clock
   log: Logger
@@ -58,21 +62,28 @@ async function storeAccount(
   refreshToken: Secret,
   sentAt: number,
 ): Promise<ConnectOutcome> {
-  const metadata = await readMetadata(deps, answer.accessToken)
-  if (!metadata.ok) return { is: 'failed', step: 'metadata', failure: metadata.failure }
-  const { hubId, hubDomain = '', scopes, user } = metadata.value
-  const times = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
-  const fields = { hubDomain, user: user ?? '' }
+  const { result, ...asked } = await readMetadata(deps, answer.accessToken)
+  if (!result.ok) return { is: 'failed', step: 'metadata', failure: result.failure }
+  const { hubId, hubDomain = '', scopes, user, lifeLeftMs } = result.value
+  const counted = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
+  const { times, driftMs } = tokenDrift(counted, { ...asked, lifeLeftMs })
+  const fields = { hubDomain, user: user ?? '', tokenDriftMs: String(driftMs ?? '') }
   for (;;) {
-    const before = await openTokenAlert(deps, hubId)
+    const { pollAlert, ...before } = await openAlerts(deps, hubId)
+    const account = { hubId, hubDomain, now: deps.clock.now() }
+    const alerts = bothWrites(
+      deps.announce.recovered({ ...account, ...before }),
+      deps.announceScopes({ ...account, scopes, opensLimits: opensLimits(scopes), pollAlert }),
+    )
     const is = await deps.store.connectAccount(
       ...accountStepKeys(deps.keys, hubId),
+      deps.keys.partition(deps.keys.partitionOf(hubId)).forgotten,
       ...[hubId, deps.clock.now()],
       deps.vault.seal(answer.accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
       stepJson(fields),
-      stepJson(deps.announce.recovered({ hubId, hubDomain, now: deps.clock.now(), ...before })),
+      stepJson(alerts),
     )
     if (is === 'stale') continue
     await deps.store.set(deps.keys.delivery.connectedAt, deps.clock.now())
@@ -86,22 +97,22 @@ async function storeAccount(
  * grant that a customer has just given.
  */
 async function readMetadata(deps: ConnectDeps, accessToken: Secret) {
-  let result = await deps.provider.metadata(accessToken)
+  let asked = await askMetadata(deps, accessToken)
   for (const pause of [500, 1_500, 3_000]) {
-    if (result.ok || result.failure.class !== 'transient') break
-    await deps.clock.wait(Math.min(result.failure.retryAfterMs ?? pause, 5_000))
-    result = await deps.provider.metadata(accessToken)
+    if (asked.result.ok || asked.result.failure.class !== 'transient') break
+    await deps.clock.wait(Math.min(asked.result.failure.retryAfterMs ?? pause, 5_000))
+    asked = await askMetadata(deps, accessToken)
   }
-  return result
+  return asked
 }
 
-async function openTokenAlert(deps: ConnectDeps, hubId: number) {
+async function openAlerts(deps: ConnectDeps, hubId: number) {
   const { alerts, account } = deps.keys.account(hubId)
-  const [tokenAlert, refreshedAt] = await Promise.all([
-    deps.store.hget(alerts, 'token'),
+  const [[tokenAlert, pollAlert], refreshedAt] = await Promise.all([
+    deps.store.hmget(alerts, 'token', 'poll'),
     deps.store.hget(account, 'refreshedAt'),
   ])
-  return { tokenAlert: tokenAlert ?? '', refreshedAt: Number(refreshedAt ?? 0) }
+  return { tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '', refreshedAt: Number(refreshedAt ?? 0) }
 }
 
 function withoutRefreshToken(): ConnectOutcome {

@@ -2,11 +2,27 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { keepLease, newLeaseOwner, REFRESH_LEASE } from '../tokens/lease.ts'
 import type { Vault } from '../tokens/vault.ts'
+import type { UninstallBy } from './account.ts'
+import { purgeAccount } from './purge-account.ts'
+
+/** What the alerts room says of a refresh token that can't be deleted for long, and when it is deleted after all. */
+export interface UninstallAnnouncer {
+  undeleted(account: UninstallingAccount, uninstall: { askedAt: number; reason: string }): AlertWrites
+  deleted(account: UninstallingAccount): AlertWrites
+}
+
+export interface UninstallingAccount {
+  hubId: number
+  hubDomain: string
+  /** State of the account's token alert as stored, '' = none. */
+  tokenAlert: string
+  now: number
+}
 
 export interface UninstallDeps {
   provider: ProviderClient
@@ -19,16 +35,28 @@ export interface UninstallDeps {
     states: Record<string, string>,
     now: number,
   ) => AlertWrites
+  announce: UninstallAnnouncer
+  /** How long record and readings are kept after the end, ms. */
+  uninstallKeepMs: number
   clock: Clock
   log: Logger
 }
+
+export interface UninstallRequest {
+  by: UninstallBy
+  reason: string
+  /** With `evidence`: since when the refresh token is refused. The request is void once it is refused no more. */
+  refusedSince?: number
+}
+
+export type BegunUninstall = 'begun' | 'already' | 'unknown' | 'refuted'
 
 /** The tombstone: at once nothing works for this account any more. The rest is the job's. */
 export async function beginUninstall(
   deps: Pick<UninstallDeps, 'store' | 'keys' | 'closeAlerts' | 'clock' | 'log'>,
   hubId: number,
-  reason: string,
-): Promise<'begun' | 'already' | 'unknown'> {
+  { by, reason, refusedSince }: UninstallRequest,
+): Promise<BegunUninstall> {
   const { account, alerts } = deps.keys.account(hubId)
   for (;;) {
     const [hubDomain, states] = await Promise.all([deps.store.hget(account, 'hubDomain'), deps.store.hgetall(alerts)])
@@ -37,52 +65,97 @@ export async function beginUninstall(
       ...accountStepKeys(deps.keys, hubId),
       ...[hubId, now, reason, Object.keys(states).length],
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
+      ...[by, refusedSince ?? ''],
     )
     if (begun === 'stale') continue
-    if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, reason }, 'uninstall begun')
+    if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, by, reason }, 'uninstall begun')
     return begun
   }
 }
 
 export type UninstallOutcome =
   | { is: 'finished' | 'reconnected' }
+  /** Its time as an uninstalled account was over, or is not over yet. */
+  | { is: 'purged' | 'kept' | 'unknown' }
   /** A refresh under way must end first, or left a token that must be deleted too. */
   | { is: 'again'; at: number }
-  | { is: 'failed'; failure: ProviderFailure; at: number }
+  /** Connected again, or another worker was faster: this attempt's failure is no news. */
+  | { is: 'lost' }
+  /** `announced`: the alert about it was opened just now. */
+  | { is: 'failed'; failure: ProviderFailure; at: number; announced: boolean }
 
-/** One attempt to delete the refresh token (interface 4.4) and forget the account; tried until it works. */
+/** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
-  const { account, tokens, lease } = deps.keys.account(hubId)
+  const { account, lease } = deps.keys.account(hubId)
+  const state = await deps.store.hget(account, 'state')
+  if (state === null || state === 'uninstalled') return { is: await purgeAccount(deps, hubId) }
   const owner = newLeaseOwner()
   const { longestMs } = REFRESH_LEASE
   if ((await deps.store.set(lease, owner, 'PX', longestMs, 'NX')) === null) return again(deps, hubId)
 
   const stopRenewing = keepLease(deps.store, lease, owner, longestMs)
   try {
-    const [state, sealed] = await Promise.all([
-      deps.store.hget(account, 'state'),
-      deps.store.hgetBuffer(tokens, 'refresh'),
-    ])
-    if (state === 'uninstalling' && sealed !== null) {
-      const deleted = await deps.provider.deleteRefreshToken(deps.vault.open(sealed, hubId, 'refresh'))
-      if (!deleted.ok) return await recordFailure(deps, hubId, deleted.failure)
-    }
-    return await finish(deps, hubId, sealed)
+    return await deleteAndFinish(deps, hubId)
   } finally {
     stopRenewing()
     await deps.store.releaseLease(lease, owner)
   }
 }
 
-async function finish(deps: UninstallDeps, hubId: number, deleted: Buffer | null): Promise<UninstallOutcome> {
+interface Attempt {
+  hubId: number
+  hubDomain: string
+  askedAt: number
+  attempts: number
+  tokenAlert: string
+  /** As stored; null = nothing is left to delete. */
+  refresh: Buffer | null
+}
+
+async function deleteAndFinish(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
+  const { account, tokens, alerts } = deps.keys.account(hubId)
+  const [fields, refresh, previous, tokenAlert] = await Promise.all([
+    deps.store.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf'),
+    deps.store.hgetBuffer(tokens, 'refresh'),
+    deps.store.hgetBuffer(tokens, 'previous'),
+    deps.store.hget(alerts, 'token'),
+  ])
+  const [state, hubDomain, askedAt, attempts, tokenOf] = fields
+  const attempt: Attempt = {
+    ...{ hubId, hubDomain: hubDomain ?? '', refresh, tokenAlert: tokenAlert ?? '' },
+    ...{ askedAt: Number(askedAt), attempts: Number(attempts ?? 0) },
+  }
+  let ending: 'deleted' | 'was-gone' = 'was-gone'
+  // The one before may be alive still: it is kept for just that case until its successor has worked.
+  // A token that belongs to another account is that account's to keep.
+  for (const sealed of state === 'uninstalling' && tokenOf == null ? [previous, refresh] : []) {
+    if (sealed === null) continue
+    const deleted = await deps.provider.deleteRefreshToken(deps.vault.open(sealed, hubId, 'refresh'))
+    if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)
+    ending = deleted.value
+  }
+  return finish(deps, attempt, ending)
+}
+
+async function finish(
+  deps: UninstallDeps,
+  attempt: Attempt,
+  ending: 'deleted' | 'was-gone',
+): Promise<UninstallOutcome> {
+  const { hubId, hubDomain, refresh, tokenAlert } = attempt
+  const now = deps.clock.now()
   const finished = await deps.store.finishUninstall(
-    ...accountStepKeys(deps.keys, hubId),
-    ...[hubId, deps.clock.now(), deleted ?? ''],
+    ...[...accountStepKeys(deps.keys, hubId), deps.keys.account(hubId).calls],
+    ...[hubId, now, refresh ?? '', ending, now + deps.uninstallKeepMs],
+    stepJson(deps.announce.deleted({ hubId, hubDomain, tokenAlert, now })),
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }
   // The new connection may have been given the very token that was just deleted: a refresh now tells.
   if (finished === 'reconnected') await refreshNow(deps, hubId)
-  if (finished === 'finished') deps.log.info({ code: 'uninstall.finished', hubId }, 'refresh token deleted')
+  if (finished === 'finished') {
+    deps.log.info({ code: 'uninstall.finished', hubId, ending }, 'refresh token deleted')
+    if (deps.uninstallKeepMs === 0) await purgeAccount(deps, hubId)
+  }
   return { is: finished }
 }
 
@@ -93,20 +166,33 @@ async function refreshNow(deps: UninstallDeps, hubId: number): Promise<void> {
 
 async function again(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
   const at = deps.clock.now() + 1_000
-  await plan(deps, hubId, at)
+  const due = deps.keys.partition(deps.keys.partitionOf(hubId)).due.uninstall
+  await deps.store.zadd(due, 'XX', at, hubId)
   return { is: 'again', at }
 }
 
-async function recordFailure(deps: UninstallDeps, hubId: number, failure: ProviderFailure): Promise<UninstallOutcome> {
-  const { account } = deps.keys.account(hubId)
-  const failures = await deps.store.hincrby(account, 'uninstallFailures', 1)
-  const at = deps.clock.now() + (failure.retryAfterMs ?? Math.min(2_000 * 2 ** Math.min(failures - 1, 12), 3_600_000))
-  await Promise.all([deps.store.hset(account, 'uninstallFailureReason', failure.message), plan(deps, hubId, at)])
-  deps.log.warn({ code: 'uninstall.failed', hubId, reason: failure.code, failures }, failure.message)
-  return { is: 'failed', failure, at }
-}
+const HOUR = 3_600_000
 
-async function plan(deps: UninstallDeps, hubId: number, at: number): Promise<void> {
-  const due = deps.keys.partition(deps.keys.partitionOf(hubId)).due.uninstall
-  await deps.store.zadd(due, 'XX', Math.round(at), hubId)
+async function recordFailure(
+  deps: UninstallDeps,
+  attempt: Attempt,
+  failure: ProviderFailure,
+): Promise<UninstallOutcome> {
+  const { hubId, hubDomain, askedAt, attempts, tokenAlert } = attempt
+  const now = deps.clock.now()
+  const at = Math.round(now + (failure.retryAfterMs ?? Math.min(2_000 * 2 ** Math.min(attempts, 12), HOUR)))
+  // Told to stay away beyond the hour: there is no attempt at its end that could say so.
+  const isLong = now + (failure.retryAfterMs ?? 0) - askedAt >= HOUR
+  const alerts = isLong
+    ? deps.announce.undeleted({ hubId, hubDomain, tokenAlert, now }, { askedAt, reason: failure.message })
+    : NO_ALERT_WRITES
+  const recorded = await deps.store.recordUninstallFailure(
+    ...accountStepKeys(deps.keys, hubId),
+    ...[hubId, attempts, now, failure.message, at],
+    stepJson(alerts),
+  )
+  if (recorded === 'lost') return { is: 'lost' }
+  const facts = { code: 'uninstall.failed', hubId, reason: failure.code, attempts: attempts + 1 }
+  deps.log.warn(facts, failure.message)
+  return { is: 'failed', failure, at, announced: alerts.messages.length > 0 }
 }

@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto'
+import type { AlertKind } from './alert.ts'
 import type { SeriesState } from './evaluate.ts'
 
+/** The field of an account's token alert among its alert states. */
+export const TOKEN_FIELD = 'token'
+/** The field of the alert about what keeps its limits from being read. */
+export const POLL_FIELD = 'poll'
+
 /**
- * States of alerts as they stand in Redis: a field per series (or `token`), a JSON list because an account may have many
+ * States of alerts as they stand in Redis: a field per series (or `token`, `poll`), a JSON list because an account may have many
  * of them.
  */
 export function encodeState(state: SeriesState): string {
@@ -13,6 +19,11 @@ export function encodeState(state: SeriesState): string {
 export function decodeState(stored: string): SeriesState {
   const [level, rule, since, messages, messageAt, said, pending] = JSON.parse(stored)
   return { level, rule, since, messages, messageAt, said, pending }
+}
+
+/** What an alert is about, from its field. */
+export function kindOf(field: string): Extract<AlertKind, 'token' | 'poll' | 'limit'> {
+  return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
 /** The alert's own id; it stays from opening to closing. */

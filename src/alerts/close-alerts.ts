@@ -1,9 +1,8 @@
 import { parseSeriesId } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, transitionId } from './alert-state.ts'
+import { decodeState, kindOf, transitionId } from './alert-state.ts'
 import { encodeEntry } from './outbox-entry.ts'
-import { TOKEN_FIELD } from './token-alert.ts'
 
 /** Closes whatever is open for an account that is being uninstalled: not recovered, but nobody's business any more. */
 export function closeAlerts(
@@ -21,7 +20,7 @@ export function closeAlerts(
     const series = parseSeriesId(field)
     const alert: Alert = {
       id: transitionId(account.hubId, field, state),
-      kind: field === TOKEN_FIELD ? 'token' : 'limit',
+      kind: kindOf(field),
       status: 'resolved',
       level: before.level,
       reason: 'uninstalled',

@@ -5,9 +5,9 @@ import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { FleetTrouble } from '../tokens/endpoint/state.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
-import { decodeState, transitionId } from './alert-state.ts'
+import { decodeState, kindOf, transitionId } from './alert-state.ts'
 import { seriesName } from './series-name.ts'
-import { TOKEN_FIELD } from './token-alert.ts'
+import { UNINSTALL_RULE } from './token-alert.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {
@@ -15,7 +15,7 @@ export interface OpenAlert {
   kind: AlertKind
   level: AlertLevel
   rule: string
-  /** The series' id; `token` for the account's tokens; for the fleet its trouble. */
+  /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled; the fleet's trouble. */
   field: string
   /** Null for an alert about the whole fleet. */
   hubId: number | null
@@ -49,7 +49,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: transitionId(hubId, field, state),
-      kind: kindOf(hubId, field),
+      kind: hubId === NOBODY ? ('fleet' as const) : kindOf(field),
       level: state.level,
       rule: state.rule,
       field,
@@ -71,15 +71,12 @@ const FLEET_SUBJECT: Record<FleetTrouble, string> = {
 }
 
 /** What an open alert is about, for people. */
-export function subjectOf({ kind, field, level, series }: Omit<OpenAlert, 'since'>): string {
+export function subjectOf({ kind, field, level, rule, series }: Omit<OpenAlert, 'since'>): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
+  if (kind === 'poll') return 'limits: no scope that lets them be read'
+  if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
   return level === 'critical' ? 'tokens: to be authorised again' : 'tokens: refresh keeps failing'
-}
-
-function kindOf(hubId: number, field: string): AlertKind {
-  if (hubId === NOBODY) return 'fleet'
-  return field === TOKEN_FIELD ? 'token' : 'limit'
 }
 
 /** What concerns all comes before what concerns one. */

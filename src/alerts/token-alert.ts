@@ -1,14 +1,11 @@
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
 import type { FleetTrouble } from '../tokens/endpoint/state.ts'
 import type { FleetAnnouncer } from '../tokens/endpoint/token-endpoint.ts'
-import type { AnnouncedAccount, TokenAnnouncer } from '../tokens/refresh-account.ts'
-import type { Alert } from './alert.ts'
-import { decodeState, encodeState, transitionId } from './alert-state.ts'
+import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../tokens/refresh-account.ts'
+import type { Alert, AlertLevel } from './alert.ts'
+import { decodeState, encodeState, TOKEN_FIELD, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
-
-/** The field of an account's token alert among its alert states. */
-export const TOKEN_FIELD = 'token'
 
 export interface TokenAlertSettings {
   /** Where the customer connects again. */
@@ -18,8 +15,18 @@ export interface TokenAlertSettings {
   repeatEveryMs: number
 }
 
-/** Alerts about an account's tokens - failing for long, to be authorised again - and about the fleet's. */
-export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer & FleetAnnouncer {
+/** An account's token alert is about one thing at a time: each is opened once, and closed when it is over. */
+export interface TokenAlerts extends TokenAnnouncer, FleetAnnouncer {
+  /** An uninstall that was asked for long ago, and whose refresh token can't be deleted. */
+  undeleted(account: AnnouncedSubject, uninstall: { askedAt: number; reason: string }): AlertWrites
+  deleted(account: AnnouncedSubject): AlertWrites
+}
+
+/** The rule of a token alert that is about an uninstall. */
+export const UNINSTALL_RULE = 'uninstall'
+
+/** Alerts about an account's tokens - failing for long, to be authorised again, not deleted - and about the fleet's. */
+export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
   return {
     failing: (account, reason) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
@@ -40,11 +47,22 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAnnouncer & F
         `worked ${timeOf(account.refreshedAt)}. To connect it again: ${settings.installPage}`
       return change(settings, account, state, before === undefined ? 'entered' : 'escalated', message)
     },
-    recovered: (account) => {
-      if (account.tokenAlert === '') return NO_ALERT_WRITES
-      const state = said(decodeState(account.tokenAlert), account.now)
-      return change(settings, account, state, 'recovered', "The account's tokens work again.")
+    foreign: (account, owner) => {
+      if (account.tokenAlert !== '') return NO_ALERT_WRITES
+      const message =
+        `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
+        `polled under this name. Import it with its own token (--replace), or connect it: ${settings.installPage}`
+      return change(settings, account, opened(account.now, 'critical', 'token'), 'entered', message)
     },
+    recovered: (account) => closed(settings, account, "The account's tokens work again."),
+    undeleted: (account, { askedAt, reason }) => {
+      if (account.tokenAlert !== '') return NO_ALERT_WRITES
+      const message =
+        `The uninstall of this account was asked for ${timeOf(askedAt)}, but its refresh token could not be deleted at ` +
+        `the provider so far (${reason}). It is tried again and again until it works.`
+      return change(settings, account, opened(account.now, 'warning', UNINSTALL_RULE), 'entered', message)
+    },
+    deleted: (account) => closed(settings, account, 'The refresh token is deleted: the uninstall is done.'),
     fleet: (trouble, is, stored, message, now) => {
       const before = stored === '' ? undefined : decodeState(stored)
       if (is === 'over') {
@@ -78,7 +96,7 @@ function timeOf(at: number): string {
   return at > 0 ? new Date(at).toISOString() : 'never'
 }
 
-function opened(now: number, level: 'warning' | 'critical', rule: string): SeriesState {
+function opened(now: number, level: AlertLevel, rule: string): SeriesState {
   return { level, rule, since: now, messages: 1, messageAt: now, said: null, pending: null }
 }
 
@@ -86,11 +104,14 @@ function said(before: SeriesState, now: number): SeriesState {
   return { ...before, messages: before.messages + 1, messageAt: now }
 }
 
-type Told = Pick<AnnouncedAccount, 'hubId' | 'hubDomain' | 'tokenAlert' | 'now'>
+function closed(settings: TokenAlertSettings, account: AnnouncedSubject, message: string): AlertWrites {
+  if (account.tokenAlert === '') return NO_ALERT_WRITES
+  return change(settings, account, said(decodeState(account.tokenAlert), account.now), 'recovered', message)
+}
 
 function change(
   settings: TokenAlertSettings,
-  account: Told,
+  account: AnnouncedSubject,
   state: SeriesState,
   reason: 'entered' | 'escalated' | 'recovered',
   message: string,
@@ -104,7 +125,7 @@ function change(
 
 function tokenAlert(
   settings: TokenAlertSettings,
-  account: Told,
+  account: AnnouncedSubject,
   state: SeriesState,
   reason: 'entered' | 'escalated' | 'recovered',
   message: string,
@@ -116,7 +137,7 @@ function tokenAlert(
     status: reason === 'recovered' ? 'resolved' : 'firing',
     level: levelOf(state),
     reason,
-    rule: 'token',
+    rule: state.rule,
     account: { hubId, hubDomain },
     measuredAt: new Date(account.now).toISOString(),
     since: new Date(state.since).toISOString(),
@@ -149,6 +170,6 @@ function fleetWrites(trouble: FleetTrouble, before: string, after: string, alert
   return { changes: [[trouble, before, after]], messages: [encodeEntry({ alert })] }
 }
 
-function levelOf({ level }: SeriesState): 'warning' | 'critical' {
+function levelOf({ level }: SeriesState): AlertLevel {
   return level === 'critical' ? 'critical' : 'warning'
 }

@@ -7,15 +7,19 @@ import { connectDeps, connected, uninstall } from '../app.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { iso } from '../text/format-time.ts'
-import { accountJson, allAccounts, readAccountView } from '../views/account-view.ts'
+import { storyJson } from '../views/account-story.ts'
+import { accountJson, allAccounts, driftText, readAccountView } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
+import { exportFile } from './accounts-export.ts'
+import { type ImportArguments, importFile } from './accounts-import.ts'
+import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
-  const accounts = program.command('accounts').description('list, show, connect or uninstall accounts')
+  const accounts = program.command('accounts').description('list, show, connect, import, export or uninstall accounts')
   const add = (name: string) => withJson(withConfig(accounts.command(name)))
 
   withExample(
@@ -37,13 +41,27 @@ export function addAccounts(program: Command, io: Io): void {
     .action((options: CommonOptions & { refreshTokenFile: string }) => connect(io, options))
 
   withExample(
+    add('import')
+      .argument('<file>', 'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line')
+      .option('--replace', 'overwrite accounts that are known already, and bring back those that were uninstalled'),
+    'plimsoll accounts import fleet.csv',
+  )
+    .description('bring many accounts in with their refresh tokens; run again, it goes on where it ended')
+    .action((file: string, options: ImportArguments) => importFile(io, file, options))
+
+  withExample(add('export').argument('<file>', 'ends in .csv or .jsonl'), 'plimsoll accounts export fleet.csv')
+    .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
+    .action((file: string, options: CommonOptions) => exportFile(io, file, options))
+
+  withExample(
     add('uninstall')
       .argument('<hubId>', 'the account', parseHubId)
-      .option('--reason <text>', 'why', 'uninstalled by an operator'),
+      .option('--reason <text>', 'why', 'uninstalled by an operator')
+      .option('--wait', 'wait up to a minute until the refresh token is deleted'),
     'plimsoll accounts uninstall 1234567',
   )
-    .description("delete the account's refresh token at the provider and forget the account")
-    .action((hubId: number, options: CommonOptions & { reason: string }) => remove(io, hubId, options))
+    .description("delete the account's refresh token at the provider; later the account is forgotten")
+    .action((hubId: number, options: CommonOptions & RemoveOptions) => remove(io, hubId, options))
 }
 
 async function list(io: Io, options: CommonOptions & { state?: AccountState }): Promise<void> {
@@ -67,10 +85,11 @@ async function list(io: Io, options: CommonOptions & { state?: AccountState }): 
 async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
   const shown = await withParts(io, options.config, (parts) => readAccountView(parts, hubId))
   if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-  const { account, scopes, alerts, series } = shown
+  const { account, scopes, alerts, series, story } = shown
   if (options.json === true) {
     const current = series.map(({ measuredAt, ...rest }) => ({ ...rest, measuredAt: iso(measuredAt) }))
-    return printJson(io, { ...accountJson(account), scopes, series: current, alerts: alerts.map(timedAlert) })
+    const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
+    return printJson(io, { ...accountJson(account), ...details })
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
@@ -80,18 +99,25 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['connected', time(account.connectedAt)],
     ['token obtained', time(account.token.obtainedAt)],
     ['token expires', time(account.token.expiresAt)],
+    ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
     ['next refresh', time(account.nextRefreshAt)],
     ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
+    ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['last poll', time(account.polledAt)],
     ['next poll', time(account.nextPollAt)],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
-    ['uninstalled', account.uninstall === null ? '' : `${time(account.uninstall.at)} ${account.uninstall.reason}`],
   ]
   printTable(
     io,
     ['', ''],
     facts.filter(([, value]) => value.trim() !== ''),
+  )
+  io.out('\n')
+  printTable(
+    io,
+    ['WHEN', 'WHAT', 'DETAILS'],
+    story.map(({ at, event, detail }) => [time(at), event, detail ?? '']),
   )
   if (series.length === 0) return
   io.out('\n')
@@ -141,9 +167,19 @@ function readToken(file: string): Secret {
   return new Secret(text)
 }
 
-async function remove(io: Io, hubId: number, options: CommonOptions & { reason: string }): Promise<void> {
-  const begun = await withParts(io, options.config, (parts) => uninstall(parts, hubId, options.reason))
+interface RemoveOptions {
+  reason: string
+  wait?: boolean
+}
+
+async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOptions): Promise<void> {
+  const { begun, departure } = await withParts(io, options.config, async (parts) => {
+    const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
+    const waits = options.wait === true && asked !== 'unknown'
+    return { begun: asked, departure: waits ? await awaitDeparture(parts, hubId, io.stop) : undefined }
+  })
   if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+  if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
   if (options.json === true) return printJson(io, { hubId, outcome: begun })
   io.out(
     begun === 'begun'

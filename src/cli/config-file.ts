@@ -6,7 +6,7 @@ import { CommandError, type Io } from './io.ts'
 
 /** The config that a command runs on. Throws CommandError with every problem of the file. */
 export function readConfig(io: Io, file: string): { config: Config; notices: Notice[] } {
-  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression })
+  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
   if (result.ok) return result
   throw new CommandError(result.problems.map((problem) => renderProblem(file, problem)).join('\n'))
 }

@@ -32,7 +32,7 @@ function print(io: Io, options: CommonOptions): void {
 }
 
 function checkFile(io: Io, file: string, { json }: CommonOptions): void {
-  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression })
+  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
   if (json === true) {
     printJson(io, result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems })
   } else if (result.ok) {

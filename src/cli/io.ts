@@ -7,9 +7,13 @@ export interface Io {
   out(text: string): void
   err(text: string): void
   isTerminal: boolean
+  /** Standard error is one: where progress is shown. */
+  errIsTerminal: boolean
   columns: number
   /** Aborts when the process is told to stop. */
   stop: AbortSignal
+  /** From now on SIGHUP does this instead of ending the process. */
+  onHangUp(listener: () => void): void
   clock: Clock
   random: () => number
 }

@@ -2,10 +2,13 @@ import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { redactUrls } from '../runtime/logger.ts'
 import { addAccounts } from './accounts.ts'
+import { addAdminTokens } from './admin-tokens.ts'
 import { addAlerts } from './alerts.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
+import { addDoctor } from './doctor.ts'
 import { CommandError, type Io } from './io.ts'
+import { addKeys } from './keys.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
@@ -29,7 +32,19 @@ function buildProgram(io: Io): Command {
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
     )
     .version(packageJson.version)
-  for (const add of [addStart, addDemo, addSandbox, addStatus, addConfig, addAccounts, addAlerts]) add(program, io)
+  const groups = [
+    addStart,
+    addDemo,
+    addSandbox,
+    addStatus,
+    addDoctor,
+    addConfig,
+    addAccounts,
+    addAlerts,
+    addAdminTokens,
+    addKeys,
+  ]
+  for (const add of groups) add(program, io)
   prepare(program, io)
   return program
 }

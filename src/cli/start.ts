@@ -5,9 +5,12 @@ import { createLogger } from '../runtime/logger.ts'
 import { readConfig } from './config-file.ts'
 import type { Io } from './io.ts'
 import { type CommonOptions, withConfig, withExample } from './options.ts'
+import { reloadConfig } from './reload.ts'
 
 export function addStart(program: Command, io: Io): void {
-  const command = withConfig(program.command('start')).description('run the daemon until SIGTERM')
+  const command = withConfig(program.command('start')).description(
+    'run the daemon until SIGTERM; SIGHUP takes over new keys',
+  )
   withExample(command, 'plimsoll start --config config/plimsoll.yaml').action((options: CommonOptions) =>
     start(io, options),
   )
@@ -21,6 +24,11 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
   const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle)
+  let reloaded = Promise.resolve()
+  io.onHangUp(() => {
+    // One after the other: the file that was read last must be the one that counts.
+    reloaded = reloaded.then(() => reloadConfig(io, file, starting, log))
+  })
   try {
     await Promise.race([starting, stopped])
     await stopped

@@ -1,62 +1,92 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import { html } from '../text/html.ts'
-import { areaOf, type Credentials, isApi, judgeAccess, judgeBearer, type Verdict } from './access.ts'
+import { areaOf, isApi, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
+import { type Scope, THIS_MACHINE } from './admin-token.ts'
 import { isDirectFromThisMachine } from './loopback.ts'
 import { plainPage, sendPage } from './page.ts'
 import { Problem } from './problem.ts'
+import { redisAway } from './redis-away.ts'
 import type { Guard } from './serve-sign-in.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** By a session cookie: there is something to sign out of. */
     signedIn: boolean
+    /** The name of the admin token that asks, or of whoever needs none. */
+    caller: string
   }
 }
 
 /** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
-export function guardRequest(
-  guard: Guard | undefined,
+export async function guardRequest(
+  { known, sessions }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply | undefined {
-  const credentials = credentialsOf(guard, request, clock.now())
-  request.signedIn = credentials.session
+): Promise<FastifyReply | undefined> {
   const area = areaOf(request.routeOptions.url, request.method, request.url)
-  return refuse(judgeAccess(area, credentials), request, reply)
+  if (area === 'open') return undefined
+  const { headers } = request
+  const { tokens, guarded, complete } = await known.current()
+  const bearer = readBearer(headers.authorization, tokens)
+  const session = sessions.ownerOf(headers.cookie, tokens, clock.now())
+  const owner = typeof bearer === 'object' ? bearer : session
+  if (typeof bearer === 'object') known.used(bearer)
+  request.signedIn = session !== undefined
+  request.caller = owner?.name ?? THIS_MACHINE
+
+  const verdict = judgeAccess(area, {
+    guarded,
+    bearer: typeof bearer === 'object' ? bearer.scopes : bearer,
+    session: session?.scopes.includes('read') === true,
+    direct: isDirect(request),
+    fromPage: isFromPage(request),
+  })
+  // Somebody may well have a token that can't be looked up for now.
+  if (verdict !== 'allowed' && !complete) throw redisAway()
+  if (verdict === 'missing-scope') throw missingScope(request.caller, scopeFor(area))
+  return refuse(verdict, request, reply)
 }
 
-function credentialsOf(guard: Guard | undefined, request: FastifyRequest, now: number): Credentials {
-  const { headers, raw } = request
-  const facts = { fromPage: headers.origin !== undefined }
-  if (guard === undefined) {
-    const { remoteAddress } = request.socket
-    const direct = isDirectFromThisMachine({ remoteAddress, httpVersion: raw.httpVersion, headers })
-    return { ...facts, guarded: false, bearer: 'none', session: false, direct }
-  }
-  const bearer = judgeBearer(headers.authorization, guard.adminToken)
-  return { ...facts, guarded: true, bearer, session: guard.sessions.isGood(headers.cookie, now), direct: false }
+function isDirect({ socket, raw, headers }: FastifyRequest): boolean {
+  return isDirectFromThisMachine({ remoteAddress: socket.remoteAddress, httpVersion: raw.httpVersion, headers })
 }
 
-function refuse(verdict: Verdict, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+/** A plain GET of a page comes without an Origin, but a browser says whose page it was; `none` is its own user. */
+function isFromPage({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site']
+  return headers.origin !== undefined || (site !== undefined && site !== 'none')
+}
+
+function missingScope(name: string, scope: Scope): Problem {
+  return new Problem(403, `This needs an admin token with the scope ${scope}, which ${name} does not have.`, {
+    'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
+  })
+}
+
+function refuse(
+  verdict: Exclude<Verdict, 'missing-scope'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | undefined {
   switch (verdict) {
     case 'allowed':
       return undefined
     case 'sign-in':
       return askToSignIn(request, reply)
     case 'unauthorized':
-      throw new Problem(401, 'Send the admin token: "Authorization: Bearer ...".', { 'www-authenticate': 'Bearer' })
+      throw new Problem(401, 'Send an admin token: "Authorization: Bearer ...".', { 'www-authenticate': 'Bearer' })
     case 'bearer-only':
-      throw new Problem(403, 'A session is not enough to change something: send the admin token as Bearer.')
+      throw new Problem(403, 'A session is not enough for this: send an admin token as Bearer.')
     case 'this-machine-only':
       throw new Problem(
         403,
         'Without an admin token this answers only requests that come directly from the same machine. ' +
-          'Set http.adminToken in the configuration.',
+          'Set http.adminToken in the configuration, or make one: plimsoll admin-tokens add.',
       )
     case 'not-from-a-page':
-      throw new Problem(403, 'Without an admin token nothing can be changed from a page in a browser.')
+      throw new Problem(403, 'Without an admin token a page in a browser can change nothing and gets no token.')
   }
 }
 

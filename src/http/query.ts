@@ -1,5 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { type Fault, Problem } from './problem.ts'
+import { type Fault, Problem, unknownAccount } from './problem.ts'
 
 /** A whole number in a query; repeated or otherwise odd values are refused by name. */
 export function wholeNumber(least: number, most: number) {
@@ -52,6 +53,14 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
     return issue.keys.map((parameter) => ({ parameter, detail: 'is not known here' }))
   }
   return [{ parameter: issue.path.join('.') || 'body', detail: issue.message }]
+}
+
+/** The account of a route with `:hubId`; what can't be one is a 404. */
+export function hubIdOf(request: FastifyRequest): number {
+  const { hubId: text } = request.params as { hubId: string }
+  const hubId = parseHubId(text)
+  if (hubId === undefined) throw unknownAccount(text.slice(0, 40))
+  return hubId
 }
 
 /** The account that a path names; undefined for what can't be an account at all. */

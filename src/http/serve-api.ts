@@ -1,21 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { History, Snapshot } from '../limits/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
+import { storyJson } from '../views/account-story.ts'
 import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
-import { accountCursor, check, moment, oneOf, parseHubId, wholeNumber } from './query.ts'
+import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
 import { requireRedis } from './redis-away.ts'
 import { pageOf, RESOLUTIONS, thinOut } from './resolution.ts'
 import { searchAccounts } from './search-accounts.ts'
 
 export interface ApiDeps extends FleetStatusDeps {
   history: History
-  actions: { uninstall(hubId: number, reason: string): Promise<'begun' | 'already' | 'unknown'> }
+  actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
 }
 
 const WEEK_MS = 7 * 86_400_000
@@ -32,13 +34,6 @@ export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
   app.delete('/accounts/:hubId', (request, reply) => uninstall(deps, request, reply))
   app.get('/alerts', (request) => listAlerts(deps, request.query))
   app.get('/deliveries', (request) => listDeliveries(deps, request.query))
-}
-
-function hubIdOf(request: FastifyRequest): number {
-  const { hubId: text } = request.params as { hubId: string }
-  const hubId = parseHubId(text)
-  if (hubId === undefined) throw unknownAccount(text.slice(0, 40))
-  return hubId
 }
 
 const ACCOUNT_LIST = z.strictObject({
@@ -60,11 +55,12 @@ async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
   return { ...accountJson(view.account), ...detailsOf(view) }
 }
 
-function detailsOf({ scopes, series, alerts }: AccountView): object {
+function detailsOf({ scopes, series, alerts, story }: AccountView): object {
   return {
     scopes,
     series: series.map(({ id: _, measuredAt, ...one }) => ({ ...one, measuredAt: iso(measuredAt) })),
     alerts: alerts.map(timedAlert),
+    story: storyJson(story),
   }
 }
 

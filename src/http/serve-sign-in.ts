@@ -1,23 +1,23 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Secret } from '../runtime/secret.ts'
 import { type Html, html } from '../text/html.ts'
-import { isAdminToken } from './access.ts'
+import { ownerOf } from './admin-token.ts'
+import type { KnownTokens } from './known-tokens.ts'
 import { localPath } from './local-path.ts'
 import { plainPage, sendPage } from './page.ts'
+import { redisAway } from './redis-away.ts'
 import type { Sessions } from './session.ts'
 import { SignInAttempts } from './sign-in-attempts.ts'
 
 export interface SignInDeps {
-  /** Undefined where nobody has to sign in. */
-  guard: Guard | undefined
+  guard: Guard
   clock: Clock
   log: Logger
 }
 
 export interface Guard {
-  adminToken: Secret
+  known: KnownTokens
   sessions: Sessions
 }
 
@@ -29,11 +29,13 @@ export function serveSignIn(app: FastifyInstance, { guard, clock, log }: SignInD
 
   app.get('/sign-in', async (request, reply) => {
     const next = localPath((request.query as Record<string, unknown>).next)
-    return guard === undefined ? reply.redirect('/', 303) : sendPage(reply, 200, signInPage(next))
+    const { guarded } = await guard.known.current()
+    return guarded ? sendPage(reply, 200, signInPage(next)) : reply.redirect('/', 303)
   })
 
   app.post('/sign-in', async (request, reply) => {
-    if (guard === undefined) return reply.redirect('/', 303)
+    const { tokens, guarded, complete } = await guard.known.current()
+    if (!guarded) return reply.redirect('/', 303)
     const { token, next } = (request.body ?? {}) as Record<string, unknown>
     const now = clock.now()
     const waitMs = attempts.waitMs(request.ip, now)
@@ -41,17 +43,22 @@ export function serveSignIn(app: FastifyInstance, { guard, clock, log }: SignInD
       reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
       return sendPage(reply, 429, signInPage(localPath(next), 'Too many attempts. Wait a minute, then try again.'))
     }
-    if (typeof token !== 'string' || !isAdminToken(token, guard.adminToken)) {
+    const owner = typeof token === 'string' ? ownerOf(token, tokens) : undefined
+    if (owner === undefined) {
+      if (!complete) throw redisAway()
       attempts.failed(request.ip, now)
       log.warn({ code: 'http.sign-in', address: request.ip }, 'somebody failed to sign in')
-      return sendPage(reply, 401, signInPage(localPath(next), 'That is not the admin token.'))
+      return sendPage(reply, 401, signInPage(localPath(next), 'That is no admin token.'))
     }
-    return reply.header('set-cookie', guard.sessions.begin(now)).redirect(localPath(next), 303)
+    guard.known.used(owner)
+    if (!owner.scopes.includes('read')) {
+      return sendPage(reply, 403, signInPage(localPath(next), `${owner.name} does not have the scope read.`))
+    }
+    return reply.header('set-cookie', guard.sessions.begin(owner, now)).redirect(localPath(next), 303)
   })
 
   app.post('/sign-out', async (_request, reply) => {
-    if (guard !== undefined) reply.header('set-cookie', guard.sessions.end())
-    return reply.redirect('/sign-in', 303)
+    return reply.header('set-cookie', guard.sessions.end()).redirect('/sign-in', 303)
   })
 }
 
@@ -64,6 +71,6 @@ function signInPage(next: string, complaint?: string): Html {
 <label>Admin token <input type="password" name="token" required autofocus autocomplete="current-password"></label>
 <button>Sign in</button>
 </form>
-<p class="soft">It is <code>http.adminToken</code> in the configuration of this server.</p>`,
+<p class="soft">It is <code>http.adminToken</code> in the configuration of this server, or one with the scope <code>read</code> from <code>plimsoll admin-tokens add</code>.</p>`,
   })
 }

@@ -6,6 +6,7 @@ import type { ConnectDeps } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
+import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { History } from '../limits/history.ts'
 import type { Store } from '../redis/connect.ts'
@@ -14,10 +15,13 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
+import type { AccessTokenAnswer } from '../tokens/access-token.ts'
+import { AdminTokenStore } from './admin-token-store.ts'
 import { about, answerError, sendProblem } from './answer-error.ts'
 import { registerGauges } from './gauges.ts'
 import { guardRequest } from './guard.ts'
 import type { HealthReport } from './health.ts'
+import { KnownTokens } from './known-tokens.ts'
 import { MARK_SVG } from './page.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
@@ -26,13 +30,14 @@ import { serveInstall } from './serve-install.ts'
 import { servePages } from './serve-pages.ts'
 import { serveProbes } from './serve-probes.ts'
 import { type Guard, serveSignIn } from './serve-sign-in.ts'
+import { serveToken } from './serve-token.ts'
 import { createSessions } from './session.ts'
 
 export interface HttpDeps {
   listen: { host: string; port: number }
   /** Where people reach this server. */
   publicUrl: string
-  /** Undefined: everything protected answers on this machine only. */
+  /** Undefined: as long as there is no named one either, everything protected answers on this machine only. */
   adminToken: Secret | undefined
   install: InstallSettings
   connect: ConnectDeps
@@ -45,7 +50,9 @@ export interface HttpDeps {
   deliveries: Deliveries
   metrics: Metrics
   actions: {
-    uninstall(hubId: number, reason: string): Promise<'begun' | 'already' | 'unknown'>
+    uninstall(hubId: number, reason: string): Promise<BegunUninstall>
+    /** A valid access token, refreshed if need be on a connection that waits; `to` is who asks. */
+    accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
   }
@@ -96,6 +103,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   app.register(
     (scope, _options, done) => {
       serveApi(scope, deps)
+      serveToken(scope, deps)
       done()
     },
     { prefix: '/api/v1' },
@@ -113,12 +121,18 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   }
 }
 
-function guardOf({ adminToken, publicUrl }: HttpDeps): Guard | undefined {
-  return adminToken === undefined ? undefined : { adminToken, sessions: createSessions(adminToken, publicUrl) }
+function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDeps): Guard {
+  const known = new KnownTokens(adminToken, new AdminTokenStore(store, keys), clock)
+  void known.current() // So that there is a last list to hold on to from the start.
+  return {
+    known,
+    sessions: createSessions(connect.vault.derive('session'), publicUrl),
+  }
 }
 
-function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard | undefined, closing: { begun: boolean }): void {
+function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: { begun: boolean }): void {
   app.decorateRequest('signedIn', false)
+  app.decorateRequest('caller', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     return guardRequest(guard, deps.clock, request, reply)

@@ -1,38 +1,47 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { Secret } from '../runtime/secret.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { AdminToken } from './admin-token.ts'
 
 /** How long somebody stays signed in. */
 export const SESSION_MS = 12 * 3_600_000
 
 /**
- * A session is a moment of expiry and a signature; nothing is kept of it. The key comes from the admin token, so that
- * another admin token ends all sessions.
+ * A session is the name of an admin token, a moment of expiry and a signature; nothing is kept of it. The token's hash
+ * is signed with it: once the token is removed, or another one bears its name, its sessions are over. The key is derived
+ * from the encryption key: every daemon of an installation has it, it survives a restart, and who reads Redis, where the
+ * hashes are, can't sign with it.
  */
 export interface Sessions {
   /** The whole Set-Cookie header that signs in. */
-  begin(now: number): string
+  begin(token: AdminToken, now: number): string
   /** The one that signs out. */
   end(): string
-  isGood(cookies: string | undefined, now: number): boolean
+  /** The token that signed in, if the session is good still. */
+  ownerOf<T extends AdminToken>(cookies: string | undefined, tokens: readonly T[], now: number): T | undefined
 }
 
-export function createSessions(adminToken: Secret, publicUrl: string): Sessions {
-  const key = Buffer.from(hkdfSync('sha256', adminToken.reveal(), '', 'plimsoll session', 32))
+export function createSessions(key: Buffer, publicUrl: string): Sessions {
   const secure = publicUrl.startsWith('https:')
   // The prefix makes browsers refuse a cookie of this name from any neighbouring host; it needs Secure.
-  const name = secure ? '__Host-plimsoll' : 'plimsoll'
+  const cookie = secure ? '__Host-plimsoll' : 'plimsoll'
   const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
-  const sign = (expires: string) => createHmac('sha256', key).update(`session:${expires}`).digest()
+  const sign = ({ name, hash }: AdminToken, expires: string) =>
+    createHmac('sha256', key)
+      .update(`session:${name}:${expires}:${hash.toString('hex')}`)
+      .digest()
   return {
-    begin: (now) => {
+    begin: (token, now) => {
       const expires = String(now + SESSION_MS)
-      return `${name}=${expires}.${sign(expires).toString('base64url')}; Max-Age=${SESSION_MS / 1000}; ${attributes}`
+      const value = `${token.name}.${expires}.${sign(token, expires).toString('base64url')}`
+      return `${cookie}=${value}; Max-Age=${SESSION_MS / 1000}; ${attributes}`
     },
-    end: () => `${name}=; Max-Age=0; ${attributes}`,
-    isGood: (cookies, now) => {
-      const [, expires = '', signature = ''] = /^(\d{1,16})\.([\w-]{43})$/.exec(cookieOf(cookies, name)) ?? []
-      if (expires === '' || !timingSafeEqual(Buffer.from(signature, 'base64url'), sign(expires))) return false
-      return Number(expires) > now
+    end: () => `${cookie}=; Max-Age=0; ${attributes}`,
+    ownerOf: (cookies, tokens, now) => {
+      const [, name, expires = '', signature = ''] =
+        /^([\w.-]{1,40})\.(\d{1,16})\.([\w-]{43})$/.exec(cookieOf(cookies, cookie)) ?? []
+      const owner = tokens.find((token) => token.name === name)
+      if (owner === undefined) return undefined
+      if (!timingSafeEqual(Buffer.from(signature, 'base64url'), sign(owner, expires))) return undefined
+      return Number(expires) > now ? owner : undefined
     },
   }
 }

@@ -15,6 +15,8 @@ export interface PollContext {
   polls: string
   polledAt: number
   pollFailures: number
+  /** Whether its metadata was never read: it was imported. */
+  metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
   disagreed: boolean
   accessToken: Buffer | null
@@ -60,13 +62,15 @@ export class PollStore {
           'polledAt',
           'pollFailures',
           'disagreed',
+          'metadataDue',
         ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
       this.#store.getBuffer(keys.readings),
       this.#store.hgetall(keys.alerts),
     ])
-    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed] = fields
+    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, metadataDue] =
+      fields
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     return {
@@ -78,6 +82,7 @@ export class PollStore {
       polls: polls ?? '0',
       polledAt: Number(polledAt ?? 0),
       pollFailures: Number(pollFailures ?? 0),
+      metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       accessToken,
       readings: readings === null ? undefined : decodeReadings(readings),

@@ -25,6 +25,8 @@ export interface TokenMetadata {
   hubDomain: string | undefined
   user: string | undefined
   scopes: string[]
+  /** What is left of the token's life, ms, in whole seconds; not every provider tells. */
+  lifeLeftMs: number | undefined
 }
 
 /** Association limit report (interface 2.3) of one direction of a pair. Totals count all, lists hold samples. */
@@ -80,7 +82,14 @@ export function readMetadata(json: unknown): TokenMetadata {
     hubDomain: optionalString(answer, 'hub_domain'),
     user: optionalString(answer, 'user'),
     scopes,
+    lifeLeftMs: readLifeLeft(answer.expires_in),
   }
+}
+
+/** Only worth having if it is what it should be: nothing but a comparison of clocks hangs on it. */
+function readLifeLeft(value: unknown): number | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return undefined
+  return Math.min(value, LONGEST_LIFE_SECONDS) * 1000
 }
 
 export function readAssociationReport(json: unknown): AssociationReport {

@@ -37,11 +37,21 @@ export interface ProviderClient {
   close(): Promise<void>
 }
 
-export interface ProviderOptions {
-  dialect: DialectName
-  baseUrl: string
+/** The client, and who it says that it is: whoever builds it may change that. */
+export interface ConfiguredClient extends ProviderClient {
+  readonly app: AppIdentity
+  /** Other credentials of the app, from the next call on. */
+  replaceApp(app: AppIdentity): void
+}
+
+export interface AppIdentity {
   clientId: string
   clientSecret: Secret
+}
+
+export interface ProviderOptions extends AppIdentity {
+  dialect: DialectName
+  baseUrl: string
   redirectUri: string
   timeoutMs: number
   connections: number
@@ -50,11 +60,12 @@ export interface ProviderOptions {
 
 const MAX_ANSWER_BYTES = 2_000_000
 
-export function createProviderClient(options: ProviderOptions): ProviderClient {
+export function createProviderClient(options: ProviderOptions): ConfiguredClient {
   const http = createHttpClient({ ...options, maxAnswerBytes: MAX_ANSWER_BYTES })
   const dialect = DIALECTS[options.dialect]
   const skew = new ClockSkew()
-  const app = (): AppCredentials => ({ clientId: options.clientId, clientSecret: options.clientSecret.reveal() })
+  let identity: AppIdentity = { clientId: options.clientId, clientSecret: options.clientSecret }
+  const app = (): AppCredentials => ({ clientId: identity.clientId, clientSecret: identity.clientSecret.reveal() })
 
   async function call<T>(
     family: Family,
@@ -63,7 +74,9 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
     read: (body: Buffer) => T,
   ): Promise<ProviderResult<T>> {
     const sentAt = options.clock.now()
-    const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, options.clientSecret)
+    // The one that this call goes out with: it may be another one by the time of the answer.
+    const { clientSecret } = identity
+    const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, clientSecret)
     try {
       const answer = await http.send(request)
       skew.note(answer.headers.date, sentAt, options.clock.now())
@@ -83,6 +96,12 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
   }
 
   return {
+    get app() {
+      return identity
+    },
+    replaceApp: ({ clientId, clientSecret }) => {
+      identity = { clientId, clientSecret }
+    },
     exchangeCode: (code) =>
       grant({ grant_type: 'authorization_code', code: code.reveal(), redirect_uri: options.redirectUri }, code),
     refresh: (token) => grant({ grant_type: 'refresh_token', refresh_token: token.reveal() }, token),

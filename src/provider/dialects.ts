@@ -2,8 +2,8 @@ import type { Family } from './classify.ts'
 import type { HttpRequest } from './http.ts'
 
 /**
- * The two versions of the interface. `v1` is what is in force today; the provider switches its OAuth endpoints off on
- * 16 February 2027. `2026-03` is the announced successor: tokens travel in bodies, no longer in paths.
+ * The two versions of the interface. `v1` is what is in force today, until the provider switches its OAuth endpoints off.
+ * `2026-03` is the announced successor: tokens travel in bodies, no longer in paths.
  */
 export type DialectName = 'v1' | '2026-03'
 
@@ -14,6 +14,8 @@ export interface AppCredentials {
 
 /** How each call is written in one dialect. Tokens come in clear text here and nowhere else. */
 export interface Dialect {
+  /** The day on which the provider switches it off, ISO 8601. Source: its changelog. */
+  ends?: string
   /** Form of a grant (interface 4.1, 4.2). */
   token(form: Record<string, string>): HttpRequest
   metadata(accessToken: string, app: AppCredentials): HttpRequest
@@ -28,6 +30,7 @@ const ACCEPT_JSON = { accept: 'application/json' }
 
 export const DIALECTS: Record<DialectName, Dialect> = {
   v1: {
+    ends: '2027-02-16',
     token: (form) => post('/oauth/v1/token', form),
     metadataFamily: 'crm',
     metadata: (accessToken) => ({
@@ -59,6 +62,14 @@ export const DIALECTS: Record<DialectName, Dialect> = {
       }),
     ...limitsUnder('/crm/limits/2026-03'),
   },
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** When a dialect is switched off, and how many whole days are left until then (below 0: since); nothing if no day is set. */
+export function endOf(dialect: DialectName, now: number): { day: string; daysLeft: number } | undefined {
+  const { ends } = DIALECTS[dialect]
+  return ends === undefined ? undefined : { day: ends, daysLeft: Math.floor((Date.parse(ends) - now) / DAY_MS) }
 }
 
 function limitsUnder(base: string): Pick<Dialect, 'associations' | 'customProperties'> {

@@ -36,6 +36,8 @@ export interface PartitionKeys {
   state: Record<AccountState, string>
   /** set: hubIds with an alert open or pending */
   alerting: string
+  /** string: the highest generation of tokens that was forgotten with its account */
+  forgotten: string
   /** What the keys of its accounts' hashes start with. */
   accountPrefix: string
   /** stream: alerts committed and not yet handed on */
@@ -63,16 +65,32 @@ export interface DeliveryKeys {
   delivery(id: string): string
 }
 
+/** What is known of the keys that tokens are encrypted with. */
+export interface VaultKeys {
+  /** hash: key id -> a known value encrypted with that key */
+  canaries: string
+  /** set: ids of keys that something may be encrypted with */
+  used: string
+  /** hash: daemon -> the key that it encrypts with, and when it said so */
+  writers: string
+}
+
 export interface Keys {
   readonly prefix: string
   partitionOf(hubId: number): number
   partition(number: number): PartitionKeys
   account(hubId: number): AccountKeys
   installState(state: string): string
+  /** string: what older versions had in place of `vault.canaries` */
   readonly canary: string
+  readonly vault: VaultKeys
   readonly progress: string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
+  /** hash: name -> what is known of a named admin token, its hash among it */
+  readonly adminTokens: string
+  /** list: times of the last reads of metadata, for the bounded rate of them */
+  readonly metadataCalls: string
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -82,6 +100,7 @@ export function createKeys(prefix: string): Keys {
   const partitions = Array.from({ length: PARTITIONS }, (_, number) => partitionKeys(`${prefix}:{${number}}`))
   const partitionOf = (hubId: number) => hubId % PARTITIONS
   const out = `${prefix}:{delivery}`
+  const secured = `${prefix}:{vault}`
   return {
     prefix,
     partitionOf,
@@ -89,8 +108,11 @@ export function createKeys(prefix: string): Keys {
     account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
+    vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
     endpoint: `${prefix}:{0}:endpoint`,
+    adminTokens: `${prefix}:admin-tokens`,
+    metadataCalls: `${prefix}:metadata-calls`,
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,
@@ -114,6 +136,7 @@ function partitionKeys(tag: string): PartitionKeys {
       string
     >,
     alerting: `${tag}:alerting`,
+    forgotten: `${tag}:forgotten`,
     accountPrefix: `${tag}:account:`,
     outbox: `${tag}:outbox`,
   }

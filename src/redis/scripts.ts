@@ -13,13 +13,24 @@ const STEPS = {
   leaveRefresh: { file: 'leave-refresh', keys: 17 },
   storeTokens: { file: 'store-tokens', keys: 17 },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
-  connectAccount: { file: 'connect-account', keys: 17 },
+  connectAccount: { file: 'connect-account', keys: 18 },
+  importAccount: { file: 'import-account', keys: 18 },
+  storeMetadata: { file: 'store-metadata', keys: 17 },
+  refuseForeignToken: { file: 'refuse-foreign-token', keys: 17 },
   beginUninstall: { file: 'begin-uninstall', keys: 17 },
-  finishUninstall: { file: 'finish-uninstall', keys: 17 },
+  recordUninstallFailure: { file: 'record-uninstall-failure', keys: 17 },
+  finishUninstall: { file: 'finish-uninstall', keys: 18 },
+  purgeAccount: { file: 'purge-account' },
   commitPoll: { file: 'commit-poll', keys: 17 },
+  noteTokenServed: { file: 'note-token-served', keys: 17 },
+  replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   changeEndpoint: { file: 'change-endpoint', keys: 18 },
+  registerKeys: { file: 'register-keys', keys: 2 },
+  reportWriter: { file: 'report-writer', keys: 2 },
+  retireKeys: { file: 'retire-keys', keys: 3 },
+  rekeyTokens: { file: 'rekey-tokens', keys: 1 },
   takeCalls: { file: 'take-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
@@ -38,12 +49,23 @@ declare module 'ioredis' {
     storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
-    beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'stale', Context>
+    beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
+    recordUninstallFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
+    importAccount(...args: Argument[]): Result<'imported' | 'kept' | 'uninstalled' | 'replaced', Context>
+    storeMetadata(...args: Argument[]): Result<'stored' | 'lost', Context>
+    refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
+    purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
+    replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     changeEndpoint(...args: Argument[]): Result<string | null, Context>
+    registerKeys(...args: Argument[]): Result<'registered' | 'stale', Context>
+    reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
+    retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
+    rekeyTokens(...args: Argument[]): Result<number, Context>
     takeCalls(...args: Argument[]): Result<[number, number], Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>

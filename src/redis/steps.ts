@@ -33,4 +33,9 @@ export function stepJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? part.toWellFormed() : part))
 }
 
+/** Of two that change different alerts. */
+export function bothWrites(one: AlertWrites, other: AlertWrites): AlertWrites {
+  return { changes: [...one.changes, ...other.changes], messages: [...one.messages, ...other.messages] }
+}
+
 export const NO_ALERT_WRITES: AlertWrites = { changes: [], messages: [] }

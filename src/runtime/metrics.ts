@@ -9,6 +9,8 @@ export interface Metrics {
   readonly tokensExpired: Counter
   /** From a provider's answer until its tokens were stored: a process that dies in between may lose them. */
   readonly tokenStore: Histogram
+  /** to: name of the admin token that asked */
+  readonly tokensServed: Counter<'to'>
   /** outcome: committed, failed, gone, lost, later */
   readonly polls: Counter<'outcome'>
   readonly sweeps: Counter<'kind'>
@@ -33,6 +35,7 @@ export function createMetrics(): Metrics {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10, 60],
       registers: [registry],
     }),
+    tokensServed: counter('access_tokens_served', 'Access tokens handed out, by who asked.', ['to']),
     polls: counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
     sweeps: counter('sweeps', 'Sweeps that finished, by kind.', ['kind']),
     alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),

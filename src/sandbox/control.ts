@@ -7,6 +7,7 @@ import type { JournalFilter } from './journal.ts'
 import { hooksPage, inboxPage } from './mailbox-pages.ts'
 import { variesByAccept, wantsPage } from './pages.ts'
 import { type SandboxParts, textOf } from './provider-route.ts'
+import { parseRate } from './token-limit.ts'
 import type { Account } from './world.ts'
 
 /** The paths below `/sandbox` with which tests and people arrange the world and see what happened in it. */
@@ -18,6 +19,7 @@ export function serveControl(
   serveAccounts(server, parts)
   serveReports(server, parts)
   serveFaults(server, parts)
+  serveTokenLimit(server, parts)
   serveArrivals(server, parts, arrivals)
 }
 
@@ -84,6 +86,22 @@ function serveFaults(server: FastifyInstance, { faults }: SandboxParts): void {
 
   server.delete('/sandbox/faults', (_request, reply) => {
     faults.clear()
+    return send(reply, noContent())
+  })
+}
+
+function serveTokenLimit(server: FastifyInstance, { tokenLimit }: SandboxParts): void {
+  server.put('/sandbox/token-limit', (request, reply) => {
+    const asked = objectOf(request)
+    if ('problem' in asked) return send(reply, refusal(asked.problem))
+    const rate = parseRate(asked.object)
+    if ('problem' in rate) return send(reply, refusal(rate))
+    tokenLimit.set(rate)
+    return send(reply, noContent())
+  })
+
+  server.delete('/sandbox/token-limit', (_request, reply) => {
+    tokenLimit.lift()
     return send(reply, noContent())
   })
 }

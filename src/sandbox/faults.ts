@@ -28,8 +28,8 @@ export interface Fault {
   readonly headers?: Readonly<Record<string, string>>
   /** Milliseconds before the answer; alone it delays and then answers as usual. */
   readonly delayMs?: number
-  /** The connection ends without an answer. */
-  readonly drop?: boolean
+  /** The connection ends without an answer; `midway`: the work is done, and it ends in the middle of the answer. */
+  readonly drop?: boolean | 'midway'
   /** How many calls it meets. Without it: every one until the faults are cleared. */
   readonly times?: number
   readonly after?: boolean
@@ -95,10 +95,11 @@ export function parseFault(value: unknown): Fault | FieldProblem {
     return { field: 'status', problem: 'must be an SMTP reply code of 400 to 599' }
   }
   if (!isSmtp && at !== undefined) return { field: 'at', problem: 'is only for the endpoint smtp' }
+  if (isSmtp && drop === 'midway') return { field: 'drop', problem: 'midway is not for the endpoint smtp' }
   if ((isSmtp || endpoint === 'hooks') && hubId !== undefined) {
     return { field: 'hubId', problem: 'mails and webhooks belong to no account' }
   }
-  if ([status, body, headers, delayMs].every((effect) => effect === undefined) && drop !== true) {
+  if ([status, body, headers, delayMs].every((effect) => effect === undefined) && (drop ?? false) === false) {
     return { field: 'status', problem: 'missing: a fault needs a status, body, headers, delayMs or drop' }
   }
   return { ...(fault as Fault), ...(headers !== undefined && { headers: asTexts(headers) }) }
@@ -119,13 +120,13 @@ const FIELD_PROBLEM: Record<keyof Fault, (given: unknown) => string | undefined>
   body: () => undefined,
   headers: headersProblem,
   delayMs: (given) => wholeNumberProblem(given, 0, LONGEST_DELAY_MS),
-  drop: booleanProblem,
+  drop: (given) => (given === 'midway' || typeof given === 'boolean' ? undefined : 'must be true, false or midway'),
   times: (given) => wholeNumberProblem(given, 1, Number.MAX_SAFE_INTEGER),
   after: booleanProblem,
   at: (given) => (given === 'rcpt' || given === 'data' ? undefined : 'must be rcpt or data'),
 }
 
-function wholeNumberProblem(given: unknown, from: number, to: number): string | undefined {
+export function wholeNumberProblem(given: unknown, from: number, to: number): string | undefined {
   const fits = typeof given === 'number' && Number.isInteger(given) && given >= from && given <= to
   return fits ? undefined : `must be a whole number from ${from} to ${to}`
 }

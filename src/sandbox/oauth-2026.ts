@@ -13,7 +13,7 @@ export function serveOAuth2026(server: FastifyInstance, parts: SandboxParts): vo
 }
 
 function serveVersion(server: FastifyInstance, parts: SandboxParts, path: string): void {
-  const { world, app } = parts
+  const { world } = parts
 
   provide(server, parts, {
     method: 'POST',
@@ -22,7 +22,7 @@ function serveVersion(server: FastifyInstance, parts: SandboxParts, path: string
     identify: (request) => grantCaller(request, world),
     usualError: (status, { grant }) => usualTokenError(status, grant),
     answer: (request) => {
-      const outcome = redeem(request, { world, app })
+      const outcome = redeem(request, parts)
       if ('refusal' in outcome) return outcome.refusal
       const { accessToken, refreshToken, expiresIn } = outcome.tokens
       const { account, scopes } = accessToken.grant

@@ -16,7 +16,7 @@ export function serveOAuthV1(server: FastifyInstance, parts: SandboxParts): void
     identify: (request) => grantCaller(request, world),
     usualError: (status, { grant }) => usualTokenError(status, grant),
     answer: (request) => {
-      const outcome = redeem(request, { world, app })
+      const outcome = redeem(request, parts)
       if ('refusal' in outcome) return outcome.refusal
       const { accessToken, refreshToken, expiresIn } = outcome.tokens
       return json(200, {

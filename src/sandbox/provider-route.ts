@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
-import { type Answer, drop, send, throughFault } from './answer.ts'
+import { type Answer, drop, dropMidway, send, throughFault } from './answer.ts'
 import type { Fault, Faults, FaultyEndpoint } from './faults.ts'
 import type { GrantType, Journal } from './journal.ts'
 import type { Reports } from './reports.ts'
+import type { TokenLimit } from './token-limit.ts'
 import type { World } from './world.ts'
 
 /** The app that the provider knows. */
@@ -19,6 +20,7 @@ export interface SandboxParts {
   readonly world: World
   readonly reports: Reports
   readonly faults: Faults
+  readonly tokenLimit: TokenLimit
   readonly journal: Journal
   /** Aborted when the sandbox closes, so that delayed answers don't hold it up. */
   readonly closing: AbortSignal
@@ -77,7 +79,8 @@ export async function answerFaulted(
 ): Promise<FastifyReply> {
   const answer = await throughFault(fault, call.work, call.usualError, (ms) => clock.wait(ms, closing))
   call.note(answer?.status ?? 0)
-  return answer === undefined || closing.aborted ? drop(reply) : send(reply, answer)
+  if (answer === undefined || closing.aborted) return drop(reply)
+  return fault.drop === 'midway' ? dropMidway(reply, answer) : send(reply, answer)
 }
 
 /** The parameters of a form body; nothing unless the content type says that it is one. */

@@ -18,6 +18,7 @@ import type { SandboxParts } from './provider-route.ts'
 import { RateLimit } from './rate-limit.ts'
 import { Reports } from './reports.ts'
 import type { Scenario } from './scenario.ts'
+import { TokenLimit } from './token-limit.ts'
 import { World } from './world.ts'
 
 export interface SandboxOptions {
@@ -29,6 +30,8 @@ export interface SandboxOptions {
   accounts: number
   tokenLifetimeMs: number
   rotateRefreshTokens: boolean
+  /** About how many characters an access token has, 200 at least. Default: around 330, changing from one to the next. */
+  accessTokenLength?: number
   scenario: Scenario
   clientId: string
   clientSecret: string
@@ -61,6 +64,7 @@ export async function startSandbox(options: SandboxOptions, clock: Clock): Promi
     world,
     reports: new Reports(options.scenario, clock),
     faults,
+    tokenLimit: new TokenLimit(),
     journal: new Journal(clock),
     closing: closing.signal,
   }

@@ -11,8 +11,9 @@ import {
   expiredAuthCode,
   missingParameter,
   notAForm,
+  tokenRateLimited,
 } from './provider-errors.ts'
-import { type Caller, formOf, type RegisteredApp } from './provider-route.ts'
+import { type Caller, formOf, type RegisteredApp, type SandboxParts } from './provider-route.ts'
 import type { IssuedTokens, World } from './world.ts'
 
 /** Whose code or refresh token this is. */
@@ -27,8 +28,10 @@ export function grantCaller(request: FastifyRequest, world: World): Caller {
 /** Tokens for the code or refresh token in the form, whichever dialect asks; a refusal is the answer to send. */
 export function redeem(
   request: FastifyRequest,
-  { world, app }: { world: World; app: RegisteredApp },
+  { world, app, tokenLimit, clock }: Pick<SandboxParts, 'world' | 'app' | 'tokenLimit' | 'clock'>,
 ): { tokens: IssuedTokens } | { refusal: Answer } {
+  const secondsToWait = tokenLimit.take(clock.now())
+  if (secondsToWait !== undefined) return { refusal: tokenRateLimited(secondsToWait) }
   const form = formOf(request)
   if (form === undefined) return { refusal: notAForm() }
   const grant = form.get('grant_type') ?? ''

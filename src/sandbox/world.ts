@@ -60,6 +60,7 @@ export interface WorldOptions {
   accounts: number
   tokenLifetimeMs: number
   rotateRefreshTokens: boolean
+  accessTokenLength?: number
 }
 
 /** The provider's real state: accounts, and every code and token that was given out for them. */
@@ -206,7 +207,8 @@ export class World {
   #issueAccessToken(grant: Grant, refreshToken: string): IssuedTokens {
     this.#forgetOldAccessTokens()
     const lifetime = this.#options.tokenLifetimeMs
-    const accessToken = { token: newAccessToken(), grant, expiresAt: this.#clock.now() + lifetime, revoked: false }
+    const token = newAccessToken(this.#options.accessTokenLength)
+    const accessToken = { token, grant, expiresAt: this.#clock.now() + lifetime, revoked: false }
     this.#accessTokens.set(accessToken.token, accessToken)
     this.#accessTokensByAge.add(accessToken)
     this.#issued.add(accessToken.token)

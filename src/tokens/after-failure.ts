@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
 import type { Standing } from './endpoint/token-endpoint.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 
 /** What is known of an account when a refresh of it failed. */
 export interface FailedRefresh {
@@ -74,7 +74,8 @@ function failsForLong({ times }: FailedRefresh, failures: number, now: number): 
 
 function parked({ failure, times }: FailedRefresh, now: number): Partial<NextStep> {
   const until = now + (failure.retryAfterMs ?? HOUR)
-  return { state: 'parked', refreshAt: until, pollAt: until, alert: until > times.expiresAt ? 'failing' : 'none' }
+  const pollAt = hasNoTokenYet(times) ? 'unchanged' : until
+  return { state: 'parked', refreshAt: until, pollAt, alert: until > times.expiresAt ? 'failing' : 'none' }
 }
 
 /**
@@ -119,7 +120,9 @@ function backOff(times: TokenTimes, failures: number, random: number): number {
   return Math.round(Math.min(cap, SECOND * 2 ** Math.min(failures - 1, 20)) * (0.75 + 0.5 * random))
 }
 
+/** Nothing hurries an account that has no token yet: the pauses are those of the provider's usual life. */
 function life(times: TokenTimes): number {
+  if (hasNoTokenYet(times)) return 30 * MINUTE
   return times.expiresAt - times.obtainedAt
 }
 

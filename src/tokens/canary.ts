@@ -1,19 +1,100 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
-import type { Vault } from './vault.ts'
+import { keyIdOf, type Vault, VaultError } from './vault.ts'
 
 /** No account has this id; what is sealed with it belongs to the installation itself. */
 const NOBODY = 0
 
+/** The configured keys are not those that stored tokens need. */
+export class KeysError extends VaultError {
+  /** All that is wrong, one line each, with the way out. */
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/** What is stored about keys. */
+export interface KnownKeys {
+  /** By key id: a known value, encrypted with that key. */
+  canaries: ReadonlyMap<string, Buffer>
+  /** Ids of keys that something may be encrypted with: each was the first one of some process. */
+  used: readonly string[]
+  /** The one canary of older versions, which did not say what else was used. */
+  older: Buffer | undefined
+}
+
 /**
- * Whether the configured keys open what is stored, tried on one known value before any token is touched. The first
- * start writes it. Throws VaultError when they don't.
+ * Whether the configured keys open what is stored, tried on known values before any token is touched; then they are
+ * known, too. A second key that nobody has written with yet is known but not used: whoever doesn't have it yet goes on.
+ * Throws KeysError. `missing`: whether a used key may be left out, which only a rekey can do something about.
  */
-export async function checkCanary(store: Store, keys: Keys, vault: Vault): Promise<void> {
-  const fresh = vault.seal(new Secret('plimsoll'), NOBODY, 'canary')
-  // NX: of several daemons that start for the first time with different keys, all but one are told here.
-  await store.set(keys.canary, fresh, 'NX')
-  const stored = await store.getBuffer(keys.canary)
-  if (stored !== null) vault.open(stored, NOBODY, 'canary')
+export async function checkKeys(
+  store: Store,
+  keys: Keys,
+  vault: Vault,
+  missing: 'refused' | 'allowed' = 'refused',
+): Promise<void> {
+  for (;;) {
+    const known = await readKnownKeys(store, keys)
+    const problems = judgeKeys(known, vault, missing)
+    if (problems.length > 0) throw new KeysError(problems)
+    if ((await register(store, keys, vault, known, missing)) === 'stale') continue
+    if (known.older !== undefined) await store.del(keys.canary)
+    return
+  }
+}
+
+/** What is wrong with the keys of `vault`, one line each. */
+export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | 'allowed'): string[] {
+  const problems = new Set<string>()
+  const canaries = vault.keyIds.flatMap((id) => known.canaries.get(id) ?? [])
+  const used = new Set(known.used)
+  if (known.older !== undefined) {
+    const id = keyIdOf(known.older)
+    if (vault.keyIds.includes(id)) canaries.push(known.older)
+    else used.add(id)
+  }
+  for (const canary of canaries) {
+    try {
+      vault.open(canary, NOBODY, 'canary')
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error
+      problems.add(error.message)
+    }
+  }
+  if (missing === 'allowed') return [...problems]
+  for (const id of used) {
+    if (vault.keyIds.includes(id)) continue
+    problems.add(
+      `stored tokens may be encrypted with key ${id}, which is not configured: add it to encryption.keys, ` +
+        'or run plimsoll keys rekey with it first',
+    )
+  }
+  return [...problems]
+}
+
+export async function readKnownKeys(store: Store, keys: Keys): Promise<KnownKeys> {
+  const [canaries, used, older] = await Promise.all([
+    store.hgetallBuffer(keys.vault.canaries),
+    store.smembers(keys.vault.used),
+    store.getBuffer(keys.canary),
+  ])
+  return { canaries: new Map(Object.entries(canaries)), used, older: older ?? undefined }
+}
+
+function register(store: Store, keys: Keys, vault: Vault, known: KnownKeys, missing: 'refused' | 'allowed') {
+  // Older versions wrote with whatever key was first at the time: it may have been any.
+  const used = known.older === undefined ? 1 : vault.keyIds.length
+  return store.registerKeys(
+    ...[keys.vault.canaries, keys.vault.used, used, missing === 'allowed' ? 'yes' : 'no'],
+    ...vault.keyIds.flatMap((id) => [
+      id,
+      known.canaries.get(id) ?? '',
+      vault.seal(new Secret('plimsoll'), NOBODY, 'canary', id),
+    ]),
+  )
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { VaultKey } from './vault.ts'
 
 /**
@@ -8,13 +8,16 @@ import type { VaultKey } from './vault.ts'
  * only. `made` tells the caller to say that it must be backed up.
  */
 export function ownKey(dataDir: string): { key: VaultKey; file: string; made: boolean } {
-  const folder = join(resolve(dataDir), 'keys')
-  const file = join(folder, 'k1')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = ownKeyFile(dataDir)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const made = !existsSync(file) && writeOnce(file, `${randomBytes(32).toString('base64')}\n`)
   const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')
   if (key.length !== 32) throw new Error(`${file} must hold 32 bytes in base64 on one line: restore it from a backup`)
   return { key: { id: 'k1', key }, file, made }
+}
+
+export function ownKeyFile(dataDir: string): string {
+  return join(resolve(dataDir), 'keys', 'k1')
 }
 
 /** Linked into place whole: another process must never find half a key. */

@@ -12,6 +12,11 @@ export interface TokenTimes {
   expiresAt: number
 }
 
+/** An account that was imported has a refresh token alone: both times are 0 until its first refresh. */
+export function hasNoTokenYet({ expiresAt }: TokenTimes): boolean {
+  return expiresAt === 0
+}
+
 export interface RefreshPlan {
   /** The moment to refresh: somewhere between the two shares, the same share for an account every time. */
   dueAt: number

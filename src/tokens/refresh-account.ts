@@ -11,7 +11,7 @@ import type { Secret } from '../runtime/secret.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { NewTokens, RefreshContext, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
 
@@ -20,20 +20,25 @@ export interface TokenAnnouncer {
   /** It has failed for long; it may come back by itself. */
   failing(account: AnnouncedAccount, reason: string): AlertWrites
   reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
-  recovered(account: Pick<AnnouncedAccount, 'hubId' | 'hubDomain' | 'tokenAlert' | 'now'>): AlertWrites
+  recovered(account: AnnouncedSubject): AlertWrites
+  /** The account's refresh token belongs to the account `owner`. */
+  foreign(account: AnnouncedSubject, owner: number): AlertWrites
 }
 
-export interface AnnouncedAccount {
+export interface AnnouncedSubject {
   hubId: number
   hubDomain: string
-  /** When a refresh last worked. */
-  refreshedAt: number
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
+  now: number
+}
+
+export interface AnnouncedAccount extends AnnouncedSubject {
+  /** When a refresh last worked. */
+  refreshedAt: number
   expiresAt: number
   /** When a worker died at a refresh of it: what the provider answered then may be lost. Null = never. */
   interruptedAt: number | null
-  now: number
 }
 
 export interface RefreshDeps {
@@ -73,7 +78,7 @@ export type RefreshOutcome =
   /** The token endpoint is closed to everybody until then. */
   | { is: 'waiting'; until: number }
   /** `alerted`: an alert was committed. */
-  | { is: 'failed'; failure: ProviderFailure; state: AccountState; alerted: boolean }
+  | { is: 'failed'; failure: ProviderFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
 
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
@@ -157,8 +162,8 @@ async function storeAnswer(
   const { hubId, owner, context, sentAt } = attempt
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   deps.endpoint.succeeded()
-  // Whose polls were stopped, or have never begun.
-  const stopped = context.state === 'reauthorize' || context.state === 'parked' || context.refreshedAt === 0
+  const isFirst = hasNoTokenYet(context.times)
+  const stopped = isFirst || context.state === 'reauthorize' || context.state === 'parked'
   const answeredAt = deps.clock.now()
   const stored = await storeWithoutFail(deps, hubId, owner, {
     generation: context.generation,
@@ -176,9 +181,9 @@ async function storeAnswer(
   }
   return {
     is: 'refreshed',
-    late: sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
-    lateMs: Math.max(0, sentAt - attempt.dueAt),
-    expired: context.state === 'active' && context.refreshedAt > 0 && sentAt >= context.times.expiresAt,
+    late: !isFirst && sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
+    lateMs: isFirst ? 0 : Math.max(0, sentAt - attempt.dueAt),
+    expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
     unstoredMs: deps.clock.now() - answeredAt,
   }
 }
@@ -240,7 +245,8 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     { code: `token.${reauthorize ? 'reauthorize' : failure.class}`, hubId, reason: failure.code, state: next.state },
     failure.message,
   )
-  return { is: 'failed', failure, state: next.state, alerted: alerts.messages.length > 0 }
+  const alerted = alerts.messages.length > 0
+  return { is: 'failed', failure, state: next.state, alerted, rejectedAt: next.rejectedAt }
 }
 
 /** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */

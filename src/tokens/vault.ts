@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { Secret } from '../runtime/secret.ts'
 
 /**
@@ -9,9 +9,16 @@ import { Secret } from '../runtime/secret.ts'
  * Layout: version (1 byte, 1) | length of the key id (1) | key id | nonce (12) | tag (16) | ciphertext
  */
 export interface Vault {
-  seal(value: Secret, hubId: number, field: TokenField): Buffer
+  /** Ids of the keys in force; the first one writes. */
+  readonly keyIds: readonly [string, ...string[]]
+  /** Under the first key, unless another one is named. */
+  seal(value: Secret, hubId: number, field: TokenField, keyId?: string): Buffer
   /** Throws VaultError when no key opens it. */
   open(sealed: Buffer, hubId: number, field: TokenField): Secret
+  /** A key for another purpose than tokens, from the key that writes: 32 bytes, the same wherever that key is. */
+  derive(purpose: string): Buffer
+  /** Other keys from now on, for whoever holds this vault. */
+  replace(keys: readonly VaultKey[]): void
 }
 
 export type TokenField = 'access' | 'refresh' | 'canary'
@@ -29,34 +36,66 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 export function createVault(keys: readonly VaultKey[]): Vault {
-  // A KeyObject made once: with the bare bytes each decryption costs four times as much.
-  const objects = new Map(keys.map(({ id, key }) => [id, createSecretKey(key)]))
-  const [first] = keys
-  if (first === undefined) throw new VaultError('there is no encryption key')
-  const writing = { id: Buffer.from(first.id, 'utf8'), key: objects.get(first.id) as KeyObject }
-  const head = Buffer.concat([Buffer.from([VERSION, writing.id.length]), writing.id])
+  let ring = createRing(keys)
   return {
-    seal: (value, hubId, field) => {
+    get keyIds() {
+      return ring.ids
+    },
+    seal: (value, hubId, field, keyId = ring.ids[0]) => {
+      const { key, head } = keyOf(ring, keyId)
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', writing.key, nonce)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(additionalData(hubId, field))
       const text = Buffer.concat([cipher.update(value.reveal(), 'utf8'), cipher.final()])
       return Buffer.concat([head, nonce, cipher.getAuthTag(), text])
     },
     open: (sealed, hubId, field) => {
       const { keyId, nonce, tag, text } = takeApart(sealed)
-      const key = objects.get(keyId)
-      if (key === undefined) throw new VaultError(`no key with the id ${keyId} is configured`)
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce)
+      const decipher = createDecipheriv('aes-256-gcm', keyOf(ring, keyId).key, nonce)
       decipher.setAAD(additionalData(hubId, field))
       decipher.setAuthTag(tag)
       try {
         return new Secret(decipher.update(text, undefined, 'utf8') + decipher.final('utf8'))
       } catch {
-        throw new VaultError(`the key ${keyId} doesn't open what is stored: it is another key with the same id`)
+        throw new VaultError(
+          `the key ${keyId} doesn't open what is stored: it is another key with the same id, check encryption.keys`,
+        )
       }
     },
+    derive: (purpose) => Buffer.from(hkdfSync('sha256', keyOf(ring, ring.ids[0]).key, '', `plimsoll ${purpose}`, 32)),
+    replace: (others) => {
+      ring = createRing(others)
+    },
   }
+}
+
+/** Which key a value was encrypted with. Throws VaultError where it is no encrypted value. */
+export function keyIdOf(sealed: Buffer): string {
+  return takeApart(sealed).keyId
+}
+
+interface Ring {
+  ids: readonly [string, ...string[]]
+  /** By id: the key, and what stands in front of all that it encrypts. */
+  keys: ReadonlyMap<string, { key: KeyObject; head: Buffer }>
+}
+
+function createRing(keys: readonly VaultKey[]): Ring {
+  const [first, ...others] = keys.map(({ id }) => id)
+  if (first === undefined) throw new VaultError('there is no encryption key')
+  const made = keys.map(({ id, key }) => {
+    const name = Buffer.from(id, 'utf8')
+    const head = Buffer.concat([Buffer.from([VERSION, name.length]), name])
+    // A KeyObject made once: with the bare bytes each decryption costs four times as much.
+    return [id, { key: createSecretKey(key), head }] as const
+  })
+  return { ids: [first, ...others], keys: new Map(made) }
+}
+
+function keyOf(ring: Ring, keyId: string) {
+  const key = ring.keys.get(keyId)
+  if (key === undefined) throw new VaultError(`no key with the id ${keyId} is configured: add it to encryption.keys`)
+  return key
 }
 
 function additionalData(hubId: number, field: TokenField): Buffer {

@@ -1,4 +1,4 @@
-import type { Account } from '../accounts/account.ts'
+import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
@@ -7,6 +7,7 @@ import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
+import { type StoryEvent, storyOf } from './account-story.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
@@ -22,6 +23,8 @@ export interface AccountViewDeps {
 export interface PlannedAccount extends Account {
   nextRefreshAt: number | null
   nextPollAt: number | null
+  /** When the deletion of the refresh token is tried next, or the account is forgotten. */
+  nextUninstallAt: number | null
 }
 
 /** A series as last read, and when that was. */
@@ -33,6 +36,7 @@ export interface AccountView {
   scopes: string[]
   series: CurrentSeries[]
   alerts: OpenAlert[]
+  story: StoryEvent[]
 }
 
 export async function readAccountView(deps: AccountViewDeps, hubId: number): Promise<AccountView | undefined> {
@@ -44,15 +48,17 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
     deps.store.getBuffer(deps.keys.account(hubId).readings),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
-  return { account: planned, scopes, series: stored === null ? [] : currentSeries(decodeReadings(stored)), alerts }
+  const series = stored === null ? [] : currentSeries(decodeReadings(stored))
+  return { account: planned, scopes, series, alerts, story: storyOf(planned, alerts) }
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {
-  const [nextRefreshAt, nextPollAt] = await Promise.all([
+  const [nextRefreshAt, nextPollAt, nextUninstallAt] = await Promise.all([
     due.when('refresh', account.hubId),
     due.when('poll', account.hubId),
+    due.when('uninstall', account.hubId),
   ])
-  return { ...account, nextRefreshAt, nextPollAt }
+  return { ...account, nextRefreshAt, nextPollAt, nextUninstallAt }
 }
 
 /** Every account of the given states by hubId, each with its plan; a page of them in memory at a time. */
@@ -79,6 +85,12 @@ function readAt({ from, to }: Series, { customProperties, associations }: Readin
   return at ?? null
 }
 
+/** How the provider's count of a token's life differs from ours. */
+export function driftText(driftMs: number): string {
+  const seconds = Math.round(Math.abs(driftMs) / 1_000)
+  return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it said`
+}
+
 /** An account as the API tells it: times in ISO 8601, null = never. */
 export function accountJson(account: PlannedAccount): object {
   const { token, refreshFailure, pollFailure, uninstall } = account
@@ -88,17 +100,37 @@ export function accountJson(account: PlannedAccount): object {
     state: account.state,
     user: account.user,
     connectedAt: iso(account.connectedAt),
+    firstConnectedAt: iso(account.firstConnectedAt),
     token: {
       obtainedAt: iso(token.obtainedAt),
       expiresAt: iso(token.expiresAt),
       refreshedAt: iso(token.refreshedAt),
       nextRefreshAt: iso(account.nextRefreshAt),
+      driftMs: token.driftMs,
     },
-    refreshFailure: refreshFailure === null ? null : { ...refreshFailure, at: iso(refreshFailure.at) },
+    refreshFailure:
+      refreshFailure === null
+        ? null
+        : { ...refreshFailure, at: iso(refreshFailure.at), since: iso(refreshFailure.since) },
+    refusedSince: iso(account.refusedSince),
     parkedUntil: iso(account.parkedUntil),
+    tokenServedAt: iso(account.tokenServedAt),
+    tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
     pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
-    uninstall: uninstall === null ? null : { ...uninstall, at: iso(uninstall.at) },
+    uninstall: uninstall === null ? null : uninstallJson(account, uninstall),
+  }
+}
+
+function uninstallJson({ state, nextUninstallAt }: PlannedAccount, uninstall: Uninstall): object {
+  const { askedAt, failureAt, at, purgeAt } = uninstall
+  return {
+    ...uninstall,
+    askedAt: iso(askedAt),
+    failureAt: iso(failureAt),
+    nextAttemptAt: state === 'uninstalling' ? iso(nextUninstallAt) : null,
+    at: iso(at),
+    purgeAt: iso(purgeAt),
   }
 }

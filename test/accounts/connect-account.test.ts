@@ -40,9 +40,13 @@ describe('connecting with a code', () => {
       state: 'active',
       user: 'ada@acme.example.com',
       connectedAt: now,
-      token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1 },
+      firstConnectedAt: now,
+      token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1, driftMs: null },
       refreshFailure: null,
+      refusedSince: null,
       parkedUntil: null,
+      tokenServedAt: null,
+      tokenServedTo: null,
       polledAt: null,
       pollFailure: null,
       uninstall: null,
@@ -252,5 +256,43 @@ describe('connecting again', () => {
       const counts = await new Registry(redis.store, keys).countByState()
       expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([['active', 1]])
     }
+  })
+})
+
+describe('what the provider says of a connection', () => {
+  const connecting = (keys: ReturnType<typeof redis.freshKeys>, says: Parameters<typeof metadata>[0]) =>
+    office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-1', 'refresh-1'),
+      metadata: async () => metadata(says),
+    })
+
+  test('opens an alert when its scopes do not let limits be read, and closes it when they do again', async () => {
+    const keys = redis.freshKeys()
+    const scopes = [['oauth'], ['oauth', 'files'], ['oauth', 'crm.objects.contacts.read'], ['oauth']]
+    const told: string[][] = []
+    for (const granted of scopes) {
+      await connectWithCode(connecting(keys, { scopes: granted }).deps, code)
+      told.push((await outboxOf(redis.store, keys)).map(({ kind, status }) => `${kind} ${status}`))
+    }
+    expect(told[0]).toEqual(['poll firing'])
+    expect(told[1]).toEqual(['poll firing'])
+    expect(told[2]).toEqual(['poll firing', 'poll resolved'])
+    expect(told[3]).toEqual(['poll firing', 'poll resolved', 'poll firing'])
+    const [opened] = await outboxOf(redis.store, keys)
+    expect(opened?.message).toContain('missing crm.objects.contacts.read')
+    expect(await redis.store.hkeys(keys.account(HUB).alerts)).toEqual(['poll'])
+  })
+
+  test('counts where it gives the token less life than its answer did', async () => {
+    const keys = redis.freshKeys()
+    const { deps, clock } = connecting(keys, { lifeLeftMs: 600_000 })
+    await connectWithCode(deps, code)
+    const now = clock.now()
+    expect(await new Registry(redis.store, keys).get(HUB)).toMatchObject({
+      token: { obtainedAt: now, expiresAt: now + 600_000, driftMs: -1_200_000 },
+    })
+    expect(Number(await redis.store.zscore(keys.partition(HUB % 64).due.refresh, HUB))).toBeLessThan(now + 500_000)
+    await connectWithCode(connecting(keys, { lifeLeftMs: 1_799_000 }).deps, code)
+    expect(await new Registry(redis.store, keys).get(HUB)).toMatchObject({ token: { driftMs: null } })
   })
 })

@@ -1,6 +1,7 @@
 import type { ConnectDeps } from '../../src/accounts/connect-account.ts'
 import type { UninstallDeps } from '../../src/accounts/uninstall.ts'
 import { closeAlerts } from '../../src/alerts/close-alerts.ts'
+import { pollAnnouncer } from '../../src/alerts/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
 import type { TokenMetadata } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
@@ -12,12 +13,11 @@ import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 
 export const HUB = 123
+export const KEEP_MS = 30 * 86_400_000
 export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
-export const announce = tokenAnnouncer({
-  installPage: 'https://plimsoll.example.com/install',
-  repeatEveryMs: 86_400_000,
-  pageOf,
-})
+const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
+export const announce = tokenAnnouncer({ ...pages, repeatEveryMs: 86_400_000 })
+export const announceScopes = pollAnnouncer({ ...pages, scopes: ['oauth', 'crm.objects.contacts.read'] })
 
 export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: TokenMetadata } {
   return {
@@ -27,6 +27,7 @@ export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: 
       hubDomain: 'acme.example.com',
       user: 'ada@acme.example.com',
       scopes: ['oauth', 'crm.objects.contacts.read'],
+      lifeLeftMs: undefined,
       ...more,
     },
   }
@@ -42,7 +43,9 @@ export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, 
     keys,
     vault,
     announce,
+    announceScopes,
     closeAlerts: closeAlerts.bind(undefined, pageOf),
+    uninstallKeepMs: KEEP_MS,
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     clock,
     log: logged.log,

@@ -57,7 +57,7 @@ describe('the due sets', () => {
   test('never take an uninstalled account back', async () => {
     const { due, clock, deps } = await fleet([7])
     await due.claim('poll', clock.now(), 100)
-    await beginUninstall(deps, 7, 'asked')
+    await beginUninstall(deps, 7, { by: 'cli', reason: 'asked' })
     for (const kind of ['refresh', 'poll'] as const) {
       await due.plan(kind, [7], clock.now())
       expect(await due.when(kind, 7)).toBeNull()

@@ -81,9 +81,14 @@ describe('the registry', () => {
 test('a record with everything in it reads back as an account', () => {
   const hash = {
     ...{ state: 'failing', hubDomain: 'a.example.com', user: 'u', connectedAt: '1', obtainedAt: '2', expiresAt: '3' },
+    ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
     ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
+    ...{ tokenServedAt: '7', tokenServedTo: 'billing' },
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
+    ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
+    ...{ uninstallEnding: 'deleted', purgeAt: '12' },
+    tokenDriftMs: '-6000',
   }
   expect(readAccount(1, hash)).toEqual({
     hubId: 1,
@@ -91,11 +96,18 @@ test('a record with everything in it reads back as an account', () => {
     state: 'failing',
     user: 'u',
     connectedAt: 1,
-    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7 },
-    refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5 },
+    firstConnectedAt: 0,
+    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, generation: 7, driftMs: -6000 },
+    refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5, since: 4 },
+    refusedSince: 3,
     parkedUntil: 6,
+    tokenServedAt: 7,
+    tokenServedTo: 'billing',
     polledAt: 8,
     pollFailure: { count: 9, reason: 'because', at: 10 },
-    uninstall: { reason: 'asked', at: 11, failure: 'no' },
+    uninstall: {
+      ...{ reason: 'asked', by: 'cli', askedAt: 9, attempts: 2, failure: 'no', failureAt: 10 },
+      ...{ at: 11, ending: 'deleted', purgeAt: 12 },
+    },
   })
 })

@@ -1,20 +1,24 @@
 import { describe, expect, test } from 'vitest'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
+import { purgeAccount } from '../../src/accounts/purge-account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
+import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { dump, outboxOf, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { useRedis } from '../support/test-store.ts'
-import { announce, HUB, office } from './connected.ts'
+import { announce, HUB, KEEP_MS, metadata, office } from './connected.ts'
 
 const redis = useRedis()
 
@@ -35,7 +39,7 @@ async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'
     keys,
     due,
     registry: new Registry(redis.store, keys),
-    begin: () => beginUninstall(at.deps, HUB, 'asked by ops'),
+    begin: () => beginUninstall(at.deps, HUB, { by: 'cli', reason: 'asked by ops' }),
     run: () => runUninstall(at.deps, HUB),
     when: () => Promise.all((['refresh', 'poll', 'uninstall'] as const).map((kind) => due.when(kind, HUB))),
   }
@@ -98,14 +102,16 @@ describe('an uninstall that begins', () => {
     const one = await installed(async () => ({ ok: true, value: 'deleted' }))
     const begun = await Promise.all([one.begin(), one.begin(), one.begin()])
     expect(begun.sort()).toEqual(['already', 'already', 'begun'])
-    expect(await beginUninstall(one.deps, 999, 'x')).toBe('unknown')
+    expect(await beginUninstall(one.deps, 999, { by: 'cli', reason: 'x' })).toBe('unknown')
     expect(await redis.store.exists(one.keys.account(999).account)).toBe(0)
   })
 })
 
 describe('an uninstall', () => {
-  test('deletes the refresh token at the provider, then forgets tokens and readings; a tombstone stays', async () => {
+  test('deletes the refresh token at the provider, then forgets the tokens; record and readings stay for a while', async () => {
     const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await redis.store.rpush(one.keys.account(HUB).calls, '1')
+    const askedAt = one.clock.now()
     await one.begin()
     one.clock.move(5_000)
     expect(await one.run()).toEqual({ is: 'finished' })
@@ -115,18 +121,32 @@ describe('an uninstall', () => {
       state: 'uninstalled',
       hubDomain: 'acme.example.com',
       user: null,
-      polledAt: null,
-      uninstall: { reason: 'asked by ops', at: one.clock.now(), failure: null },
+      polledAt: askedAt,
+      uninstall: {
+        ...{ reason: 'asked by ops', by: 'cli', askedAt, attempts: 1, failure: null, failureAt: null },
+        ...{ at: one.clock.now(), ending: 'deleted', purgeAt: one.clock.now() + KEEP_MS },
+      },
     })
-    const { tokens: tokenKey, readings, history, lease } = one.keys.account(HUB)
-    expect(await redis.store.exists(tokenKey, readings, history, lease)).toBe(0)
-    expect(await one.when()).toEqual([null, null, null])
+    const { tokens: tokenKey, readings, history, lease, calls } = one.keys.account(HUB)
+    expect(await redis.store.exists(tokenKey, lease, calls)).toBe(0)
+    expect(await redis.store.exists(readings, history)).toBe(2)
+    expect(await one.when()).toEqual([null, null, one.clock.now() + KEEP_MS])
   })
 
   test('whose token the provider does not know any more is finished', async () => {
     const one = await installed(async () => ({ ok: true, value: 'was-gone' }))
     await one.begin()
     expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.registry.get(HUB)).toMatchObject({ uninstall: { ending: 'was-gone' } })
+  })
+
+  test('deletes also the token before the last one, which may be alive while its successor has not worked', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const sealed = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
+    await redis.store.hset(one.keys.account(HUB).tokens, 'previous', sealed)
+    await one.begin()
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(one.provider.calls.map(([, token]) => token)).toEqual(['refresh-0', 'refresh-1'])
   })
 
   test('that the provider fails is tried again later and later, at most an hour, until it works', async () => {
@@ -147,7 +167,10 @@ describe('an uninstall', () => {
     expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-1' })
     answer = { ok: true, value: 'deleted' }
     expect(await one.run()).toEqual({ is: 'finished' })
-    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled', uninstall: { failure: null } })
+    expect(await one.registry.get(HUB)).toMatchObject({
+      state: 'uninstalled',
+      uninstall: { failure: 'a 503', attempts: 15, ending: 'deleted' },
+    })
   })
 
   test('that is told when to come back comes back then', async () => {
@@ -180,6 +203,25 @@ describe('an uninstall', () => {
     expect(one.provider.calls).toHaveLength(1)
     expect(outcomes.filter(({ is }) => is === 'finished').length).toBeGreaterThanOrEqual(1)
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled' })
+  })
+
+  test('whose token is encrypted anew just while it is deleted copes: it looks again, and is finished', async () => {
+    const deletions: string[] = []
+    const one = await installed(async (token) => {
+      deletions.push(token.reveal())
+      if (deletions.length > 1) return { ok: true, value: 'was-gone' }
+      const { tokens: key } = one.keys.account(HUB)
+      const before = (await redis.store.hgetBuffer(key, 'refresh')) ?? ''
+      const anew = vault.seal(new Secret('refresh-1'), HUB, 'refresh')
+      expect(await redis.store.rekeyTokens(key, 'refresh', before, anew)).toBe(1)
+      return { ok: true, value: 'deleted' }
+    })
+    await one.begin()
+    expect(await one.run()).toMatchObject({ is: 'again' })
+    expect(await one.due.when('uninstall', HUB)).toBe(one.clock.now())
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(deletions).toEqual(['refresh-1', 'refresh-1'])
+    expect(await redis.store.exists(one.keys.account(HUB).tokens)).toBe(0)
   })
 
   test('deletes also the newer token that a refresh under way brings', async () => {
@@ -277,5 +319,213 @@ describe('an uninstall', () => {
     await one.begin()
     await expect(one.run()).rejects.toThrow('a bug')
     expect(await redis.store.exists(one.keys.account(HUB).lease)).toBe(0)
+  })
+})
+
+describe('a deletion that fails for over an hour', () => {
+  const fails = async () => failure('transient', { message: 'a 503' })
+
+  test('is told once, and told to be over when the token is deleted', async () => {
+    let answer: Awaited<ReturnType<ProviderClient['deleteRefreshToken']>> = failure('transient', { message: 'a 503' })
+    const one = await installed(async () => answer)
+    await one.begin()
+    one.clock.move(3_599_000)
+    expect(await one.run()).toMatchObject({ is: 'failed', announced: false })
+    one.clock.move(1_000)
+    expect(await one.run()).toMatchObject({ is: 'failed', announced: true })
+    one.clock.move(3_600_000)
+    expect(await one.run()).toMatchObject({ is: 'failed', announced: false })
+    expect(await one.registry.alerting()).toEqual([HUB])
+    answer = { ok: true, value: 'deleted' }
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.registry.alerting()).toEqual([])
+    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+      {
+        kind: 'token',
+        rule: 'uninstall',
+        level: 'warning',
+        status: 'firing',
+        message: expect.stringContaining('a 503'),
+      },
+      { kind: 'token', rule: 'uninstall', level: 'warning', status: 'resolved', reason: 'recovered' },
+    ])
+  })
+
+  test('is told at once where the provider wants to be left alone for longer than that', async () => {
+    const one = await installed(async () => failure('transient', told('86400')))
+    await one.begin()
+    expect(await one.run()).toMatchObject({ is: 'failed', announced: true })
+  })
+
+  test('is over when the account is connected again', async () => {
+    const one = await installed(fails)
+    await one.begin()
+    one.clock.move(3_600_000)
+    await one.run()
+    const does = { exchangeCode: async () => tokens('access-2', 'refresh-2'), metadata: async () => metadata() }
+    await connectWithCode(office(redis.store, one.keys, does, one.clock).deps, new Secret('code'))
+    expect((await outboxOf(redis.store, one.keys)).at(-1)).toMatchObject({ rule: 'uninstall', status: 'resolved' })
+    expect(await one.registry.alerting()).toEqual([])
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', uninstall: null })
+  })
+})
+
+describe('an account that was uninstalled', () => {
+  async function gone() {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await one.begin()
+    await one.run()
+    return { ...one, purge: () => purgeAccount(one.deps, HUB) }
+  }
+  /** Everything that is left of the account, in any key. */
+  async function leftOf(keys: Keys): Promise<string[]> {
+    const names = Object.keys(await dump(redis.store, keys))
+    return names.filter((name) => !name.endsWith(':forgotten') && !name.endsWith(':outbox'))
+  }
+
+  test('is kept until its time is over, then everything of it is forgotten', async () => {
+    const one = await gone()
+    one.clock.move(KEEP_MS - 1)
+    expect(await one.run()).toEqual({ is: 'kept' })
+    expect((await one.when())[2]).toBe(one.clock.now() + 1)
+    one.clock.move(1)
+    for (const key of Object.values(one.keys.account(HUB))) {
+      if ((await redis.store.exists(key)) === 0) await redis.store.set(key, 'whatever it may be')
+    }
+    expect(await one.run()).toEqual({ is: 'purged' })
+    expect(await leftOf(one.keys)).toEqual([])
+    expect(await one.run()).toEqual({ is: 'unknown' })
+    expect(await leftOf(one.keys)).toEqual([])
+  })
+
+  test('is found by the sweep when its time is over', async () => {
+    const one = await gone()
+    expect((await one.due.claim('uninstall', one.clock.now() + KEEP_MS - 1, 64)).hubIds).toEqual([])
+    expect((await one.due.claim('uninstall', one.clock.now() + KEEP_MS, 64)).hubIds).toEqual([HUB])
+  })
+
+  test('is forgotten right away where nothing is to be kept', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await one.begin()
+    expect(await runUninstall({ ...one.deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
+    expect(await leftOf(one.keys)).toEqual([])
+  })
+
+  test('where a daemon dies between the end and the forgetting is forgotten by the next one', async () => {
+    const one = await gone()
+    await redis.store.hset(one.keys.account(HUB).account, 'purgeAt', one.clock.now())
+    expect(await one.run()).toEqual({ is: 'purged' })
+  })
+
+  test('and is connected again comes back with its history, and nothing of the uninstall', async () => {
+    const one = await gone()
+    one.clock.move(1_000)
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    expect(await redis.store.xlen(one.keys.account(HUB).history)).toBe(1)
+    const account = await one.registry.get(HUB)
+    expect(account).toMatchObject({ state: 'active', uninstall: null, connectedAt: one.clock.now() })
+    expect(account?.firstConnectedAt).toBe(one.clock.now() - 1_000)
+    expect(await redis.store.hkeys(one.keys.account(HUB).account)).not.toContain('purgeAt')
+    expect((await one.when())[2]).toBeNull()
+  })
+
+  test('is not forgotten by a worker that comes late: it was connected again, or is uninstalled once more', async () => {
+    const one = await gone()
+    one.clock.move(KEEP_MS)
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    expect(await one.purge()).toBe('kept')
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new' })
+    await one.begin()
+    expect(await one.purge()).toBe('kept')
+    expect((await one.when())[2]).toBe(one.clock.now())
+    await one.run()
+    expect(await one.purge()).toBe('kept')
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalled' })
+  })
+
+  test('and is forgotten and connected again in any order, at once, is connected with all it needs', async () => {
+    for (let round = 0; round < 20; round++) {
+      const one = await gone()
+      one.clock.move(KEEP_MS)
+      const connect = () =>
+        seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+      const steps = [one.purge, connect, one.purge]
+      await Promise.all(round % 2 === 0 ? steps.map((step) => step()) : steps.reverse().map((step) => step()))
+      expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', uninstall: null })
+      expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new', access: 'access-1' })
+      expect(await one.when()).toEqual([expect.any(Number), one.clock.now(), null])
+      const page = await one.registry.page(10, 0, ['active'])
+      expect(page.map(({ hubId }) => hubId)).toEqual([HUB])
+    }
+  })
+})
+
+describe('a refresh that comes back after the account was forgotten', () => {
+  /** A refresh whose worker stalls for longer than its lease, while the account is uninstalled and forgotten. */
+  async function stalled() {
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<ReturnType<typeof tokens>>()
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const provider = fakeProvider({
+      refresh: () => {
+        asked.resolve()
+        return answer.promise
+      },
+    })
+    const more = {
+      ...{ tokens: new TokenStore(redis.store, one.keys), unstored: new Set<number>(), random: () => 0.5 },
+      endpoint: openEndpoint(redis.store, one.keys, systemClock),
+    }
+    const refreshing = refreshAccount({ ...one.deps, ...more, inFlight: new InFlight(4), announce, provider }, HUB, '1')
+    await asked.promise
+    await one.begin()
+    await redis.store.del(one.keys.account(HUB).lease)
+    const forgetting = { ...one.deps, uninstallKeepMs: 0 }
+    expect(await runUninstall(forgetting, HUB)).toEqual({ is: 'finished' })
+    return { ...one, forgetting, end: (refresh: string) => answer.resolve(tokens('access-2', refresh)), refreshing }
+  }
+
+  test('has its rotated token deleted too, and the account is forgotten again', async () => {
+    const one = await stalled()
+    one.end('refresh-2')
+    expect(await one.refreshing).toEqual({ is: 'gone' })
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'uninstalling' })
+    expect(await runUninstall(one.forgetting, HUB)).toEqual({ is: 'finished' })
+    expect(one.provider.calls.map(([, token]) => token)).toEqual(['refresh-1', 'refresh-2'])
+    expect(await one.registry.get(HUB)).toBeUndefined()
+  })
+
+  test('writes nothing over the tokens of a new connection', async () => {
+    const one = await stalled()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    one.end('refresh-2')
+    expect(await one.refreshing).toEqual({ is: 'lost' })
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new', access: 'access-1' })
+  })
+})
+
+describe('an uninstall by evidence', () => {
+  async function refused() {
+    const one = await installed(async () => ({ ok: true, value: 'was-gone' }))
+    const { account } = one.keys.account(HUB)
+    const since = one.clock.now()
+    await redis.store.hset(account, { state: 'reauthorize', rejectedAt: since })
+    const request = { by: 'evidence' as const, reason: 'refresh token refused', refusedSince: since }
+    return { ...one, account, since, ask: () => beginUninstall(one.deps, HUB, request) }
+  }
+
+  test('begins where the refresh token is refused still', async () => {
+    const one = await refused()
+    expect(await one.ask()).toBe('begun')
+    expect(await one.registry.get(HUB)).toMatchObject({ uninstall: { by: 'evidence' }, refusedSince: one.since })
+  })
+
+  test('is void once the account is connected again, also if the new token is refused by now', async () => {
+    const one = await refused()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
+    expect(await one.ask()).toBe('refuted')
+    await redis.store.hset(one.account, { state: 'reauthorize', rejectedAt: one.since + 1 })
+    expect(await one.ask()).toBe('refuted')
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ refresh: 'refresh-new', access: 'access-1' })
   })
 })

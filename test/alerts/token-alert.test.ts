@@ -108,3 +108,25 @@ describe('the alert about the fleet', () => {
     })
   })
 })
+
+describe('the alert about an uninstall whose refresh token is not deleted', () => {
+  const uninstall = { askedAt: NOW - 3_600_000, reason: 'HTTP 503' }
+
+  test('is a warning that says since when and why', () => {
+    const { alert } = decodeEntry(announcer.undeleted(account, uninstall).messages[0] ?? '')
+    expect(alert).toMatchObject({ kind: 'token', rule: 'uninstall', level: 'warning', status: 'firing' })
+    expect(alert.message).toMatch(/asked for 2026-11-21T09:00:00.*HTTP 503/)
+  })
+
+  test('is opened once, and closed by the deletion or by connecting again, as what it was', () => {
+    const stored = announcer.undeleted(account, uninstall).changes[0]?.[2] ?? ''
+    const open = { ...account, tokenAlert: stored }
+    expect(announcer.undeleted(open, uninstall)).toEqual({ changes: [], messages: [] })
+    for (const { messages, changes } of [announcer.deleted(open), announcer.recovered(open)]) {
+      const { alert } = decodeEntry(messages[0] ?? '')
+      expect(alert).toMatchObject({ rule: 'uninstall', level: 'warning', status: 'resolved', reason: 'recovered' })
+      expect(changes).toEqual([['token', stored, '']])
+    }
+    expect(announcer.deleted(account)).toEqual({ changes: [], messages: [] })
+  })
+})

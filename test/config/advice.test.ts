@@ -17,12 +17,26 @@ test('a config that leaves nothing to say gets no notices', () => {
 
 test('the smallest file is told what it goes without', () => {
   expect(noticesOf(SMALLEST)).toEqual([
-    'provider.api: the provider switches the v1 OAuth endpoints off on 16 February 2027; set provider.api: 2026-03 before',
+    'provider.api: the provider switches the v1 OAuth endpoints off on 2027-02-16, 86 days left; set provider.api: 2026-03 before',
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; list the pairs to watch, like { from: "0-1", to: "0-2" }',
-    'http: no adminToken: the pages and the API answer on loopback only',
+    'http: no adminToken: without a named one the pages and the API answer on loopback only',
   ])
+})
+
+test.each([
+  [
+    '2027-02-14T09:00:00Z',
+    'switches the v1 OAuth endpoints off on 2027-02-16, 1 day left; set provider.api: 2026-03 before',
+  ],
+  [
+    '2027-02-15T09:00:00Z',
+    'switches the v1 OAuth endpoints off on 2027-02-16, 0 days left; set provider.api: 2026-03 before',
+  ],
+  ['2027-02-16T00:00:01Z', 'switched the v1 OAuth endpoints off on 2027-02-16: set provider.api: 2026-03'],
+])('at %s the notice about v1 says that the provider %s', (at, says) => {
+  expect(noticesOf(SMALLEST, { now: Date.parse(at) })[0]).toBe(`provider.api: the provider ${says}`)
 })
 
 test('rules about associations without pairs to poll get a notice, other rules do not', () => {

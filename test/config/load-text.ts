@@ -2,6 +2,7 @@ import { type LoadResult, loadConfig } from '../../config/load.ts'
 import { renderProblem } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
 
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 export const KEY = Buffer.alloc(32, 7).toString('base64')
 
 /** The smallest file that works. Tests add to it, or replace lines of it. */
@@ -18,10 +19,11 @@ export interface Given {
   env?: Record<string, string>
   files?: Record<string, string>
   validateCron?: (expression: string) => boolean
+  now?: number
 }
 
 /** Loads a file of this text from a made-up disk: other files by absolute path, or relative to /work/dir. */
-export function load(text: string, { env = {}, files = {}, validateCron }: Given = {}): LoadResult {
+export function load(text: string, { env = {}, files = {}, validateCron, now = NOW }: Given = {}): LoadResult {
   const disk = new Map(
     Object.entries({ 'plimsoll.yaml': text, ...files }).map(([path, held]) => [absolute(path), held]),
   )
@@ -29,6 +31,7 @@ export function load(text: string, { env = {}, files = {}, validateCron }: Given
     file: 'plimsoll.yaml',
     env,
     cwd: '/work/dir',
+    now,
     readFile: (path) => {
       const held = disk.get(path)
       if (held !== undefined) return held

@@ -19,6 +19,8 @@ test('fills in every default of the smallest file', () => {
     optionalScopes: [],
     timeout: 10_000,
     accountRate: { requests: 20, per: 10_000 },
+    tokenRate: { requests: 1_000, per: 1_000 },
+    errorCeiling: 0.05,
     insecure: false,
   })
   expect(receivers.ops).toMatchObject({ type: 'email', to: ['ops@example.com'], insecure: false })
@@ -28,6 +30,7 @@ test('fills in every default of the smallest file', () => {
     schedule: { refreshTokens: '*/10 * * * * *', pollLimits: '*/15 * * * * *' },
     tokens: { refreshFrom: 0.5, refreshBy: 0.8 },
     limits: { every: 15 * 60_000, associations: [], history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY } },
+    uninstall: { keep: 30 * DAY, afterRefused: 'never' },
     thresholds: [
       rule('customProperties.overall', { warning: { percent: 80 }, critical: { percent: 95 } }),
       rule('customProperties.objectType', { warning: { percent: 80 }, critical: { percent: 95 } }),
@@ -295,6 +298,21 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
     ])
   })
 
+  test('a key may come from a file, from the environment, or as a credential of systemd', () => {
+    const sources =
+      '{ id: k1, keyFile: key }, { id: k2, key: "${KEY}" }, { id: k3, keyFile: "${CREDENTIALS_DIRECTORY}/k3" }'
+    const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+    const { encryption } = configOf(`${SMALLEST}encryption: { keys: [${sources}] }`, {
+      files: { key: `${keyOf(1)}\n`, '/run/credentials/plimsoll.service/k3': keyOf(3) },
+      env: { KEY: keyOf(2), CREDENTIALS_DIRECTORY: '/run/credentials/plimsoll.service' },
+    })
+    expect(encryption?.keys.map(({ key }) => key.reveal())).toEqual([keyOf(1), keyOf(2), keyOf(3)])
+    // Without quotes, as in the README.
+    const bare = 'encryption:\n  keys:\n    - id: k1\n      keyFile: ${CREDENTIALS_DIRECTORY}/k1\n'
+    const given = { files: { '/run/c/k1': keyOf(4) }, env: { CREDENTIALS_DIRECTORY: '/run/c' } }
+    expect(configOf(`${SMALLEST}${bare}`, given).encryption?.keys[0]?.key.reveal()).toBe(keyOf(4))
+  })
+
   test('a missing key file says how to make one', () => {
     expect(problemsOf(`${SMALLEST}encryption: { keys: [ { id: k1, keyFile: keys/k1 } ] }`)).toEqual([
       'encryption.keys[0].keyFile: there is no such file: /work/dir/keys/k1; to make one: openssl rand -base64 32 > keys/k1',
@@ -352,7 +370,7 @@ describe('a file that can not be read as a config', () => {
   })
 
   test('a missing file and a directory are problems', () => {
-    const options = { env: {}, cwd: import.meta.dirname }
+    const options = { env: {}, cwd: import.meta.dirname, now: 0 }
     expect(loadConfig({ ...options, file: 'gone.yaml' })).toMatchObject({ ok: false, problems: [{ path: '' }] })
     expect(loadConfig({ ...options, file: '.' })).toMatchObject({
       problems: [{ message: `is a directory, not a file: ${import.meta.dirname}` }],

@@ -29,6 +29,7 @@ routes:
   - to: [ops]
 tokens: { refreshFrom: 33.3%, refreshBy: 66.6% }
 limits: { every: 90s }
+uninstall: { keep: 0, afterRefused: 36h }
 `
 const GIVEN = { env: SECRETS, files: { key: planted('file') } }
 
@@ -52,6 +53,8 @@ test('shows defaults, and every value as the file would have it', () => {
   expect(printed.tokens).toEqual({ refreshFrom: '33.3%', refreshBy: '66.6%' })
   expect(printed.limits).toMatchObject({ every: '90s', history: { raw: '7d', hourly: '90d', daily: '800d' } })
   expect(printed.redis.cluster).toEqual(['a:1', '[::1]:2'])
+  expect(printed.uninstall).toEqual({ keep: 0, afterRefused: '36h' })
+  expect(parse(printConfig(configOf(SMALLEST))).uninstall).toEqual({ keep: '30d', afterRefused: 'never' })
   expect(printed.http.listen).toBe('[::1]:0')
   expect(printed.routes[0].match).toEqual({ level: ['critical'], account: ['123'] })
 })

@@ -73,6 +73,16 @@ describe('each kind of problem says where it is and what is allowed', () => {
     ['a duration without unit', provider('timeout: 30'), 'provider.timeout: a duration needs its unit: write 30s'],
     ['a duration in words', provider('timeout: long'), `provider.timeout: ${DURATION}`],
     ['a duration of nothing', provider('timeout: 0'), 'provider.timeout: must be a duration from 100ms to 120s'],
+    [
+      'neither a duration nor never',
+      'uninstall: { afterRefused: soon }',
+      `uninstall.afterRefused: ${DURATION}; or never`,
+    ],
+    [
+      'an uninstall on too little evidence',
+      'uninstall: { afterRefused: 5m }',
+      'uninstall.afterRefused: must be a duration from 1h to 3650d; or never',
+    ],
     ['too long a duration', 'limits: { every: 2w }', 'limits.every: must be a duration from 1s to 7d'],
     ['a fraction for a whole number', 'alerts: { for: 1.5 }', 'alerts.for: must be a whole number from 0 to 100'],
     ['too small a number', 'alerts: { group: { max: 0 } }', 'alerts.group.max: must be a whole number from 1 to 10000'],

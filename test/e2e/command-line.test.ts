@@ -84,6 +84,35 @@ test('accounts uninstall hands the account to the daemon, which deletes its refr
   expect((await command('accounts', 'uninstall', String(hubId))).out).toContain('uninstalled already')
 })
 
+test('accounts uninstall --wait comes back with the proof, and the story tells all of it', async () => {
+  const hubId = String(hubIds[2])
+  const why = ['--reason', 'the customer left']
+  const waited = await command('accounts', 'uninstall', hubId, '--wait', ...why)
+  expect(waited).toMatchObject({ code: 0, err: '' })
+  expect(waited.out).toMatch(
+    new RegExp(`^the refresh token of account ${hubId} was deleted 20.*Z: the provider confirmed it\n`),
+  )
+  const again = await command('accounts', 'uninstall', hubId, '--wait', '--json')
+  expect(JSON.parse(again.out)).toMatchObject({ hubId: Number(hubId), outcome: 'deleted' })
+
+  const { out } = await command('accounts', 'show', hubId)
+  const [, story = ''] = out.split(/^WHEN .*\n/m)
+  expect(story.split('\n').map((line) => line.slice(21))).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^connected/),
+      expect.stringMatching(/^uninstall asked for +the customer left \(by command line\)/),
+      expect.stringMatching(/^refresh token deleted +the provider confirmed it/),
+      expect.stringMatching(/^record forgotten +planned/),
+    ]),
+  )
+  const { story: told } = JSON.parse((await command('accounts', 'show', hubId, '--json')).out)
+  expect(told).toEqual((await getJson<{ story: unknown }>(`${url}/api/v1/accounts/${hubId}`)).story)
+  expect(told.map(({ event }: { event: string }) => event).slice(-2)).toEqual([
+    'refresh token deleted',
+    'record forgotten',
+  ])
+})
+
 test('status and alerts list answer, for people and for programs', async () => {
   expect((await command('status')).out).toMatch(/accounts +\d+/)
   expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({ accounts: { total: 4 } })
@@ -122,13 +151,28 @@ test('wrong usage exits with 2 and says how it goes', async () => {
 
 test('every command has --help with an example', async () => {
   for (const args of [
-    ...[['start'], ['demo'], ['sandbox'], ['status'], ['config', 'check'], ['config', 'schema'], ['config', 'print']],
+    ...[
+      ['start'],
+      ['demo'],
+      ['sandbox'],
+      ['status'],
+      ['doctor'],
+      ['config', 'check'],
+      ['config', 'schema'],
+      ['config', 'print'],
+    ],
     ...[
       ['accounts', 'list'],
       ['accounts', 'show'],
       ['accounts', 'connect'],
+      ['accounts', 'import'],
+      ['accounts', 'export'],
       ['accounts', 'uninstall'],
       ['alerts', 'list'],
+      ['admin-tokens', 'add'],
+      ['admin-tokens', 'list'],
+      ['admin-tokens', 'remove'],
+      ['keys', 'rekey'],
     ],
   ]) {
     const { code, out } = await plimsoll([...args, '--help'], scene.folder)

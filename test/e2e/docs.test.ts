@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { plimsoll } from '../support/command.ts'
+import { plimsoll, run } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { connectAccount, freePort, send } from '../support/fleet.ts'
 
@@ -65,7 +65,9 @@ const RUN_ELSEWHERE: Record<string, string> = {
   'npm test': 'this very run',
   'npm start -- --config config/plimsoll.yaml': 'the daemon of this test',
   'npm run plimsoll -- accounts connect --refresh-token-file token.txt': 'command-line.test.ts',
-  'npm run plimsoll -- accounts uninstall 1234567': 'command-line.test.ts',
+  'npm run plimsoll -- accounts uninstall 1234567 --wait': 'command-line.test.ts',
+  'npm run plimsoll -- doctor': 'doctor.test.ts',
+  'npm run plimsoll -- accounts import fleet.csv': 'import.test.ts',
   'npm run plimsoll -- config check FILE': 'command-line.test.ts',
   'npm run plimsoll -- sandbox --token-lifetime 20s': 'sandbox-command.test.ts',
   'npm run -s plimsoll -- ...': 'the form of the others',
@@ -93,6 +95,34 @@ test('every command in the documents is run by a test', async () => {
   }
   expect(Object.keys(RUN_ELSEWHERE).filter((command) => !commands.includes(command))).toEqual([])
 })
+
+test('the encryption key is changed by the commands of the README, one after the other', async () => {
+  const [, section = ''] = README.split('## Changing the encryption key\n')
+  const blocks = [...(section.split('\n## ')[0] ?? '').matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```$/gm)]
+  expect(blocks.map(([, kind]) => kind)).toEqual(['sh', 'yaml', 'sh', 'yaml', 'sh', 'sh', 'yaml', 'sh'])
+  const file = join(folder, 'config', 'plimsoll.yaml')
+  let said = ''
+  for (const [, kind, text = ''] of blocks) {
+    if (kind === 'yaml') writeFileSync(file, stringify({ ...parse(readFileSync(file, 'utf8')), ...parse(text) }))
+    else said = await follow(text.trim())
+  }
+  expect(JSON.parse(said)).toMatchObject({ code: 'config.reloaded', applied: ['encryption.keys'], restart: [] })
+  expect(await plimsoll(['status'], folder, ENV)).toMatchObject({ code: 0, err: '' })
+})
+
+/** One command of the README, with the daemon's PID in its place; resolves with what came of it. */
+async function follow(command: string): Promise<string> {
+  const [, args] = command.match(/^npm run plimsoll -- (.*)$/) ?? []
+  const reloaded = command.startsWith('kill') ? daemon.line(/"config\.(reloaded|refused)"/) : undefined
+  const ran =
+    args === undefined
+      ? await run('sh', ['-c', command.replace('PID', String(daemon.child.pid))], folder)
+      : await plimsoll(args.split(' '), folder, ENV)
+  expect(ran, command).toMatchObject({ code: 0, err: '' })
+  if (args !== undefined) expect(ran.out).toContain('nothing is encrypted with key k1: it may be taken out')
+  if (reloaded !== undefined) expect(JSON.parse(await reloaded)).toMatchObject({ code: 'config.reloaded' })
+  return (await reloaded) ?? ran.out
+}
 
 test('every path in the README exists, in the tree or on the server', async () => {
   const files = [...README.matchAll(/`((?:src|jobs|config|test)\/[^`*{}]*)`|\]\(([^)]+)\)/g)].map(

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plimsoll } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { connectAll, eventually, hooksOf, hubIdsOf, journalOf, mailsOf, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
@@ -10,12 +11,14 @@ const CLIENT_SECRET = 'sandbox-client-secret'
 
 let scene: Scene
 let daemon: Daemon
+let adminToken: string
+let hubIds: number[]
 
 beforeAll(async () => {
   scene = await openScene({ accounts: 6, scenario: 'climbing', tokenLifetimeMs: 6_000 })
   const { sandbox } = scene
   daemon = await scene.daemon({ log: { level: 'debug' } })
-  const hubIds = await hubIdsOf(sandbox.url)
+  hubIds = await hubIdsOf(sandbox.url)
   await connectAll(daemon.url, hubIds)
   // What repeats what it was sent, as a careless proxy does, and every other way to fail.
   const echo = { endpoint: 'token', status: 500, times: 3 }
@@ -31,13 +34,16 @@ beforeAll(async () => {
     (await journalOf(sandbox.url)).some(({ endpoint, status }) => endpoint === 'delete' && status === 204),
   )
   await eventually('mails', async () => (await mailsOf(sandbox.url)).length > 2)
+  const args = ['admin-tokens', 'add', 'searcher', '--scopes', 'read,tokens', '--json', '--config']
+  const added = await plimsoll([...args, await scene.configFile()], scene.folder)
+  adminToken = (JSON.parse(added.out) as { token: string }).token
 }, 120_000)
 
 afterAll(() => scene.close())
 
 /** The tokens and secrets of which `text` holds one, in any of the ways in which they travel. */
 function leaksIn(text: string): string[] {
-  const wanted = [...scene.sandbox.issuedTokens(), CLIENT_SECRET]
+  const wanted = [...scene.sandbox.issuedTokens(), CLIENT_SECRET, adminToken]
   return wanted.filter(
     (secret) =>
       text.includes(secret) ||
@@ -46,9 +52,22 @@ function leaksIn(text: string): string[] {
   )
 }
 
+function bearer(): { authorization: string } {
+  return { authorization: `Bearer ${adminToken}` }
+}
+
 test('the search finds a token where there is one', () => {
   const [token = ''] = scene.sandbox.issuedTokens()
   expect(leaksIn(`a line with ${encodeURIComponent(token)} in it`)).toEqual([token])
+})
+
+test('the token path hands a token out, to who may have one', async () => {
+  const answer = await eventually('a token', async () => {
+    const response = await fetch(`${daemon.url}/api/v1/accounts/${hubIds[2]}/token`, { headers: bearer() })
+    return response.ok && response.text()
+  })
+  expect(leaksIn(answer)).toHaveLength(1)
+  await daemon.line(/"token\.served"/, 0)
 })
 
 test('no log line holds a token or the client secret', () => {
@@ -63,11 +82,13 @@ test('no mail and no webhook holds one', async () => {
 })
 
 test('no page, no API answer and no metric holds one', async () => {
-  const [hubId] = await hubIdsOf(scene.sandbox.url)
+  const hubId = hubIds[2]
   const paths = ['/', '/accounts', `/accounts/${hubId}`, '/alerts', '/deliveries', '/metrics', '/healthz', '/readyz']
   const api = ['accounts', `accounts/${hubId}`, 'alerts', 'deliveries', 'status', `accounts/${hubId}/snapshots`]
   const texts = await Promise.all(
-    [...paths, ...api.map((path) => `/api/v1/${path}`)].map(async (path) => (await fetch(daemon.url + path)).text()),
+    [...paths, ...api.map((path) => `/api/v1/${path}`)].map(async (path) =>
+      (await fetch(daemon.url + path, { headers: bearer() })).text(),
+    ),
   )
   expect(leaksIn(texts.join('\n'))).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Credentials, judgeAccess } from '../../src/http/access.ts'
+import { type Credentials, judgeAccess, scopeFor } from '../../src/http/access.ts'
 import { isDirectFromThisMachine } from '../../src/http/loopback.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { BEARER, JSON_BODY, openServer } from './open-server.ts'
@@ -19,6 +19,8 @@ const WRITES = [
   ['POST', '/api/v1/accounts/1/uninstall'],
   ['DELETE', '/api/v1/accounts/1'],
 ] as const
+/** Refused where a write would be. */
+const TOKEN = ['GET', '/api/v1/accounts/1/token'] as const
 
 describe('with an admin token', () => {
   test('what is open asks for nothing', async () => {
@@ -43,7 +45,7 @@ describe('with an admin token', () => {
   test('the API answers 401 as problem details, unknown addresses and odd methods included', async () => {
     const { ask } = await openServer(redis)
     const requests = [...READS, '/api', '/api/v1/no-such-thing', '/api?x=1'].map((path) => ['GET', path] as const)
-    for (const [method, path] of [...requests, ...WRITES, ['PUT', '/api/v1/accounts'] as const]) {
+    for (const [method, path] of [...requests, ...WRITES, TOKEN, ['PUT', '/api/v1/accounts'] as const]) {
       const answer = await ask(method, path)
       expect(answer.status, path).toBe(401)
       expect(answer.headers['www-authenticate']).toBe('Bearer')
@@ -77,7 +79,7 @@ describe('with an admin token', () => {
     await connectAccount({ hubId: 1 })
     const cookie = await signIn()
     for (const path of [...PAGES.slice(0, -1), ...READS]) expect((await ask('GET', path, cookie)).status).toBe(200)
-    for (const [method, path] of WRITES) {
+    for (const [method, path] of [...WRITES, TOKEN]) {
       const answer = await ask(method, path, { ...cookie, ...JSON_BODY })
       expect(answer).toMatchObject({ status: 403, json: { detail: expect.stringContaining('Bearer') } })
     }
@@ -124,7 +126,9 @@ describe('without an admin token', () => {
       const { status, text } = await ask('GET', path, { [name]: value })
       expect([status, text.includes('http.adminToken')], path).toEqual([403, true])
     }
-    for (const [method, path] of WRITES) expect((await ask(method, path, { [name]: value })).status).toBe(403)
+    for (const [method, path] of [...WRITES, TOKEN]) {
+      expect((await ask(method, path, { [name]: value })).status).toBe(403)
+    }
     for (const path of OPEN) expect((await ask('GET', path, { [name]: value })).status, path).toBeLessThan(400)
   })
 
@@ -158,8 +162,8 @@ test.each([
   expect(isDirectFromThisMachine({ remoteAddress, httpVersion, headers: { host } })).toBe(direct)
 })
 
-test('whatever the credentials, a session alone never writes and nobody from afar gets in without a token', () => {
-  for (const bearer of ['none', 'right', 'wrong'] as const) {
+test('whatever the credentials, a session alone neither writes nor gets a token, and nobody from afar gets in without a token', () => {
+  for (const bearer of ['none', 'wrong', ['read'], ['tokens'], ['write'], ['read', 'tokens', 'write']] as const) {
     for (const bits of Array.from({ length: 16 }, (_, n) => n)) {
       const [guarded, session, direct, fromPage] = [1, 2, 4, 8].map((bit) => (bits & bit) !== 0) as [
         boolean,
@@ -168,10 +172,12 @@ test('whatever the credentials, a session alone never writes and nobody from afa
         boolean,
       ]
       const credentials: Credentials = { guarded, bearer, session, direct, fromPage }
-      for (const area of ['page', 'read', 'write'] as const) {
+      for (const area of ['page', 'read', 'tokens', 'write'] as const) {
         if (judgeAccess(area, credentials) !== 'allowed') continue
-        if (guarded) expect(bearer === 'right' || (session && area !== 'write')).toBe(true)
-        else expect(direct && !(area === 'write' && fromPage)).toBe(true)
+        const harmless = area === 'page' || area === 'read'
+        const may: readonly string[] = typeof bearer === 'object' ? bearer : []
+        if (guarded) expect(may.includes(scopeFor(area)) || (session && harmless)).toBe(true)
+        else expect(direct && (harmless || !fromPage)).toBe(true)
       }
     }
   }

@@ -23,14 +23,19 @@ describe('accounts', () => {
           state: 'active',
           user: 'ann@example.com',
           connectedAt: '2026-11-21T10:00:00.000Z',
+          firstConnectedAt: '2026-11-21T10:00:00.000Z',
           token: {
             obtainedAt: '2026-11-21T10:00:00.000Z',
             expiresAt: '2026-11-21T10:30:00.000Z',
             refreshedAt: '2026-11-21T10:00:00.000Z',
             nextRefreshAt: expect.stringMatching(/^2026-11-21T10:(1[5-9]|2[0-4]):/),
+            driftMs: null,
           },
           refreshFailure: null,
+          refusedSince: null,
           parkedUntil: null,
+          tokenServedAt: null,
+          tokenServedTo: null,
           polledAt: null,
           nextPollAt: '2026-11-21T10:00:00.000Z',
           pollFailure: null,
@@ -121,7 +126,16 @@ describe('uninstall', () => {
     expect(first).toMatchObject({ status: 202, json: { hubId: 7, state: 'uninstalling' } })
     const second = await ask('DELETE', '/api/v1/accounts/7', BEARER)
     expect(second).toMatchObject({ status: 200, json: { hubId: 7, state: 'uninstalling' } })
-    expect((await get('/api/v1/accounts/7')).json.uninstall).toMatchObject({ reason: 'left us' })
+    const { json } = await get('/api/v1/accounts/7')
+    const at = '2026-11-21T10:00:00.000Z'
+    expect(json.uninstall).toEqual({
+      ...{ reason: 'left us', by: 'api', askedAt: at, attempts: 0, nextAttemptAt: at },
+      ...{ failure: null, failureAt: null, ending: null, at: null, purgeAt: null },
+    })
+    expect(json.story).toEqual([
+      { at, event: 'connected' },
+      { at, event: 'uninstall asked for', detail: 'left us (by API)' },
+    ])
   })
 
   test('of an account that there is not is a 404', async () => {
@@ -375,6 +389,7 @@ describe('problems', () => {
     const { ask, logs } = await openServer(redis, {
       actions: {
         uninstall: () => Promise.reject(new Error('a word of the inside')),
+        accessToken: async () => ({ is: 'unknown' }),
         connected: async () => {},
       },
     })

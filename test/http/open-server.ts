@@ -10,6 +10,8 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { SeriesState } from '../../src/alerts/evaluate.ts'
 import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
+import type { Scope } from '../../src/http/admin-token.ts'
+import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { History, historyEntry } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -19,9 +21,16 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, NOBODY } from '../../src/redis/steps.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { AccessTokens } from '../../src/tokens/access-token.ts'
+import { AccessTokenStore } from '../../src/tokens/access-token-store.ts'
+import { refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { openEndpoint } from '../support/endpoint.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import type { TestRedis } from '../support/redis-server.ts'
@@ -51,6 +60,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     store: steps,
     keys,
     vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+    announceScopes: () => NO_ALERT_WRITES,
     announce: tokenAnnouncer({
       installPage: 'http://x/install',
       repeatEveryMs: 86_400_000,
@@ -60,6 +70,20 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     clock,
     log: logs.log,
   }
+  const refreshing = {
+    ...connect,
+    ...{
+      tokens: new TokenStore(steps, keys),
+      unstored: new Set<number>(),
+      inFlight: new InFlight(10),
+      endpoint: openEndpoint(steps, keys, systemClock),
+      random: () => 0.5,
+    },
+  }
+  const accessTokens = new AccessTokens({
+    ...{ tokens: new AccessTokenStore(store, keys), vault: connect.vault, clock },
+    refresh: (hubId, generation) => refreshAccount(refreshing, hubId, generation),
+  })
   const woken: number[] = []
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
@@ -81,7 +105,9 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),
     actions: {
-      uninstall: (hubId, reason) => beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, reason),
+      uninstall: (hubId, reason) =>
+        beginUninstall({ ...connect, closeAlerts: () => NO_ALERT_WRITES }, hubId, { by: 'api', reason }),
+      accessToken: (hubId, to) => accessTokens.serve(hubId, to),
       connected: async (hubId) => {
         woken.push(hubId)
       },
@@ -103,6 +129,12 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     connectAccount: async (customer: Customer) => {
       provider.customer = customer
       await connectWithCode(connect, new Secret('code'))
+    },
+    /** A named admin token, known from the next second on. */
+    addToken: async (name: string, ...scopes: Scope[]) => {
+      const token = await new AdminTokenStore(steps, keys).add(name, scopes, clock.now())
+      clock.move(1_000)
+      return token === 'taken' ? token : token.reveal()
     },
     /** One poll that read these reports and found alerts in these states. */
     poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}) => {
@@ -181,6 +213,7 @@ export class FakeProvider implements ProviderClient {
   customer: Customer = { hubId: 1 }
   tokenFailure: ProviderFailure | undefined
   codes: string[] = []
+  refreshes = 0
 
   async exchangeCode(code: Secret) {
     this.codes.push(code.reveal())
@@ -188,12 +221,16 @@ export class FakeProvider implements ProviderClient {
   }
 
   async refresh() {
+    this.refreshes++
     return this.#grant()
   }
 
   async metadata() {
     const { hubId, hubDomain, user, scopes = ['oauth', 'crm.objects.contacts.read'] } = this.customer
-    return { ok: true as const, value: { hubId, hubDomain, user, userId: undefined, appId: undefined, scopes } }
+    return {
+      ok: true as const,
+      value: { hubId, hubDomain, user, userId: undefined, appId: undefined, scopes, lifeLeftMs: undefined },
+    }
   }
 
   async #grant() {

@@ -156,7 +156,11 @@ test.each([
   ['parked', { parkedUntil: String(Date.parse('2026-11-21T10:05:00Z')) }, 'in 5 min'],
   ['reauthorize', { failureReason: 'BAD_REFRESH_TOKEN', failureAt: '1' }, 'must connect it again'],
   ['uninstalling', { uninstallReason: 'left', uninstallFailureReason: 'HTTP 500' }, 'could not be deleted yet'],
-  ['uninstalled', { uninstallReason: 'left', uninstalledAt: '1' }, 'its readings forgotten. Reason: left.'],
+  [
+    'uninstalled',
+    { uninstallReason: 'left', uninstalledAt: '1', purgeAt: String(Date.parse('2026-11-24T10:00:00Z')) },
+    'Record and readings are forgotten in 3 days. Reason: left.',
+  ],
 ])('the page of an account that is %s tells its story', async (state, fields, story) => {
   const { get, connectAccount, steps, keys } = await openServer(redis)
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })

@@ -79,6 +79,7 @@ test('a Redis that hangs is given two seconds, by metrics too', async () => {
   const own = await startRedis()
   onTestFinished(() => own.stop())
   const { get, steps } = await openServer(own)
+  await get('/')
   await steps.client('PAUSE', 60_000, 'ALL')
   const answerWithin = async (ms: number, path: string) => {
     const begun = performance.now()

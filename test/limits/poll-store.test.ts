@@ -54,6 +54,14 @@ describe('a poll', () => {
     expect(vault.open(context?.accessToken ?? Buffer.alloc(0), HUB, 'access').reveal()).toBe('access-1')
   })
 
+  test('of an account that was imported over meanwhile plans no other before its first refresh', async () => {
+    const { polls, keys, due } = await account()
+    await redis.store.hset(keys.account(HUB).account, { obtainedAt: 0, expiresAt: 0 })
+    await redis.store.zrem(keys.partition(HUB % 64).due.poll, HUB)
+    expect(await polls.commit(HUB, result())).toBe('committed')
+    expect(await due()).toBeNull()
+  })
+
   test.each(ACCOUNT_STATES)('of an account that is %s is made only while it can be', async (state) => {
     const { polls } = await account(state)
     const isPolled = ['active', 'failing', 'parked'].includes(state)
@@ -117,7 +125,8 @@ describe('a poll', () => {
 
   test('of an account that is uninstalled meanwhile changes nothing', async () => {
     const { polls, keys, due } = await account()
-    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES))
+    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '']
+    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
     const before = await dump(redis.store, keys)
     expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('gone')
     expect(await dump(redis.store, keys)).toEqual(before)

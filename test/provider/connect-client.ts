@@ -1,11 +1,11 @@
-import { createProviderClient, type ProviderClient, type ProviderOptions } from '../../src/provider/client.ts'
+import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
 export const CLIENT_SECRET = 'c11ent-s3cret/+=?&'
 
 /** A client as the daemon makes it, for a server of this test. */
-export function connectClient(baseUrl: string, options: Partial<ProviderOptions> = {}): ProviderClient {
+export function connectClient(baseUrl: string, options: Partial<ProviderOptions> = {}): ConfiguredClient {
   return createProviderClient({
     dialect: 'v1',
     baseUrl,

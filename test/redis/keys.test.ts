@@ -32,10 +32,11 @@ describe('keys', () => {
     )
   })
 
-  test('of delivery lie in one slot, and those of the queues in one', () => {
+  test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
     const { group, groupState, delivery, ...fixed } = keys.delivery
     const all = [...Object.values(fixed), group('ops|rule=x'), groupState('ops|rule=x'), delivery('msg_1')]
     expect(new Set(all.map(slotOf)).size).toBe(1)
+    expect(new Set(Object.values(keys.vault).map(slotOf)).size).toBe(1)
     expect(slotOf(`${keys.queues}:sweep:wait`)).toBe(slotOf(`${keys.queues}:deliver:active`))
   })
 
@@ -44,7 +45,14 @@ describe('keys', () => {
       fc.property(hubId, hubId, (a, b) => {
         fc.pre(a !== b)
         const all = [a, b].flatMap((id) => Object.values(keys.account(id)))
-        const shared = [keys.canary, keys.progress, keys.installState('x'), ...accountStepKeys(keys, a).slice(6)]
+        const shared = [
+          keys.canary,
+          keys.progress,
+          keys.adminTokens,
+          ...Object.values(keys.vault),
+          keys.installState('x'),
+          ...accountStepKeys(keys, a).slice(6),
+        ]
         expect(new Set([...all, ...shared]).size).toBe(all.length + shared.length)
       }),
     )

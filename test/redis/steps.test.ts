@@ -17,3 +17,52 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
   expect(await decode(stepJson({ text: 'half of one: \ud83d.' }))).toBe('half of one: \ufffd.')
   await expect(decode(JSON.stringify({ text: 'half of one: \ud83d.' }))).rejects.toThrow()
 })
+
+const TOKENS = 'test:{1}:tokens:1'
+
+test('tokens that are encrypted anew replace those that were read, field by field, and nothing else', async () => {
+  const store = redis.store()
+  await store.hset(TOKENS, { access: 'a1', refresh: 'r1', scopes: 'oauth' })
+  const rekeyed = await store.rekeyTokens(TOKENS, 'access', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2')
+  expect(rekeyed).toBe(1)
+  expect(await store.hgetall(TOKENS)).toEqual({ access: 'a2', refresh: 'r1', scopes: 'oauth' })
+})
+
+test('tokens that were forgotten are not brought back by a rekey', async () => {
+  const store = redis.store()
+  await store.del(TOKENS)
+  expect(await store.rekeyTokens(TOKENS, 'refresh', 'r1', 'r2')).toBe(0)
+  expect(await store.exists(TOKENS)).toBe(0)
+})
+
+test('keys are registered by what they were judged by: of two at once the second judges again', async () => {
+  const store = redis.store()
+  const keys = ['test:{v1}:canaries', 'test:{v1}:used']
+  expect(await store.registerKeys(...keys, 1, 'no', 'k1', '', 'c1', 'k2', '', 'c2')).toBe('registered')
+  expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
+  expect(await store.smembers(keys[1] ?? '')).toEqual(['k1'])
+  expect(await store.registerKeys(...keys, 1, 'no', 'k1', '', 'other')).toBe('stale')
+  expect(await store.registerKeys(...keys, 1, 'no', 'k3', '', 'c3')).toBe('stale')
+  expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
+  expect(await store.registerKeys(...keys, 1, 'yes', 'k3', '', 'c3')).toBe('registered')
+})
+
+test('a daemon that has said nothing for too long is no writer any more, and keys are then forgotten', async () => {
+  const store = redis.store()
+  const [canaries, used, writers] = ['test:{v2}:canaries', 'test:{v2}:used', 'test:{v2}:writers']
+  await store.hset(canaries, { k1: 'c1', k2: 'c2' })
+  expect(await store.reportWriter(used, writers, 'a', 'k1', 10)).toEqual([['a', 'k1']])
+  expect(await store.reportWriter(used, writers, 'b', 'k2', 10)).toHaveLength(2)
+  expect(await store.retireKeys(canaries, used, writers, 'k2')).toBe('writing')
+  expect((await store.smembers(used)).sort()).toEqual(['k1', 'k2'])
+
+  const said = Number((await store.hget(writers, 'a'))?.split(' ')[0])
+  await store.hset(writers, 'a', `${said - 11} k1`)
+  expect(await store.reportWriter(used, writers, '', '', 10)).toEqual([['b', 'k2']])
+  expect(await store.retireKeys(canaries, used, writers, 'k2')).toBe('retired')
+  expect(await store.smembers(used)).toEqual(['k2'])
+  expect(await store.hgetall(canaries)).toEqual({ k2: 'c2' })
+
+  expect(await store.reportWriter(used, writers, 'b', '', 10)).toEqual([])
+  expect(await store.smembers(used)).toEqual(['k2'])
+})

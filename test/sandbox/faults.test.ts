@@ -229,6 +229,7 @@ describe('a bad fault is refused with 400 and names the field', () => {
     ['headers', { endpoint: 'token', headers: ['x'] }],
     ['delayMs', { endpoint: 'token', delayMs: -1 }],
     ['drop', { endpoint: 'token', drop: 'yes' }],
+    ['drop', { endpoint: 'smtp', drop: 'midway' }],
     ['times', { endpoint: 'token', status: 500, times: 0 }],
     ['after', { endpoint: 'token', status: 500, after: 1 }],
     ['at', { endpoint: 'token', status: 500, at: 'rcpt' }],

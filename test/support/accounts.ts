@@ -22,6 +22,7 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
   const { accessToken = 'access-1', refreshToken = 'refresh-1' } = account
   const is = await store.connectAccount(
     ...accountStepKeys(keys, hubId),
+    keys.partition(keys.partitionOf(hubId)).forgotten,
     ...[hubId, obtainedAt],
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),

@@ -33,7 +33,9 @@ export interface HookAlert {
   level: string
   reason: string
   rule: string
-  account: { hubId: number; hubDomain: string }
+  account?: { hubId: number; hubDomain: string }
+  message?: string
+  measuredAt: string
   series?: { metric: string; objectTypeId?: string; from?: string; to?: string }
   usage?: number
   limit?: number

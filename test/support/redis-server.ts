@@ -21,12 +21,12 @@ export interface TestRedis {
   again(): Promise<void>
 }
 
-/** In memory only, unless a folder for its append-only file is given. */
-export async function startRedis(folder?: string): Promise<TestRedis> {
+/** In memory only, unless a folder for its append-only file is given; `more` are arguments of its own. */
+export async function startRedis(folder?: string, more: readonly string[] = []): Promise<TestRedis> {
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
   const stores: Store[] = []
-  let child = await launch(port, folder)
+  let child = await launch(port, folder, more)
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')
@@ -47,16 +47,15 @@ export async function startRedis(folder?: string): Promise<TestRedis> {
     },
     end,
     again: async () => {
-      child = await launch(port, folder)
+      child = await launch(port, folder, more)
     },
   }
 }
 
-async function launch(port: number, folder: string | undefined): Promise<ChildProcess> {
+async function launch(port: number, folder: string | undefined, more: readonly string[]): Promise<ChildProcess> {
   const persistence = folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--dir', folder]
-  const child = spawn(findServer(), ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...persistence], {
-    stdio: 'ignore',
-  })
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...persistence, ...more]
+  const child = spawn(findServer(), args, { stdio: 'ignore' })
   const failed = once(child, 'exit').then(() => {
     throw new Error('redis-server ended at once')
   })

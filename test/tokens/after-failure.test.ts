@@ -271,3 +271,16 @@ test('whatever fails, there is a next moment in the future, and only a second re
     }),
   )
 })
+
+describe('a failure of an account that has no token yet', () => {
+  const times = { obtainedAt: 0, expiresAt: 0 }
+
+  test('is answered with the pauses of a usual life, and never with a poll', () => {
+    expect(decide(failed('transient', { times, failures: 9 }), LATE)).toMatchObject({ refreshAt: LATE + 300 * SECOND })
+    expect(decide(failed('rejected', { times }), LATE)).toMatchObject({
+      state: 'failing',
+      refreshAt: LATE + 3 * MINUTE,
+    })
+    expect(decide(failed('parked', { times }), LATE)).toMatchObject({ state: 'parked', pollAt: 'unchanged' })
+  })
+})

@@ -1,42 +1,132 @@
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
-import { checkCanary } from '../../src/tokens/canary.ts'
-import { createVault, VaultError } from '../../src/tokens/vault.ts'
+import { describe, expect, test } from 'vitest'
+import type { Keys } from '../../src/redis/keys.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { checkKeys, KeysError } from '../../src/tokens/canary.ts'
+import { createVault, keyIdOf, type VaultKey } from '../../src/tokens/vault.ts'
+import { dump } from '../support/accounts.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
 const aKey = (id: string) => ({ id, key: randomBytes(32) })
+const check = (keys: Keys, ...vaultKeys: VaultKey[]) => checkKeys(redis.store, keys, createVault(vaultKeys))
 
-test('the first start writes the canary, and every later one opens it', async () => {
-  const keys = redis.freshKeys()
-  const vault = createVault([aKey('k1')])
-  await checkCanary(redis.store, keys, vault)
-  const written = await redis.store.getBuffer(keys.canary)
-  await checkCanary(redis.store, keys, vault)
-  expect(await redis.store.getBuffer(keys.canary)).toEqual(written)
+async function problemsOf(checked: Promise<void>): Promise<readonly string[]> {
+  const error = await checked.catch((error: unknown) => error)
+  if (!(error instanceof KeysError)) throw error
+  return error.problems
+}
+
+const known = async (keys: Keys) => ({
+  canaries: Object.keys(await redis.store.hgetall(keys.vault.canaries)).sort(),
+  used: (await redis.store.smembers(keys.vault.used)).sort(),
 })
 
-test('a new first key is fine as long as the old one still reads', async () => {
-  const keys = redis.freshKeys()
-  const old = aKey('k1')
-  await checkCanary(redis.store, keys, createVault([old]))
-  await expect(checkCanary(redis.store, keys, createVault([aKey('k2'), old]))).resolves.toBeUndefined()
-})
+const WRONG = (id: string) =>
+  `the key ${id} doesn't open what is stored: it is another key with the same id, check encryption.keys`
+const MISSING = (id: string) =>
+  `stored tokens may be encrypted with key ${id}, which is not configured: add it to encryption.keys, or run plimsoll keys rekey with it first`
 
-test.each([['k1'], ['k2']])(
-  'keys that do not open what is stored (id %s) stop the start, and change nothing',
-  async (id) => {
+describe('the canaries', () => {
+  test('are written at the first start, one per key, and every later start opens them', async () => {
     const keys = redis.freshKeys()
-    await checkCanary(redis.store, keys, createVault([aKey('k1')]))
-    const written = await redis.store.getBuffer(keys.canary)
-    await expect(checkCanary(redis.store, keys, createVault([aKey(id)]))).rejects.toThrow(VaultError)
-    expect(await redis.store.getBuffer(keys.canary)).toEqual(written)
-  },
-)
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await check(keys, k1, k2)
+    expect(await known(keys)).toEqual({ canaries: ['k1', 'k2'], used: ['k1'] })
+    for (const [id, canary] of Object.entries(await redis.store.hgetallBuffer(keys.vault.canaries))) {
+      expect(keyIdOf(canary)).toBe(id)
+    }
+    const before = await dump(redis.store, keys)
+    await check(keys, k1, k2)
+    expect(await dump(redis.store, keys)).toEqual(before)
+  })
 
-test('of two daemons that start for the first time with different keys, one is told', async () => {
-  const keys = redis.freshKeys()
-  const starts = [createVault([aKey('k1')]), createVault([aKey('k1')])]
-  const ends = await Promise.allSettled(starts.map((vault) => checkCanary(redis.store, keys, vault)))
-  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  test('let a new key in as the first or the second one, as long as the old one still reads', async () => {
+    for (const order of ['first', 'second']) {
+      const keys = redis.freshKeys()
+      const [k1, k2] = [aKey('k1'), aKey('k2')]
+      await check(keys, k1)
+      await expect(check(keys, ...(order === 'first' ? [k2, k1] : [k1, k2]))).resolves.toBeUndefined()
+    }
+  })
+
+  test('stop nobody who lacks a second key that nothing was encrypted with yet', async () => {
+    const keys = redis.freshKeys()
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await check(keys, k1, k2)
+    await expect(check(keys, k1)).resolves.toBeUndefined()
+  })
+
+  test('stop whoever lacks a key that another daemon encrypts with, and name it', async () => {
+    const keys = redis.freshKeys()
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await check(keys, k1)
+    await check(keys, k2, k1)
+    expect(await problemsOf(check(keys, k1))).toEqual([MISSING('k2')])
+    expect(await problemsOf(check(keys, k2))).toEqual([MISSING('k1')])
+  })
+
+  test('stop whoever has another key under a known id, also as a second one, and name it', async () => {
+    const keys = redis.freshKeys()
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await check(keys, k1, k2)
+    expect(await problemsOf(check(keys, aKey('k1')))).toEqual([WRONG('k1')])
+    expect(await problemsOf(check(keys, k1, aKey('k2')))).toEqual([WRONG('k2')])
+  })
+
+  test('name everything that is wrong at once, and a process that is refused leaves nothing behind', async () => {
+    const keys = redis.freshKeys()
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await check(keys, k1)
+    await check(keys, k2, k1)
+    const before = await dump(redis.store, keys)
+    expect(await problemsOf(check(keys, aKey('k3'), aKey('k1')))).toEqual([WRONG('k1'), MISSING('k2')])
+    expect(await dump(redis.store, keys)).toEqual(before)
+  })
+
+  test('let a rekey come without a used key, but not with a wrong one', async () => {
+    const keys = redis.freshKeys()
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await check(keys, k1)
+    await expect(checkKeys(redis.store, keys, createVault([k2]), 'allowed')).resolves.toBeUndefined()
+    const wrong = checkKeys(redis.store, keys, createVault([k2, aKey('k1')]), 'allowed')
+    expect(await problemsOf(wrong)).toEqual([WRONG('k1')])
+  })
+
+  test.each([
+    ['the same id', 'k1', 'k1'],
+    ['different ids', 'k1', 'k2'],
+  ])('tell one of two daemons that start for the first time with different keys of %s', async (_, one, other) => {
+    const keys = redis.freshKeys()
+    const ends = await Promise.allSettled([check(keys, aKey(one)), check(keys, aKey(other))])
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect((await known(keys)).used).toHaveLength(1)
+  })
+})
+
+describe('the one canary of older versions', () => {
+  async function older(keys: Keys, key: VaultKey): Promise<void> {
+    await redis.store.set(keys.canary, createVault([key]).seal(new Secret('plimsoll'), 0, 'canary'))
+  }
+
+  test('is honoured and replaced; any of the configured keys may have been used', async () => {
+    const keys = redis.freshKeys()
+    const [k1, k2] = [aKey('k1'), aKey('k2')]
+    await older(keys, k1)
+    await check(keys, k2, k1)
+    expect(await known(keys)).toEqual({ canaries: ['k1', 'k2'], used: ['k1', 'k2'] })
+    expect(await redis.store.exists(keys.canary)).toBe(0)
+    expect(await problemsOf(check(keys, k2))).toEqual([MISSING('k1')])
+  })
+
+  test.each([
+    ['k1', WRONG('k1')],
+    ['k2', MISSING('k1')],
+  ])('stops a start with other keys (id %s), and stays', async (id, problem) => {
+    const keys = redis.freshKeys()
+    await older(keys, aKey('k1'))
+    const before = await dump(redis.store, keys)
+    expect(await problemsOf(check(keys, aKey(id)))).toEqual([problem])
+    expect(await dump(redis.store, keys)).toEqual(before)
+  })
 })

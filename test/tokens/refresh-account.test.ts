@@ -74,7 +74,7 @@ async function worker(
 async function uninstall(keys: Keys, now: number): Promise<void> {
   const begun = await redis.store.beginUninstall(
     ...accountStepKeys(keys, HUB),
-    ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES)],
+    ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', ''],
   )
   expect(begun).toBe('begun')
 }
@@ -330,7 +330,9 @@ describe('an account that is uninstalled while it is refreshed', () => {
     await slow.asked
     await uninstall(w.keys, w.clock.now())
     const deleted = await redis.store.hgetBuffer(w.keys.account(HUB).tokens, 'refresh')
-    await redis.store.finishUninstall(...accountStepKeys(w.keys, HUB), HUB, w.clock.now(), deleted ?? '')
+    const keys = [...accountStepKeys(w.keys, HUB), w.keys.account(HUB).calls]
+    const end = [HUB, w.clock.now(), deleted ?? '', 'deleted', w.clock.now(), JSON.stringify(NO_ALERT_WRITES)]
+    await redis.store.finishUninstall(...keys, ...end)
     expect(await w.record()).toMatchObject({ state: 'uninstalled' })
     slow.answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'gone' })

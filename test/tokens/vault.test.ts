@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../src/runtime/secret.ts'
-import { createVault, type TokenField, VaultError } from '../../src/tokens/vault.ts'
+import { createVault, keyIdOf, type TokenField, VaultError } from '../../src/tokens/vault.ts'
 
 const key = (id: string) => ({ id, key: randomBytes(32) })
 const k1 = key('k1')
@@ -79,7 +79,36 @@ describe('several keys', () => {
     expect(odd.open(odd.seal(new Secret(TOKEN), 1, 'access'), 1, 'access').reveal()).toBe(TOKEN)
   })
 
+  test('one may be named that is not the first', () => {
+    const written = createVault([k2, k1]).seal(new Secret(TOKEN), 123, 'refresh', 'k1')
+    expect(keyIdOf(written)).toBe('k1')
+    expect(vault.open(written, 123, 'refresh').reveal()).toBe(TOKEN)
+    expect(() => vault.seal(new Secret(TOKEN), 123, 'refresh', 'k2')).toThrow('no key with the id k2 is configured')
+  })
+
+  test('may be replaced: from then on the others write and read, and bad ones change nothing', () => {
+    const changing = createVault([k1])
+    const before = changing.seal(new Secret(TOKEN), 123, 'refresh')
+    changing.replace([k2, k1])
+    expect(changing.keyIds).toEqual(['k2', 'k1'])
+    expect(keyIdOf(changing.seal(new Secret(TOKEN), 123, 'refresh'))).toBe('k2')
+    expect(changing.open(before, 123, 'refresh').reveal()).toBe(TOKEN)
+    changing.replace([k2])
+    expect(() => changing.open(before, 123, 'refresh')).toThrow('no key with the id k1 is configured')
+    expect(() => changing.replace([])).toThrow(VaultError)
+    expect(changing.keyIds).toEqual(['k2'])
+  })
+
   test('none at all is refused', () => {
     expect(() => createVault([])).toThrow(VaultError)
   })
+})
+
+test('a key for another purpose comes from the key that writes, and tells nothing of it or of other purposes', () => {
+  const derived = vault.derive('session')
+  expect(derived).toEqual(createVault([k1, key('k2')]).derive('session'))
+  expect(derived).toHaveLength(32)
+  for (const other of [k1.key, vault.derive('another'), createVault([key('k1')]).derive('session')]) {
+    expect(derived.equals(other)).toBe(false)
+  }
 })

@@ -73,10 +73,11 @@ export function headlineOf(alert: Alert): string {
 }
 
 /** What a headline is about where numbers and accounts are left out. */
-export function topicOf({ kind, status, level, series }: Alert): string {
+export function topicOf({ kind, status, level, rule, series }: Alert): string {
   const resolved = status === 'resolved'
   switch (kind) {
     case 'token':
+      if (rule === 'uninstall') return resolved ? 'uninstall is over' : 'uninstall can not be finished'
       if (resolved) return 'token is kept alive again'
       // Refreshing that merely fails for long is a warning; a token that can't be saved any more is critical.
       return level === 'critical' ? 'reauthorisation needed' : 'token refresh keeps failing'

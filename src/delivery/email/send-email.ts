@@ -63,7 +63,12 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
   return { name, type: 'email', send, close }
 }
 
-function createTransport({ host, port, secure, auth }: SmtpServer, tls: 'required' | 'optional', timeoutMs: number) {
+/** A pool of connections to a mail server; whoever makes it closes it. */
+export function createTransport(
+  { host, port, secure, auth }: SmtpServer,
+  tls: 'required' | 'optional',
+  timeoutMs: number,
+) {
   const required = tls === 'required'
   return nodemailer.createTransport({
     pool: true,

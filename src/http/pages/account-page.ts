@@ -7,7 +7,7 @@ import { opensLimits } from '../../provider/scopes.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import type { AccountView, CurrentSeries } from '../../views/account-view.ts'
+import { type AccountView, type CurrentSeries, driftText } from '../../views/account-view.ts'
 import { timedAlert } from '../../views/fleet-status.ts'
 import type { SeriesChange } from '../series-changes.ts'
 import { when } from '../when.ts'
@@ -26,8 +26,9 @@ export interface AccountPage extends AccountView {
 
 export function accountPage(page: AccountPage): Html {
   const labels = labelsOf(page.series)
-  return html`${story(page.account, page.now)}
+  return html`${standing(page.account, page.now)}
 ${facts(page)}
+${storyPart(page)}
 ${alertsPart(page, labels)}
 ${customPropertiesPart(page)}
 ${associationsPart(page, labels)}
@@ -35,7 +36,7 @@ ${changesPart(page, labels)}`
 }
 
 /** What the state means, in a sentence or two. */
-function story({ state, refreshFailure, parkedUntil, uninstall }: Account, now: number): Html {
+function standing({ state, refreshFailure, parkedUntil, uninstall }: Account, now: number): Html {
   const reason = html`${cleanText(refreshFailure?.reason ?? '', 300)}`
   switch (state) {
     case 'active':
@@ -45,11 +46,13 @@ function story({ state, refreshFailure, parkedUntil, uninstall }: Account, now: 
     case 'parked':
       return html`<p>${stateBadge(state)} The provider told us to stay away from this account; we try again ${when(parkedUntil, now)}. ${reason}</p>`
     case 'reauthorize':
+      if (refreshFailure?.class === 'foreign')
+        return html`<p>${stateBadge(state)} The token that was imported for it belongs to another account: nothing is read or refreshed under this name. Import it with its own token, or connect it again: <a href="/install">the install page</a>. ${reason}</p>`
       return html`<p>${stateBadge(state)} The provider no longer accepts its refresh token. Somebody with access to the account must connect it again: <a href="/install">the install page</a>. ${reason}</p>`
     case 'uninstalling':
       return html`<p>${stateBadge(state)} Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. Reason: ${cleanText(uninstall?.reason ?? '', 200)}. ${uninstall?.failure == null ? undefined : html`It could not be deleted yet, and is tried again: ${cleanText(uninstall.failure, 300)}`}</p>`
     case 'uninstalled':
-      return html`<p>${stateBadge(state)} Uninstalled ${when(uninstall?.at ?? null, now)}, its refresh token deleted, its readings forgotten. Reason: ${cleanText(uninstall?.reason ?? '', 200)}.</p>`
+      return html`<p>${stateBadge(state)} Uninstalled ${when(uninstall?.at ?? null, now)}, its refresh token deleted. Record and readings are forgotten ${when(uninstall?.purgeAt ?? null, now)}. Reason: ${cleanText(uninstall?.reason ?? '', 200)}.</p>`
   }
 }
 
@@ -59,10 +62,15 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Hub id', html`${account.hubId}`],
     ['Installed by', account.user === null || account.user === '' ? undefined : html`${cleanText(account.user, 120)}`],
     ['Connected', when(account.connectedAt, now)],
-    ['Token obtained', when(token.obtainedAt, now)],
-    ['Token expires', account.state === 'uninstalled' ? undefined : when(token.expiresAt, now)],
+    ['Token obtained', token.obtainedAt === null ? html`with its first refresh` : when(token.obtainedAt, now)],
+    [
+      'Token expires',
+      account.state === 'uninstalled' || token.expiresAt === null ? undefined : when(token.expiresAt, now),
+    ],
+    ["Provider's clock", token.driftMs === null ? undefined : html`${driftText(token.driftMs)}`],
     ['Next refresh', account.nextRefreshAt === null ? undefined : when(account.nextRefreshAt, now)],
     ['Failed refreshes', refreshFailure === null ? undefined : failure(refreshFailure, now)],
+    ['Token last served', account.tokenServedAt === null ? undefined : served(account, now)],
     ['Last poll', when(account.polledAt, now)],
     ['Next poll', account.nextPollAt === null ? undefined : when(account.nextPollAt, now)],
     ['Failed polls', pollFailure === null ? undefined : failure(pollFailure, now)],
@@ -76,6 +84,10 @@ function facts({ account, scopes, now }: AccountPage): Html {
   return html`<dl class="facts">${shown.filter((row) => row !== undefined)}</dl>`
 }
 
+function served({ tokenServedAt, tokenServedTo }: Account, now: number): Html {
+  return html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`
+}
+
 function failure({ count, reason, at }: { count: number; reason: string; at: number }, now: number): Html {
   return html`${formatCount(count)}, the last ${when(at, now)}: ${cleanText(reason, 300)}`
 }
@@ -83,6 +95,15 @@ function failure({ count, reason, at }: { count: number; reason: string; at: num
 function scopeList(scopes: readonly string[]): Html {
   const warning = html` <span class="badge warning">none of them lets limits be read</span>`
   return html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}${opensLimits(scopes) ? undefined : warning}`
+}
+
+function storyPart({ story, now }: AccountPage): Html {
+  return html`<h2>Story</h2>
+${table(
+  'Story',
+  [{ title: 'When' }, { title: 'What' }, { title: 'Details' }],
+  story.map(({ at, event, detail }) => [when(at, now), event, cleanText(detail ?? '', 400)]),
+)}`
 }
 
 function alertsPart({ alerts, now }: AccountPage, labels: Labels): Html {

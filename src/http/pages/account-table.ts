@@ -18,7 +18,7 @@ export function accountTable(accounts: readonly PlannedAccount[], now: number): 
     accounts.map((account) => [
       accountLink(account),
       stateBadge(account.state),
-      account.state === 'uninstalled' ? gone() : when(account.token.expiresAt, now),
+      account.state === 'uninstalled' || account.token.expiresAt === null ? gone() : when(account.token.expiresAt, now),
       account.nextRefreshAt === null ? gone() : when(account.nextRefreshAt, now),
       when(account.polledAt, now),
       account.nextPollAt === null ? gone() : when(account.nextPollAt, now),

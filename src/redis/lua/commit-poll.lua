@@ -8,7 +8,7 @@
 local hubId, poll, pollAt, fields, reports = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local at, oldest, entry, writes = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt')
 if not isLive(a[1]) then return 'gone' end
 if (a[2] or '0') ~= poll then return 'lost' end
 local alerts = writes ~= '' and cjson.decode(writes) or { changes = {}, messages = {} }
@@ -16,8 +16,8 @@ if not alertsAreAsRead(alerts.changes) then return 'lost' end
 
 redis.call('HINCRBY', ACCOUNT, 'polls', 1)
 setFields(cjson.decode(fields))
--- An account that must be authorised again is not polled until it is.
-if a[1] ~= 'reauthorize' then
+-- An account that must be authorised again, or was imported over meanwhile, is not polled until its tokens work.
+if a[1] ~= 'reauthorize' and a[4] ~= '0' then
   -- Told to stay away while this poll was under way: that counts.
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', DUE_POLL, pollAt, hubId)

@@ -1,6 +1,7 @@
 --!include account-step
 -- Stores an account that was just authorised, for the first time or again: new tokens, a clean record, history kept.
 -- The generation moves on, so that a refresh under way with the tokens from before can't write over these.
+-- KEYS: one more at the end, highest generation that was forgotten with its account.
 -- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
 --   fields of the account (JSON), alert writes (JSON).
 -- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again).
@@ -10,14 +11,14 @@ local fields, writes = cjson.decode(ARGV[9]), cjson.decode(ARGV[10])
 
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
+redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
 redis.call('DEL', TOKENS)
 redis.call('HSET', TOKENS, 'access', access, 'refresh', refresh, 'scopes', scopes)
-redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt', 'parkedUntil',
-  'refreshing', 'interruptedAt', 'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstalledAt',
-  'uninstallReason', 'uninstallFailures',
-  'uninstallFailureReason')
+forgetTroubles()
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
+-- An account that was forgotten goes on from there: a refresh that has been under way since then is refused too.
+redis.call('HSETNX', ACCOUNT, 'generation', redis.call('GET', KEYS[#KEYS]) or 0)
 redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'active')

@@ -1,21 +1,26 @@
 --!include account-step
--- The refresh token is deleted at the provider: forget the tokens and all that was read. The record itself stays as a
--- tombstone.
--- ARGV: hubId, now, refresh token that was deleted (as stored).
--- Returns 'finished' | 'again' (a refresh under way left a newer token: delete that one too) | 'reconnected'.
-local hubId, now, deleted = ARGV[1], ARGV[2], ARGV[3]
+-- The refresh token is deleted at the provider: its copies and all that only served the connection go at once. Record and
+-- readings stay as they are until `purgeAt`.
+-- KEYS: one more at the end, times of the last calls.
+-- ARGV: hubId, now, refresh token that was deleted (as stored), 'deleted' | 'was-gone', purgeAt, alert writes (JSON).
+-- Returns 'finished' | 'again' (a refresh under way left a newer token: delete that one too; or an alert changed since it
+-- was read) | 'reconnected'.
+local hubId, now, deleted, ending, purgeAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local writes, calls = cjson.decode(ARGV[6]), KEYS[#KEYS]
 
 if redis.call('HGET', ACCOUNT, 'state') ~= 'uninstalling' then
   redis.call('ZREM', DUE_UNINSTALL, hubId)
   return 'reconnected'
 end
-if (redis.call('HGET', TOKENS, 'refresh') or '') ~= deleted then
+if (redis.call('HGET', TOKENS, 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
   redis.call('ZADD', DUE_UNINSTALL, now, hubId)
   return 'again'
 end
 setState(hubId, 'uninstalled')
-redis.call('HSET', ACCOUNT, 'uninstalledAt', now)
-redis.call('HDEL', ACCOUNT, 'uninstallFailures', 'uninstallFailureReason', 'user', 'polledAt')
-redis.call('DEL', TOKENS, READINGS, HISTORY)
-redis.call('ZREM', DUE_UNINSTALL, hubId)
+redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
+redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
+redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
+redis.call('DEL', TOKENS, LEASE, calls)
+redis.call('ZADD', DUE_UNINSTALL, purgeAt, hubId)
+writeAlerts(hubId, writes)
 return 'finished'

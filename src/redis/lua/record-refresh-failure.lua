@@ -12,6 +12,7 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
 setState(hubId, state)
 setFields(fields)
+if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
 if pollAt == 'never' then redis.call('ZREM', DUE_POLL, hubId)
 elseif pollAt ~= '' then redis.call('ZADD', DUE_POLL, pollAt, hubId) end

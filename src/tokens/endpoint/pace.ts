@@ -20,10 +20,9 @@ export interface Pace {
   /** What the provider allowed when it last refused, calls a second; null = it never has. */
   knownLimit: number | null
   lastSuccessAt: number
-  /** Successes since `countedFrom`, and the rate of the stretch before that. */
-  counted: number
-  countedFrom: number
-  rateBefore: number
+  /** Successes in the second `recentSecond` (of the clock) and each of those before it. */
+  recent: number[]
+  recentSecond: number
 }
 
 const SECOND = 1_000
@@ -33,8 +32,9 @@ const LEAST_BURST = 8
 const BURST_SECONDS = 0.2
 /** After so long without a success nothing is known any more. */
 const QUIET_MS = 10 * SECOND
-/** The stretch over which the rate is measured. */
-const STRETCH_MS = 10 * SECOND
+/** Windows that a limit may be counted over, seconds. */
+const WINDOWS = [1, 2, 5, 10]
+const LONGEST_WINDOW = 10
 /** Calls a second that one success adds: three times as fast after a second of nothing but successes. */
 const FASTER_PER_SUCCESS = 2
 /** A refusal is believed for the whole fleet for a minute; then one burst may ask again. */
@@ -45,8 +45,13 @@ export function newPace(mostPerSecond: number, now: number): Pace {
   return {
     ...{ perSecond: Math.min(START_PER_SECOND, mostPerSecond), ceiling: mostPerSecond, permits: LEAST_BURST, at: now },
     ...{ closedUntil: 0, refusals: 0, knownLimit: null, lastSuccessAt: 0 },
-    ...{ counted: 0, countedFrom: now, rateBefore: 0 },
+    ...{ recent: [], recentSecond: Math.floor(now / SECOND) },
   }
+}
+
+/** Permits that were taken and not used. */
+export function giveBack(pace: Pace, unused: number): Pace {
+  return { ...pace, permits: pace.permits + unused }
 }
 
 /** Permits that time has brought. */
@@ -70,66 +75,61 @@ function burstOf(perSecond: number): number {
 
 export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
   if (count === 0) return pace
-  // Asked before the provider refused, answered after: they belong to what it had allowed until then.
-  if (now < pace.closedUntil) return { ...pace, counted: pace.counted + count, lastSuccessAt: now }
-  const counted = pace.refusals > 0 ? { ...pace, ...newStretch(now) } : countedUntil(pace, now)
+  // Asked before the provider refused, answered after: no sign that it would take more.
+  if (now < pace.closedUntil) return { ...counted(pace, count, now), lastSuccessAt: now }
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
   // Only who runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
   const ceiling = pushing ? Math.min(mostPerSecond, pace.ceiling * growth(pace, count)) : pace.ceiling
-  return { ...counted, counted: counted.counted + count, perSecond, ceiling, refusals: 0, lastSuccessAt: now }
+  return { ...counted(pace, count, now), perSecond, ceiling, refusals: 0, lastSuccessAt: now }
 }
 
-/** Five percent a second, but half a percent near the limit that is known. Who is well past it knew the wrong one. */
+/** Ten percent a second; half a percent around the limit that is known, where the next refusal is to be expected. */
 function growth({ perSecond, ceiling, knownLimit }: Pace, count: number): number {
   const isNear = knownLimit !== null && ceiling >= knownLimit * 0.9 && ceiling < knownLimit * 1.05
-  return 1 + ((isNear ? 0.005 : 0.05) * count) / Math.max(1, perSecond)
+  return 1 + ((isNear ? 0.005 : 0.1) * count) / Math.max(1, perSecond)
 }
 
 /** The endpoint answered 429. `waitMs` is what it said, if it said so. */
 export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number): Pace {
   // Others of the same moment: the ceiling was lowered for the first of them.
   if (now < pace.closedUntil) {
-    return {
-      ...pace,
-      closedUntil: Math.max(pace.closedUntil, now + Math.min(waitMs ?? 0, LONGEST_CLOSED_MS)),
-      permits: 0,
-    }
+    const told = now + Math.min(waitMs ?? 0, LONGEST_CLOSED_MS)
+    return { ...pace, closedUntil: Math.max(pace.closedUntil, told), permits: 0 }
   }
   const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
   const closedUntil = now + wait
-  // Refused again before anything went through: it allowed what it had allowed, in a longer time.
-  const stretch = pace.refusals > 0 ? pace : bothStretches(pace)
-  // What went through from the beginning of the stretch until it may go on: a limit of 100 in 10 s that is used up
-  // after one second is ten a second.
-  const measured = stretch.counted / (Math.max(SECOND, closedUntil - stretch.countedFrom) / SECOND)
+  const measured = rateAllowed(counted(pace, 0, now), wait, now)
   // Refused from the first call on nothing was measured: half as fast, and half of that, until something goes through.
-  const guessed = stretch.counted === 0 ? pace.perSecond / 2 : 0
-  const rate = Math.max(guessed, measured, pace.refusals > 0 ? 0 : pace.rateBefore)
+  const rate = measured > 0 ? measured : pace.perSecond / 2
   const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
   return {
     ...pace,
     ...{ ceiling, perSecond: Math.min(START_PER_SECOND, ceiling), permits: 0, closedUntil },
-    ...{ refusals: pace.refusals + 1, knownLimit: rate, rateBefore: 0 },
-    ...{ counted: stretch.counted, countedFrom: stretch.countedFrom },
+    ...{ refusals: pace.refusals + 1, knownLimit: rate },
   }
 }
 
-function countedUntil(pace: Pace, now: number): Pace {
-  const length = now - pace.countedFrom
-  if (length >= 0 && length < STRETCH_MS) return pace
-  const rateBefore = length < 0 || length > 2 * STRETCH_MS ? 0 : pace.counted / (length / SECOND)
-  return { ...pace, ...newStretch(now), rateBefore }
+/**
+ * What the provider seems to allow, calls a second. It counts over a window that is at least as long as it makes us
+ * wait; of the windows that can be meant, the one in which most went through is the one it refused for.
+ */
+function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
+  const intoSecond = (now % SECOND) / SECOND
+  const windows = WINDOWS.filter((seconds) => seconds * SECOND >= waitMs)
+  const rates = (windows.length > 0 ? windows : [LONGEST_WINDOW]).map((seconds) => {
+    const whole = recent.slice(0, seconds).reduce((sum, count) => sum + count, 0)
+    return (whole + (recent[seconds] ?? 0) * (1 - intoSecond)) / Math.max(seconds, waitMs / SECOND)
+  })
+  return Math.max(...rates)
 }
 
-function newStretch(now: number): Pick<Pace, 'counted' | 'countedFrom' | 'rateBefore'> {
-  return { counted: 0, countedFrom: now, rateBefore: 0 }
-}
-
-/** The stretch that is being counted, and the one before it where there was one. */
-function bothStretches({ counted, countedFrom, rateBefore }: Pace): Pick<Pace, 'counted' | 'countedFrom'> {
-  if (rateBefore === 0) return { counted, countedFrom }
-  return { counted: counted + (rateBefore * STRETCH_MS) / SECOND, countedFrom: countedFrom - STRETCH_MS }
+function counted(pace: Pace, count: number, now: number): Pace {
+  const second = Math.floor(now / SECOND)
+  const passed = second - pace.recentSecond
+  const kept = passed < 0 || passed > LONGEST_WINDOW ? [] : [...Array<number>(passed).fill(0), ...pace.recent]
+  const [current = 0, ...before] = kept
+  return { ...pace, recent: [current + count, ...before].slice(0, LONGEST_WINDOW + 1), recentSecond: second }
 }
 
 /** Whole permits, as many as there are of those that are wanted. */
@@ -138,20 +138,14 @@ export function take(pace: Pace, wanted: number): { pace: Pace; granted: number 
   return { pace: { ...pace, permits: pace.permits - granted }, granted }
 }
 
-/** Permits that were taken and not used. */
-export function giveBack(pace: Pace, unused: number): Pace {
-  return { ...pace, permits: pace.permits + unused }
-}
-
 /** When the next whole permit is there, ms. */
 export function nextPermitAt(pace: Pace): number {
   const missing = Math.max(0, 1 - pace.permits)
   return Math.max(pace.closedUntil, pace.at) + Math.ceil((missing / pace.perSecond) * SECOND)
 }
 
-/** How many calls the pace lets through within `ms` from `now`. */
+/** How many calls the pace lets through within `ms` from `now`, about: it may get twice as fast meanwhile. */
 export function callsWithin(pace: Pace, ms: number, now: number): number {
-  const open = Math.max(0, ms - Math.max(0, pace.closedUntil - now))
-  // It doubles and doubles again meanwhile, so the ceiling is what counts; slow endpoints have a low one.
-  return Math.floor(pace.permits + (open / SECOND) * pace.ceiling)
+  const seconds = Math.max(0, ms - Math.max(0, pace.closedUntil - now)) / SECOND
+  return Math.floor(pace.permits + seconds * Math.min(2 * pace.perSecond, pace.ceiling))
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Breaker } from './breaker.ts'
 import type { EndpointStore } from './endpoint-store.ts'
-import { callsWithin } from './pace.ts'
+import { callsWithin, type Pace } from './pace.ts'
 import {
   afterReport,
   decodeEndpoint,
@@ -163,6 +163,12 @@ export class TokenEndpoint {
     return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until }
   }
 
+  /** What was wrong may have been put right just now: the next one to come is let through to see. */
+  probe(): void {
+    this.#report.started = true
+    void this.#exchangeNow()
+  }
+
   /** As last seen, for pages and metrics of this process. */
   get state(): Readonly<EndpointState> {
     return this.#state
@@ -261,6 +267,7 @@ export class TokenEndpoint {
       this.#state = state
       this.#used = 0
       this.#logChange(before.breaker, state.breaker)
+      this.#logRefusal(before.pace, state.pace, now)
       if (writes.messages.length > 0) await this.#wakeAlerts()
       return { granted, until }
     }
@@ -299,6 +306,12 @@ export class TokenEndpoint {
     const { cause, detail } = after.is === 'closed' ? before : after
     const level = after.is === 'open' ? 'error' : 'info'
     this.#deps.log[level]({ code: `endpoint.${after.is}`, cause, reason: detail }, `the token endpoint is ${after.is}`)
+  }
+
+  #logRefusal(before: Pace, { closedUntil, ceiling }: Pace, now: number): void {
+    if (closedUntil <= Math.max(before.closedUntil, now)) return
+    const facts = { waitMs: closedUntil - now, mostPerSecond: Math.round(ceiling * 10) / 10 }
+    this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider wants fewer token requests')
   }
 
   #admit(until: number): void {

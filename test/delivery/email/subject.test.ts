@@ -75,6 +75,11 @@ describe('the subject of', () => {
       '[WARNING] acme.example.com (123): token refresh keeps failing',
     ],
     [
+      'an uninstall that hangs',
+      aMessage([aTokenAlert({ level: 'warning', rule: 'uninstall' })]),
+      '[WARNING] acme.example.com (123): uninstall can not be finished',
+    ],
+    [
       'an account that left',
       aMessage([anAlert({ status: 'resolved', reason: 'uninstalled' })], { type: 'alert.resolved' }),
       '[RESOLVED] acme.example.com (123): app uninstalled, alert closed',

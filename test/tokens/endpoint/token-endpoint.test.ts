@@ -78,7 +78,7 @@ describe('two workers', () => {
     const workers = Array.from({ length: 8 }, () => worker())
     for (const one of workers) for (let n = 0; n < 25; n++) one.succeeded()
     await Promise.all(workers.map((one) => one.room(0, undefined)))
-    expect((await state()).pace.counted).toBe(200)
+    expect((await state()).pace.recent[0]).toBe(200)
   })
 
   test('open the breaker together, and tell it once', async () => {
@@ -234,7 +234,7 @@ describe('a report', () => {
     one.noteOthers(0, 2)
     await one.room(0, undefined)
     expect(interfered).toBeGreaterThan(3)
-    expect(await state()).toMatchObject({ pace: { counted: 7 }, fleet: 503 })
+    expect(await state()).toMatchObject({ pace: { recent: [7] }, fleet: 503 })
     expect((await state()).budget.credit).toBeCloseTo(98 + (7 * 0.05) / 0.95)
   })
 
@@ -255,7 +255,7 @@ describe('a report', () => {
     expect(logged.text()).toContain('endpoint.no-redis')
     await one.room(0, undefined)
     expect(await state()).toMatchObject({
-      pace: { counted: 7 },
+      pace: { recent: [7] },
       breaker: { suspects: { unreachable: [[1, clock.now()]] } },
     })
   })
@@ -265,7 +265,7 @@ describe('a report', () => {
     const one = worker()
     one.succeeded()
     clock.move(250)
-    await eventually('the success is reported', async () => (await state())?.pace.counted === 1)
+    await eventually('the success is reported', async () => (await state())?.pace.recent[0] === 1)
   })
 
   test('survives that the state was deleted', async () => {
@@ -275,7 +275,7 @@ describe('a report', () => {
     await redis.store.del(keys.endpoint)
     one.succeeded()
     await one.room(0, 9)
-    expect(await state()).toMatchObject({ fleet: 9, pace: { counted: 1 } })
+    expect(await state()).toMatchObject({ fleet: 9, pace: { recent: [1] } })
   })
 })
 

@@ -25,6 +25,14 @@ local function setFields(fields)
   end
 end
 
+-- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
+local function forgetTroubles()
+  redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
+    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue',
+    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
+    'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
+end
+
 local function releaseLease(owner)
   if redis.call('GET', LEASE) == owner then redis.call('DEL', LEASE) end
 end

@@ -1,0 +1,118 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { accountStepKeys, stepJson } from '../redis/steps.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Secret } from '../runtime/secret.ts'
+import { type Vault, VaultError } from '../tokens/vault.ts'
+import type { AccountRow, ReadLine } from './account-rows.ts'
+
+export interface ImportDeps {
+  store: Store
+  keys: Keys
+  vault: Vault
+  clock: Clock
+}
+
+export interface ImportOptions {
+  /** Whether accounts that are known are overwritten. */
+  replace: boolean
+  /** After the line that is being read the import ends when this says so. */
+  stop: AbortSignal
+  onBad: (problem: BadLine) => void
+  /** So many more lines are done. */
+  onProgress: (lines: number) => void
+}
+
+export interface BadLine {
+  line: number
+  problem: string
+}
+
+export interface ImportSummary {
+  imported: number
+  /** Known already and left as they were. */
+  kept: number
+  /** Of those that were kept: uninstalled, or being uninstalled. */
+  keptUninstalled: number
+  replaced: number
+  bad: number
+  /** True: told to stop before the end of the file. */
+  stopped: boolean
+}
+
+/** Steps under way at a time. */
+const BATCH = 250
+
+/**
+ * Takes accounts in, each wholly or not at all. What is known is kept, so an import that was cut off is run again from
+ * the start. Only the numbers of lines and accounts are kept in memory.
+ */
+export async function importAccounts(
+  deps: ImportDeps,
+  lines: AsyncIterable<ReadLine>,
+  options: ImportOptions,
+): Promise<ImportSummary> {
+  const summary: ImportSummary = { imported: 0, kept: 0, keptUninstalled: 0, replaced: 0, bad: 0, stopped: false }
+  const firstLines = new Map<number, number>()
+  let batch: Promise<'imported' | 'kept' | 'uninstalled' | 'replaced'>[] = []
+  const finishBatch = async () => {
+    for (const outcome of await Promise.all(batch)) {
+      if (outcome === 'uninstalled') summary.keptUninstalled++
+      summary[outcome === 'uninstalled' ? 'kept' : outcome]++
+    }
+    batch = []
+  }
+  for await (const read of lines) {
+    const checked = check(deps.vault, read, firstLines)
+    if ('problem' in checked) {
+      summary.bad++
+      options.onBad({ line: read.line, problem: checked.problem })
+    } else {
+      batch.push(importOne(deps, checked.row, checked.token, options.replace))
+    }
+    options.onProgress(1)
+    summary.stopped = options.stop.aborted
+    if (summary.stopped) break
+    if (batch.length === BATCH) await finishBatch()
+  }
+  await finishBatch()
+  return summary
+}
+
+function check(
+  vault: Vault,
+  read: ReadLine,
+  firstLines: Map<number, number>,
+): { problem: string } | { row: AccountRow; token: Secret } {
+  if ('problem' in read) return read
+  const { row, line } = read
+  const token = openToken(vault, row)
+  if (typeof token === 'string') return { problem: token }
+  const first = firstLines.get(row.hubId)
+  if (first !== undefined) return { problem: `names the account ${row.hubId} of line ${first} again` }
+  firstLines.set(row.hubId, line)
+  return { row, token }
+}
+
+/** A sealed token is opened, which proves the key, and sealed anew with the key that writes. */
+function openToken(vault: Vault, { hubId, token }: AccountRow): Secret | string {
+  if (token.is === 'clear') return token.value
+  try {
+    return vault.open(token.value, hubId, 'refresh')
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return `has a sealedRefreshToken that can't be opened: ${error.message}`
+  }
+}
+
+function importOne({ store, keys, vault, clock }: ImportDeps, row: AccountRow, token: Secret, replace: boolean) {
+  const { hubId, hubDomain, user, connectedAt } = row
+  const now = clock.now()
+  const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }
+  return store.importAccount(
+    ...accountStepKeys(keys, hubId),
+    keys.partition(keys.partitionOf(hubId)).forgotten,
+    ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
+    stepJson(fields),
+  )
+}

@@ -1,0 +1,82 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { faultOfName, SCOPES, type Scope } from '../http/admin-token.ts'
+import { AdminTokenStore } from '../http/admin-token-store.ts'
+import { iso } from '../text/format-time.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { printTable } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+export function addAdminTokens(program: Command, io: Io): void {
+  const tokens = program.command('admin-tokens').description('make, list or remove tokens for pages and API')
+  const add = (name: string) => withJson(withConfig(tokens.command(name)))
+
+  withExample(
+    add('add')
+      .argument('<name>', 'who or what will use it', parseName)
+      .requiredOption('--scopes <scopes>', `what it may do: ${SCOPES.join(', ')}; several with commas`, parseScopes),
+    'plimsoll admin-tokens add billing --scopes tokens',
+    'plimsoll admin-tokens add ann --scopes read,write',
+  )
+    .description('make a token and print it, this once')
+    .action((name: string, options: CommonOptions & { scopes: Scope[] }) => make(io, name, options))
+
+  withExample(add('list'), 'plimsoll admin-tokens list')
+    .description('list the tokens by name, with what they may do and when they were last used')
+    .action((options: CommonOptions) => list(io, options))
+
+  withExample(add('remove').argument('<name>', 'the token'), 'plimsoll admin-tokens remove billing')
+    .description('end a token, and all sessions that it began')
+    .action((name: string, options: CommonOptions) => remove(io, name, options))
+}
+
+async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
+  const { scopes } = options
+  const token = await withStore(io, options, (store) => store.add(name, scopes, io.clock.now()))
+  if (token === 'taken') {
+    throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
+  }
+  if (options.json === true) return printJson(io, { name, scopes, token: token.reveal() })
+  io.out(`${token.reveal()}\nKeep it: it is shown this once. ${name} may: ${scopes.join(', ')}\n`)
+}
+
+async function list(io: Io, options: CommonOptions): Promise<void> {
+  const tokens = await withStore(io, options, (store) => store.list())
+  const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt }) => ({
+    ...{ name, scopes, createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt) },
+  }))
+  if (options.json === true) return printJson(io, rows)
+  printTable(
+    io,
+    ['NAME', 'SCOPES', 'MADE', 'LAST USED'],
+    rows.map(({ name, scopes, createdAt, lastUsedAt }) => [name, scopes.join(','), time(createdAt), time(lastUsedAt)]),
+  )
+}
+
+async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
+  const outcome = await withStore(io, options, (store) => store.remove(name))
+  if (outcome === 'unknown') throw new CommandError(`there is no token ${name}: plimsoll admin-tokens list shows all`)
+  if (options.json === true) return printJson(io, { name, outcome })
+  io.out(`${name} is removed: the daemon refuses it within two seconds\n`)
+}
+
+function withStore<T>(io: Io, { config }: CommonOptions, work: (store: AdminTokenStore) => Promise<T>): Promise<T> {
+  return withParts(io, config, ({ store, keys }) => work(new AdminTokenStore(store, keys)))
+}
+
+function parseName(text: string): string {
+  const fault = faultOfName(text)
+  if (fault !== undefined) throw new InvalidArgumentError(`${fault[0]?.toUpperCase()}${fault.slice(1)}.`)
+  return text
+}
+
+function parseScopes(text: string): Scope[] {
+  const given = text.split(',').map((scope) => scope.trim())
+  const unknown = given.find((scope) => !SCOPES.some((known) => known === scope))
+  if (unknown !== undefined) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}; several with commas.`)
+  return SCOPES.filter((scope) => given.includes(scope))
+}
+
+function time(at: string | null): string {
+  return at?.slice(0, 19).replace('T', ' ') ?? ''
+}

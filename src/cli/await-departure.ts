@@ -1,0 +1,54 @@
+import type { Uninstall } from '../accounts/account.ts'
+import type { DueSets } from '../accounts/due-sets.ts'
+import type { Registry } from '../accounts/registry.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { ENDING } from '../views/account-story.ts'
+import { type PlannedAccount, withPlan } from '../views/account-view.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+
+/** What became of an uninstall: `proof` is absent where nothing of the account is kept. */
+export type Departure = { is: 'gone'; proof?: Uninstall } | { is: 'held'; by: string }
+
+const WAIT_MS = 60_000
+const LOOK_AGAIN_MS = 250
+
+/** Waits up to a minute until the account's refresh token is deleted. */
+export async function awaitDeparture(
+  deps: { registry: Registry; due: DueSets; clock: Clock },
+  hubId: number,
+  stop: AbortSignal,
+): Promise<Departure> {
+  const end = deps.clock.now() + WAIT_MS
+  for (;;) {
+    const account = await deps.registry.get(hubId)
+    if (account === undefined) return { is: 'gone' }
+    if (account.state === 'uninstalled' && account.uninstall !== null) return { is: 'gone', proof: account.uninstall }
+    if (account.state !== 'uninstalling')
+      return { is: 'held', by: `the account was connected again: it is ${account.state}` }
+    if (deps.clock.now() >= end || stop.aborted) return { is: 'held', by: holdUp(await withPlan(deps.due, account)) }
+    await deps.clock.wait(LOOK_AGAIN_MS, stop)
+  }
+}
+
+function holdUp({ uninstall, nextUninstallAt }: PlannedAccount): string {
+  if (uninstall === null || uninstall.failure === null)
+    return 'no daemon has tried yet, or a refresh of it is still under way: check that one runs, with plimsoll status'
+  const next = nextUninstallAt === null ? '' : `, the next ${formatTime(iso(nextUninstallAt) ?? '')}`
+  return `${cleanText(uninstall.failure, 300)} (${countOf(uninstall.attempts, 'failed attempt')}${next})`
+}
+
+export function printDeparture(io: Io, hubId: number, departure: Departure, asJson: boolean): void {
+  if (departure.is === 'held') {
+    throw new CommandError(`the refresh token of account ${hubId} is not deleted yet: ${departure.by}`)
+  }
+  const { ending, at, purgeAt } = departure.proof ?? { ending: null, at: null, purgeAt: null }
+  if (asJson) printJson(io, { hubId, outcome: ending ?? 'forgotten', deletedAt: iso(at), purgeAt: iso(purgeAt) })
+  else if (ending === null) io.out(`account ${hubId} is forgotten: its refresh token is deleted\n`)
+  else {
+    io.out(`the refresh token of account ${hubId} was deleted ${iso(at)}: ${ENDING[ending]}\n`)
+    io.out(`its record and readings are forgotten ${iso(purgeAt)}\n`)
+  }
+}

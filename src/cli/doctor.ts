@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { styleText } from 'node:util'
+import type { Command } from 'commander'
+import { loadConfig } from '../../config/load.ts'
+import type { Config } from '../../config/schema.ts'
+import { isCronExpression } from '../../jobs/clock.ts'
+import { configuredKeys, openRedis } from '../app.ts'
+import { checksOf } from '../doctor/checks.ts'
+import { type Finding, fail } from '../doctor/finding.ts'
+import type { RedisConnection } from '../doctor/installation.ts'
+import { runChecks } from '../doctor/run-checks.ts'
+import { connectRedis } from '../redis/connect.ts'
+import { createKeys } from '../redis/keys.ts'
+import { Lifecycle } from '../runtime/lifecycle.ts'
+import { createLogger } from '../runtime/logger.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+
+export function addDoctor(program: Command, io: Io): void {
+  withExample(withJson(withConfig(program.command('doctor'))), 'plimsoll doctor --config config/plimsoll.yaml')
+    .description('look at everything that the daemon needs, changing nothing')
+    .action((options: CommonOptions) => doctor(io, options))
+}
+
+async function doctor(io: Io, options: CommonOptions): Promise<void> {
+  const lifecycle = new Lifecycle()
+  try {
+    const findings = await examine(io, options.config, lifecycle)
+    if (options.json === true) printJson(io, findings)
+    else printFindings(io, findings)
+    const failed = findings.filter(({ level }) => level === 'fail').length
+    if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each says the way out`)
+  } finally {
+    await lifecycle.close()
+  }
+}
+
+async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Finding[]> {
+  const { env, cwd, clock } = io
+  const files: string[] = []
+  const readFile = (path: string) => {
+    files.push(path)
+    return readFileSync(path, 'utf8')
+  }
+  const loaded = loadConfig({ file, env, cwd, readFile, validateCron: isCronExpression, now: clock.now() })
+  if (!loaded.ok) {
+    const fix = 'correct the file; without it nothing else can be looked at'
+    return loaded.problems.map(({ path, line, message }) =>
+      fail('config', `${[path, line && `(line ${line})`].filter(Boolean).join(' ') || file}: ${message}`, fix),
+    )
+  }
+  const { config, notices } = loaded
+  const checks = checksOf({
+    ...{ config, notices, clock },
+    secretFiles: files.filter((path) => path !== resolve(cwd, file)),
+    vaultKeys: configuredKeys(config),
+    redis: connect(io, config, lifecycle),
+    keys: createKeys(config.redis.prefix),
+  })
+  return runChecks(checks, clock)
+}
+
+function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection {
+  const log = createLogger({ level: 'silent', pretty: false })
+  let lastError: Error | undefined
+  const open = async () => {
+    const store = connectRedis(await openRedis(config, io.clock, log, lifecycle), 'pages', (error) => {
+      lastError = error
+    })
+    lifecycle.onClose('the Redis connection', () => store.disconnect())
+    return store
+  }
+  const store = open()
+  store.catch(() => undefined) // Each check that needs it finds out by itself.
+  return { store, lastError: () => lastError }
+}
+
+const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+
+/** One line each, the way out below it: nothing is cut off, however narrow the terminal is. */
+function printFindings(io: Io, findings: readonly Finding[]): void {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  for (const { name, level, detail, fix } of findings) {
+    const mark = level.padEnd(4)
+    const shown = io.isTerminal ? styleText(COLOURS[level], mark, { validateStream: false }) : mark
+    io.out(`${shown}  ${name.padEnd(width)}  ${cleanText(detail, MOST_CHARACTERS)}\n`)
+    if (fix !== undefined) io.out(`${' '.repeat(width + 8)}-> ${cleanText(fix, MOST_CHARACTERS)}\n`)
+  }
+}
+
+const MOST_CHARACTERS = 500

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import { countOf } from '../text/format-number.ts'
+import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
+import type { Writer } from '../tokens/writers.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
+import { withParts } from './with-parts.ts'
+
+export function addKeys(program: Command, io: Io): void {
+  const keys = program.command('keys').description('change the keys that stored tokens are encrypted with')
+  withExample(withJson(withConfig(keys.command('rekey'))), 'plimsoll keys rekey --config config/plimsoll.yaml')
+    .description('encrypt all stored tokens anew with the first key of encryption.keys, while the daemon runs')
+    .action((options: CommonOptions) => rekey(io, options))
+}
+
+async function rekey(io: Io, options: CommonOptions): Promise<void> {
+  const progress = showProgress(io, 'accounts')
+  const watcher = {
+    progress: progress.at,
+    waiting: (writers: readonly Writer[]) => {
+      progress.end()
+      io.err(`waiting for whoever still encrypts with another key: ${writers.map(writerText).join(', ')}\n`)
+    },
+    signal: io.stop,
+  }
+  // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
+  const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), 'allowed').finally(
+    progress.end,
+  )
+  if (options.json === true) printJson(io, jsonOf(rekeyed))
+  else io.out(summaryOf(rekeyed))
+  failUnlessDone(rekeyed)
+}
+
+function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): object {
+  return { outcome: is, key: keyId, ...counts, ...(is === 'writing' ? { writingKeys, writers } : {}) }
+}
+
+function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekeyed): string {
+  const done = `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted anew with key ${keyId}\n`
+  const named = unopened.map(
+    ({ hubId, fields, reason }) => `account ${hubId}: ${fields.join(', ')} left as it was: ${reason}\n`,
+  )
+  const everything = is === 'clean' && unopened.length === 0 ? `everything is encrypted with key ${keyId}\n` : ''
+  const after =
+    removable.length === 0
+      ? ''
+      : `nothing is encrypted with key ${removable.join(', ')}: it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP\n`
+  return done + named.join('') + everything + after
+}
+
+function failUnlessDone({ is, unopened, writers, writingKeys }: Rekeyed): void {
+  if (is === 'stopped') throw new CommandError('stopped: run it again, it goes on where it was')
+  if (is === 'writing') {
+    const who = writers.length === 0 ? '' : ` (${writers.map(({ daemon }) => daemon).join(', ')})`
+    throw new CommandError(
+      `a daemon still writes with key ${writingKeys.join(', ')}${who}: send it SIGHUP, then run this again`,
+    )
+  }
+  if (unopened.length > 0) {
+    throw new CommandError(
+      `no configured key opens tokens of ${countOf(unopened.length, 'account')}: add the key to encryption.keys, or have the customer connect again`,
+    )
+  }
+}
+
+function writerText({ daemon, keyId }: Writer): string {
+  return `${daemon} with key ${keyId}`
+}

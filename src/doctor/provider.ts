@@ -1,0 +1,48 @@
+import { CallError, createHttpClient, type HttpResponse } from '../provider/http.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const TIMEOUT_MS = 4_000
+const MAX_ANSWER_BYTES = 1_000_000
+const SKEW_WARN_MS = 5_000
+const SKEW_FAIL_MS = 60_000
+
+/** Whether the provider answers at all, and what time it has. Asks for nothing that needs a token. */
+export async function checkProvider(baseUrl: string, clock: Clock): Promise<Finding[]> {
+  const { host } = new URL(baseUrl)
+  const http = createHttpClient({ baseUrl, timeoutMs: TIMEOUT_MS, connections: 1, maxAnswerBytes: MAX_ANSWER_BYTES })
+  const begun = clock.now()
+  try {
+    const answer = await http.send({ method: 'GET', path: '/', headers: { accept: 'application/json' } })
+    const ended = clock.now()
+    return [judgeAnswer(host, answer, ended - begun), judgeClock(answer.headers, (begun + ended) / 2)]
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    const fix = 'check provider.baseUrl, DNS, and that a firewall lets this machine connect to it'
+    return [
+      fail('provider', `${host}: ${error.message}`, fix),
+      warn('clock', 'not compared: the provider does not answer'),
+    ]
+  } finally {
+    await http.close()
+  }
+}
+
+function judgeAnswer(host: string, { status }: HttpResponse, ms: number): Finding {
+  if (status >= 500) return warn('provider', `${host} answers ${status}`, 'it is out of order: look at its status page')
+  return ok('provider', `${host} answers in ${Math.round(ms)} ms`)
+}
+
+/** `now`: our time in the middle of the call. The header has whole seconds, cut off. */
+export function judgeClock({ date, age }: HttpResponse['headers'], now: number): Finding {
+  // An answer from a cache has the time at which it went in, and its age (RFC 9110 and 9111).
+  const theirs = typeof date === 'string' ? Date.parse(date) + Number(age ?? 0) * 1000 : Number.NaN
+  if (Number.isNaN(theirs)) return warn('clock', 'not compared: the provider does not say what time it has')
+  const skewMs = now - (theirs + 500)
+  const seconds = Math.round(Math.abs(skewMs) / 1000)
+  const fix = 'let this machine keep its time: timedatectl set-ntp true'
+  if (Math.abs(skewMs) <= SKEW_WARN_MS)
+    return ok('clock', `agrees with the provider's within ${Math.max(1, seconds)} s`)
+  const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the provider's: tokens expire when we don't expect it`
+  return Math.abs(skewMs) > SKEW_FAIL_MS ? fail('clock', detail, fix) : warn('clock', detail, fix)
+}

@@ -1,0 +1,140 @@
+import { networkFailure } from '../delivery/network-failure.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { readServers, type ServerFacts } from '../redis/servers.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import type { RedisConnection } from './installation.ts'
+
+const PINGS = 10
+const SLOW_MS = 50
+/** A refresh is a handful of steps; at this pace a fleet is late. */
+const TOO_SLOW_MS = 500
+
+/** Whether it answers, keeps what it is given, and takes more. */
+export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Clock): Promise<Finding[]> {
+  const store = await redis.store
+  try {
+    await store.ping()
+  } catch (error) {
+    const cause = redis.lastError() ?? error
+    const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
+    return [fail('redis', `does not answer: ${isRefusal(cause) ? cause.message : networkFailure(cause)}`, fix)]
+  }
+  const [pace, write, settings] = await Promise.all([
+    checkPace(store, clock),
+    checkWrite(store, keys, clock.now()),
+    checkSettings(store),
+  ])
+  return [pace, write, ...settings]
+}
+
+async function checkPace(store: Store, clock: Clock): Promise<Finding> {
+  const begun = clock.now()
+  for (let ping = 0; ping < PINGS; ping++) await store.ping()
+  return judgePace((clock.now() - begun) / PINGS)
+}
+
+export function judgePace(ms: number): Finding {
+  const detail = `answers in ${ms < 1 ? 'less than 1' : Math.round(ms)} ms`
+  const fix = 'use a Redis nearer to the daemon, and look for slow commands of others: redis-cli slowlog get'
+  if (ms > TOO_SLOW_MS) return fail('redis', detail, fix)
+  return ms > SLOW_MS ? warn('redis', detail, fix) : ok('redis', detail)
+}
+
+async function checkWrite(store: Store, keys: Keys, now: number): Promise<Finding> {
+  try {
+    // What the probes of a daemon write, too.
+    await store.hset(keys.progress, 'probe', now)
+    return ok('redis.write', 'takes writes')
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    const [word = ''] = error.message.split(' ')
+    return fail(
+      'redis.write',
+      `refuses writes: ${error.message}`,
+      REFUSED_WRITES[word] ?? 'see the log of the Redis server',
+    )
+  }
+}
+
+const REFUSED_WRITES: Record<string, string> = {
+  READONLY: 'this server is a replica: point redis at the master',
+  MISCONF: 'the server cannot save to its disk: make room or mend its permissions, then see its log',
+  OOM: 'raise maxmemory of the server',
+  NOPERM: 'allow the Redis user all commands on the keys of redis.prefix',
+}
+
+async function checkSettings(store: Store): Promise<Finding[]> {
+  let servers: ServerFacts[]
+  try {
+    servers = await readServers(store)
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    const fix = 'allow the Redis user the command INFO'
+    return [warn('redis.settings', 'INFO is not allowed: version, eviction, persistence and memory are not known', fix)]
+  }
+  const several = servers.length > 1
+  return servers.flatMap((server) =>
+    judgeServer(server).map((finding) =>
+      several ? { ...finding, detail: `${server.address}: ${finding.detail}` } : finding,
+    ),
+  )
+}
+
+export function judgeServer(server: ServerFacts): Finding[] {
+  return [judgeVersion(server), judgeEviction(server), judgePersistence(server), judgeMemory(server)]
+}
+
+const LEAST_VERSION = [6, 2] as const
+
+function judgeVersion({ version }: ServerFacts): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isEnough = major > LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor >= LEAST_VERSION[1])
+  return isEnough
+    ? ok('redis.version', version)
+    : fail('redis.version', `${version} is too old`, `run Redis ${LEAST_VERSION.join('.')} or newer`)
+}
+
+function judgeEviction({ evictionPolicy: policy }: ServerFacts): Finding {
+  const fix = 'set maxmemory-policy noeviction: redis-cli config set maxmemory-policy noeviction, and in its config'
+  if (policy === undefined) return warn('redis.eviction', 'the server does not say', fix)
+  return policy === 'noeviction'
+    ? ok('redis.eviction', policy)
+    : fail('redis.eviction', `${policy}: when memory is full it throws tokens away`, fix)
+}
+
+function judgePersistence({ appendOnly, savesWork, snapshots }: ServerFacts): Finding {
+  const name = 'redis.persistence'
+  const fix = 'turn the append-only file on: redis-cli config set appendonly yes, and in its config'
+  if (!savesWork) {
+    return fail(name, 'the last write to disk failed', 'make room on its disk or mend its permissions; see its log')
+  }
+  if (appendOnly) return ok(name, 'append-only file')
+  if (snapshots === undefined)
+    return warn(name, 'no append-only file, and it does not say whether it makes snapshots', fix)
+  return snapshots === ''
+    ? fail(name, 'off: a restart of the server loses every token', fix)
+    : warn(name, 'snapshots only: a crash loses the tokens of the last minutes', fix)
+}
+
+const MUCH = 0.75
+const NEARLY_ALL = 0.95
+
+function judgeMemory({ usedMemory, maxMemory }: ServerFacts): Finding {
+  const used = megabytes(usedMemory)
+  if (maxMemory === 0) return ok('redis.memory', `${used} used, no maxmemory`)
+  const detail = `${used} of ${megabytes(maxMemory)} used`
+  const fix = 'raise maxmemory, or keep a shorter history: limits.history'
+  if (usedMemory >= NEARLY_ALL * maxMemory) return fail('redis.memory', detail, fix)
+  return usedMemory >= MUCH * maxMemory ? warn('redis.memory', detail, fix) : ok('redis.memory', detail)
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MB`
+}
+
+/** An answer of the server, rather than a connection that failed. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError'
+}

@@ -1,0 +1,22 @@
+import { existsSync, statSync } from 'node:fs'
+import { ownKeyFile } from '../tokens/own-key.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import type { Installation } from './installation.ts'
+
+const NAME = 'secret-files'
+
+/** Who else on this machine may read or change the files that keys and other secrets are in. */
+export function checkSecretFiles(installation: Pick<Installation, 'secretFiles' | 'vaultKeys' | 'config'>): Finding[] {
+  const own = installation.vaultKeys === undefined ? [ownKeyFile(installation.config.dataDir)] : []
+  const files = [...new Set([...installation.secretFiles, ...own])].filter((file) => existsSync(file))
+  const findings = files.flatMap((file) => judgeMode(file, statSync(file).mode) ?? [])
+  if (findings.length > 0) return findings
+  return [ok(NAME, files.length === 0 ? 'none' : `${files.length} readable by this user only`)]
+}
+
+/** Reading is only a warning: platforms that hand secrets out as files often let their own group read them. */
+function judgeMode(file: string, mode: number): Finding | undefined {
+  const fix = `chmod 600 ${file}`
+  if ((mode & 0o022) !== 0) return fail(NAME, `others may change ${file}`, fix)
+  return (mode & 0o044) === 0 ? undefined : warn(NAME, `others may read ${file}`, fix)
+}

@@ -1,0 +1,158 @@
+import { setMaxListeners } from 'node:events'
+import type { Clock } from '../runtime/clock.ts'
+import type { Secret } from '../runtime/secret.ts'
+import type { AccessTokenStore, StoredToken } from './access-token-store.ts'
+import type { TokenTimes } from './plan-refresh.ts'
+import type { RefreshOutcome } from './refresh-account.ts'
+import type { Vault } from './vault.ts'
+
+/** Good for as long as calls may take, which for a life of seconds is a tenth of it. */
+export function hasTimeForACall({ obtainedAt, expiresAt }: TokenTimes, now: number): boolean {
+  return expiresAt - now > Math.min(10_000, (expiresAt - obtainedAt) / 10)
+}
+
+export type Judgement =
+  | { is: 'good'; token: StoredToken & { accessToken: Buffer } }
+  | { is: 'refresh'; generation: string }
+  | NoToken
+
+/** Why there is no token. `later`: ask again at that moment, ms. */
+export type NoToken = { is: 'unknown' | 'gone' | 'reauthorize' } | { is: 'later'; at: number }
+
+/** What to do for somebody who asks for an account's access token. */
+export function judgeToken(token: StoredToken | undefined, now: number): Judgement {
+  if (token === undefined) return { is: 'unknown' }
+  if (token.state === 'uninstalling' || token.state === 'uninstalled') return { is: 'gone' }
+  const waits = token.state === 'reauthorize' || (token.retryAt !== null && token.retryAt > now)
+  // While no refresh may be tried, what is left is served to its end: a refused refresh token ends no access token.
+  if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return { is: 'good', token }
+  if (token.state === 'reauthorize') return { is: 'reauthorize' }
+  if (waits) return { is: 'later', at: token.retryAt ?? now }
+  return { is: 'refresh', generation: token.generation }
+}
+
+/** For as long as nothing better is known. */
+const ASK_AGAIN_MS = 2_000
+
+/** The same, once a refresh was tried: what is still valid is served, whatever came of it. */
+export function judgeAfterRefresh(
+  token: StoredToken | undefined,
+  outcome: RefreshOutcome | undefined,
+  now: number,
+): Exclude<Judgement, { is: 'refresh' }> {
+  const judged = judgeToken(token, now)
+  if (judged.is !== 'refresh') return judged
+  if (token !== undefined && hasToken(token) && token.expiresAt > now) return { is: 'good', token }
+  return { is: 'later', at: Math.max(now + ASK_AGAIN_MS, untilOf(outcome) ?? 0) }
+}
+
+function hasToken(token: StoredToken): token is StoredToken & { accessToken: Buffer } {
+  return token.accessToken !== null
+}
+
+/** An outcome that says how long to wait says it as `until`; any other means soon. */
+function untilOf(outcome: RefreshOutcome | undefined): number | undefined {
+  return outcome !== undefined && 'until' in outcome && typeof outcome.until === 'number' ? outcome.until : undefined
+}
+
+export interface AccessTokenDeps {
+  tokens: AccessTokenStore
+  vault: Vault
+  /** Refreshes the account if its tokens are still of this generation. */
+  refresh: (hubId: number, generation: string) => Promise<RefreshOutcome>
+  clock: Clock
+}
+
+export type AccessTokenAnswer = { is: 'served'; token: Secret; expiresAt: number; scopes: string[] } | NoToken
+
+/** How long somebody waits for a refresh, and how often another worker's is looked after. */
+const LONGEST_WAIT_MS = 12_000
+const LOOK_EVERY_MS = 100
+/** A token may be replaced between reading it and handing it out, hardly ever twice. */
+const ATTEMPTS = 3
+
+/** Hands out access tokens that are valid, refreshed where needed: one refresh for all who ask at the same time. */
+export class AccessTokens {
+  readonly #deps: AccessTokenDeps
+  readonly #underWay = new Map<number, Promise<RefreshOutcome>>()
+  readonly #stopping = new AbortController()
+
+  constructor(deps: AccessTokenDeps) {
+    this.#deps = deps
+    setMaxListeners(0, this.#stopping.signal) // One per account that is waited for.
+  }
+
+  /** `to`: the name of who asks; it is noted before the token leaves. */
+  async serve(hubId: number, to: string): Promise<AccessTokenAnswer> {
+    const { tokens, vault, clock } = this.#deps
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const judged = await this.#validToken(hubId)
+      if (judged.is !== 'good') return judged
+      const { generation, accessToken, expiresAt, scopes } = judged.token
+      const token = vault.open(accessToken, hubId, 'access')
+      const noted = await tokens.noteServed(hubId, generation, clock.now(), to)
+      if (noted === 'noted') return { is: 'served', token, expiresAt, scopes }
+    }
+    return { is: 'later', at: clock.now() + ASK_AGAIN_MS }
+  }
+
+  /** Begins no more refreshes and lets those under way be stored, for up to `patienceMs`. */
+  async stop(patienceMs: number): Promise<void> {
+    this.#stopping.abort()
+    const stored = new AbortController()
+    const patience = this.#deps.clock.wait(patienceMs, stored.signal)
+    await Promise.race([Promise.allSettled(this.#underWay.values()), patience])
+    stored.abort()
+  }
+
+  async #validToken(hubId: number) {
+    const { tokens, clock } = this.#deps
+    const judged = judgeToken(await tokens.read(hubId), clock.now())
+    if (judged.is !== 'refresh') return judged
+    let failed: unknown
+    const outcome = await this.#refreshed(hubId, judged.generation).catch((error: unknown) => {
+      failed = error
+      return undefined
+    })
+    const after = judgeAfterRefresh(await tokens.read(hubId), outcome, clock.now())
+    if (after.is === 'later' && failed !== undefined) throw failed
+    return after
+  }
+
+  /** Undefined: it takes longer than somebody should wait. It goes on all the same. */
+  async #refreshed(hubId: number, generation: string): Promise<RefreshOutcome | undefined> {
+    const refreshing = this.#underWay.get(hubId) ?? this.#begin(hubId, generation)
+    const ended = new AbortController()
+    const tooLong = this.#deps.clock.wait(LONGEST_WAIT_MS, ended.signal).then(() => undefined)
+    try {
+      return await Promise.race([refreshing, tooLong])
+    } finally {
+      ended.abort()
+    }
+  }
+
+  #begin(hubId: number, generation: string): Promise<RefreshOutcome> {
+    const refreshing = this.#refreshOrAwait(hubId, generation).finally(() => this.#underWay.delete(hubId))
+    this.#underWay.set(hubId, refreshing)
+    return refreshing
+  }
+
+  /** Its own refresh, or that of whoever holds the account; its own after all if the holder left nothing behind. */
+  async #refreshOrAwait(hubId: number, generation: string): Promise<RefreshOutcome> {
+    const { tokens, refresh, clock } = this.#deps
+    const until = clock.now() + LONGEST_WAIT_MS
+    let outcome: RefreshOutcome = { is: 'held' }
+    while (!this.#stopping.signal.aborted) {
+      outcome = await refresh(hubId, generation)
+      if (outcome.is !== 'held') return outcome
+      for (let isHeld = true; isHeld; ) {
+        if (clock.now() >= until || this.#stopping.signal.aborted) return outcome
+        await clock.wait(LOOK_EVERY_MS, this.#stopping.signal)
+        const token = await tokens.read(hubId)
+        if (judgeToken(token, clock.now()).is !== 'refresh') return outcome
+        isHeld = token?.isHeld === true
+      }
+    }
+    return outcome
+  }
+}

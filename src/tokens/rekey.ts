@@ -1,0 +1,224 @@
+import type { Store } from '../redis/connect.ts'
+import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
+import { liveWriters, SILENCE_S, type Writer } from './writers.ts'
+
+export interface RekeyDeps {
+  store: Store
+  keys: Keys
+  vault: Vault
+  clock: Clock
+}
+
+export interface RekeyWatcher {
+  /** Accounts of this pass that were looked at, of how many. */
+  progress(done: number, total: number): void
+  /** Nothing is done until these write with the first key too, or are gone. */
+  waiting(writers: readonly Writer[]): void
+  signal: AbortSignal
+}
+
+/** An account with values that no configured key opens. */
+export interface Unopened {
+  hubId: number
+  fields: string[]
+  reason: string
+}
+
+export interface Rekeyed {
+  /**
+   * - `clean`: a whole pass found nothing to do, and nobody writes with another key.
+   * - `writing`: a daemon still writes with another key.
+   * - `stopped`: the signal came.
+   */
+  is: 'clean' | 'writing' | 'stopped'
+  /** The key that everything is to be under. */
+  keyId: string
+  accounts: number
+  /** Values that were encrypted anew. */
+  replaced: number
+  passes: number
+  unopened: Unopened[]
+  /** Configured keys that nothing is encrypted with any more. */
+  removable: string[]
+  /** With `writing`: who, where that is known, and with which keys. */
+  writers: Writer[]
+  writingKeys: string[]
+}
+
+const MOST_PASSES = 5
+/** Accounts that are read, encrypted and written together. */
+const CHUNK = 200
+/** Somebody who was killed just now counts as a writer for a while. */
+const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
+
+/**
+ * Encrypts all stored tokens anew with the first key, while daemons run. What is done is not done again, so that a run
+ * that was killed is simply run once more.
+ */
+export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
+  let rekeyed = nothingYet(deps.vault.keyIds[0])
+  while (rekeyed.passes < MOST_PASSES) {
+    // Before a pass, because what they write behind its back would not be found. The first does most of the work anyway.
+    const writers = await (rekeyed.passes === 0 ? otherWriters(deps) : waitForWriters(deps, watcher))
+    if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
+    if (rekeyed.passes > 0 && writers.length > 0) return withWriters(rekeyed, writers)
+
+    const pass = await passOverAll(deps, watcher)
+    rekeyed = withPass(rekeyed, pass)
+    if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
+    const isClean = pass.toReplace.size === 0 && writers.length === 0
+    if (isClean && (await retireOthers(deps, pass)))
+      return { ...rekeyed, is: 'clean', removable: removable(deps, pass) }
+  }
+  return withWriters(rekeyed, await otherWriters(deps))
+}
+
+function nothingYet(keyId: string): Rekeyed {
+  return {
+    ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
+    ...{ removable: [], writers: [], writingKeys: [] },
+  }
+}
+
+function withPass(rekeyed: Rekeyed, pass: Pass): Rekeyed {
+  const { accounts, unopened } = pass
+  const writingKeys = [...pass.toReplace]
+  return {
+    ...rekeyed,
+    accounts,
+    unopened,
+    writingKeys,
+    passes: rekeyed.passes + 1,
+    replaced: rekeyed.replaced + pass.replaced,
+  }
+}
+
+function withWriters(rekeyed: Rekeyed, writers: Writer[]): Rekeyed {
+  const writingKeys = writers.length === 0 ? rekeyed.writingKeys : [...new Set(writers.map(({ keyId }) => keyId))]
+  return { ...rekeyed, is: 'writing', writers, writingKeys }
+}
+
+/** False if a daemon came meanwhile that writes with one of them. */
+async function retireOthers({ store, keys, vault }: RekeyDeps, pass: Pass): Promise<boolean> {
+  const { canaries, used, writers } = keys.vault
+  return (await store.retireKeys(canaries, used, writers, vault.keyIds[0], ...pass.unopenedKeys)) === 'retired'
+}
+
+function removable({ vault }: RekeyDeps, pass: Pass): string[] {
+  return vault.keyIds.slice(1).filter((id) => !pass.unopenedKeys.has(id))
+}
+
+async function otherWriters(deps: RekeyDeps): Promise<Writer[]> {
+  return (await liveWriters(deps)).filter(({ keyId }) => keyId !== deps.vault.keyIds[0])
+}
+
+async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Writer[]> {
+  const until = deps.clock.now() + WAIT_FOR_WRITERS_MS
+  let writers = await otherWriters(deps)
+  if (writers.length > 0) watcher.waiting(writers)
+  while (writers.length > 0 && deps.clock.now() < until && !watcher.signal.aborted) {
+    await deps.clock.wait(500, watcher.signal)
+    writers = await otherWriters(deps)
+  }
+  return writers
+}
+
+interface Pass {
+  accounts: number
+  replaced: number
+  /** Ids of other keys, of values that this pass replaced or lost to somebody who wrote meanwhile. */
+  toReplace: Set<string>
+  unopened: Unopened[]
+  unopenedKeys: Set<string>
+}
+
+async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
+  const pass: Pass = { accounts: 0, replaced: 0, toReplace: new Set(), unopened: [], unopenedKeys: new Set() }
+  const total = await countAccounts(deps)
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const hubIds = await accountsOf(deps, partition)
+    for (let at = 0; at < hubIds.length; at += CHUNK) {
+      if (watcher.signal.aborted) return pass
+      const chunk = hubIds.slice(at, at + CHUNK)
+      await rekeyChunk(deps, chunk, pass)
+      pass.accounts += chunk.length
+      watcher.progress(pass.accounts, Math.max(total, pass.accounts))
+    }
+  }
+  return pass
+}
+
+/** A tombstone has no tokens. */
+const WITH_TOKENS = ACCOUNT_STATES.filter((state) => state !== 'uninstalled')
+
+async function countAccounts({ store, keys }: RekeyDeps): Promise<number> {
+  const sizes = Array.from({ length: PARTITIONS }, (_, number) =>
+    WITH_TOKENS.map((state) => store.zcard(keys.partition(number).state[state])),
+  )
+  return (await Promise.all(sizes.flat())).reduce((sum, size) => sum + size, 0)
+}
+
+/** At one moment: an account that goes from one state to another between two reads would be in neither. */
+async function accountsOf({ store, keys }: RekeyDeps, partition: number): Promise<number[]> {
+  const reading = store.multi()
+  for (const state of WITH_TOKENS) reading.zrange(keys.partition(partition).state[state], 0, '-1')
+  return resultsOf<string[]>(await reading.exec())
+    .flat()
+    .map(Number)
+}
+
+/** The field that a value was sealed as: the token before the last one was a refresh token in its time. */
+const FIELDS = [
+  ['access', 'access'],
+  ['refresh', 'refresh'],
+  ['previous', 'refresh'],
+] as const satisfies (readonly [string, TokenField])[]
+
+async function rekeyChunk(deps: RekeyDeps, hubIds: readonly number[], pass: Pass): Promise<void> {
+  const reading = deps.store.pipeline()
+  for (const hubId of hubIds) reading.hmgetBuffer(deps.keys.account(hubId).tokens, ...FIELDS.map(([name]) => name))
+  const stored = resultsOf<(Buffer | null)[]>(await reading.exec())
+
+  const writing = deps.store.pipeline()
+  for (const [index, hubId] of hubIds.entries()) {
+    const replacements = sealAnew(deps.vault, hubId, stored[index] ?? [], pass)
+    if (replacements.length > 0) writing.rekeyTokens(deps.keys.account(hubId).tokens, ...replacements)
+  }
+  const replaced = resultsOf<number>(await writing.exec())
+  pass.replaced += replaced.reduce((sum, count) => sum + count, 0)
+}
+
+/** Field, as read, encrypted anew - of each value that is under another key than the first. */
+function sealAnew(vault: Vault, hubId: number, values: readonly (Buffer | null)[], pass: Pass): (string | Buffer)[] {
+  const replacements: (string | Buffer)[] = []
+  const refused: { field: string; reason: string }[] = []
+  for (const [index, [name, field]] of FIELDS.entries()) {
+    const sealed = values[index]
+    if (!sealed) continue
+    let keyId: string | undefined
+    try {
+      keyId = keyIdOf(sealed)
+      if (keyId === vault.keyIds[0]) continue
+      replacements.push(name, sealed, vault.seal(vault.open(sealed, hubId, field), hubId, field))
+      pass.toReplace.add(keyId)
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error
+      refused.push({ field: name, reason: error.message })
+      if (keyId !== undefined) pass.unopenedKeys.add(keyId)
+    }
+  }
+  const [first] = refused
+  if (first !== undefined) {
+    pass.unopened.push({ hubId, fields: refused.map(({ field }) => field), reason: first.reason })
+  }
+  return replacements
+}
+
+function resultsOf<T>(answers: [error: Error | null, result: unknown][] | null): T[] {
+  return (answers ?? []).map(([error, result]) => {
+    if (error !== null) throw error
+    return result as T
+  })
+}

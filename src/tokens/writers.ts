@@ -1,0 +1,74 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Vault } from './vault.ts'
+
+/**
+ * Which daemon encrypts with which key. A rekey must know it: a daemon that still has the old key first may write
+ * nothing for half an hour, and then something that nobody can read once that key is gone.
+ */
+export interface Writer {
+  /** The machine and the process. */
+  daemon: string
+  keyId: string
+}
+
+const REPORT_EVERY_MS = 3_000
+/** A daemon that has said nothing for so long is dead. */
+export const SILENCE_S = 10
+
+export interface WriterDeps {
+  store: Store
+  keys: Keys
+  vault: Vault
+  log: Logger
+}
+
+export interface WriterReports {
+  /** Says it at once: the key is another one now. */
+  report(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Says now and then which key this daemon encrypts with, and logs which keys of others it lacks. */
+export async function startWriterReports(deps: WriterDeps, daemon: string): Promise<WriterReports> {
+  let lacking: string[] = []
+  const report = async () => {
+    const writers = await say(deps, daemon, deps.vault.keyIds[0])
+    const strange = writers.filter(({ keyId }) => !deps.vault.keyIds.includes(keyId))
+    for (const { daemon: other, keyId } of strange) {
+      if (lacking.includes(keyId)) continue
+      deps.log.error(
+        { code: 'vault.key-missing', key: keyId, writer: other },
+        `another daemon (${other}) encrypts with key ${keyId}, which is not configured here: add it to encryption.keys and send this daemon SIGHUP`,
+      )
+    }
+    lacking = strange.map(({ keyId }) => keyId)
+  }
+  await report()
+  let isUnderWay = false
+  const timer = setInterval(async () => {
+    if (isUnderWay) return
+    isUnderWay = true
+    // No Redis: whoever is at work logs it, and the next report comes soon.
+    await report().catch(() => undefined)
+    isUnderWay = false
+  }, REPORT_EVERY_MS)
+  return {
+    report,
+    stop: async () => {
+      clearInterval(timer)
+      // Whoever says nothing is taken for gone soon anyway.
+      await say(deps, daemon, '').catch(() => undefined)
+    },
+  }
+}
+
+export function liveWriters(deps: Pick<WriterDeps, 'store' | 'keys'>): Promise<Writer[]> {
+  return say(deps, '', '')
+}
+
+async function say({ store, keys }: Pick<WriterDeps, 'store' | 'keys'>, daemon: string, keyId: string) {
+  const writers = await store.reportWriter(keys.vault.used, keys.vault.writers, daemon, keyId, SILENCE_S)
+  return writers.map(([name, id]): Writer => ({ daemon: name, keyId: id }))
+}

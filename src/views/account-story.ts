@@ -1,0 +1,80 @@
+import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
+import type { OpenAlert } from '../alerts/open-alerts.ts'
+import { seriesName } from '../alerts/series-name.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+
+/** One thing that happened to an account, or that will. `detail` may hold strangers' words. */
+export interface StoryEvent {
+  /** ms */
+  at: number
+  event: string
+  detail?: string
+}
+
+/** An account with when its uninstall is due next. */
+type TimedAccount = Account & { nextUninstallAt: number | null }
+
+/** An account's life in order of time, as far as its record and its open alerts tell it. */
+export function storyOf(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEvent[] {
+  const events = [
+    ...connections(account),
+    ...refreshes(account),
+    ...alerts.map(({ since, level, series, rule }) =>
+      one(since, 'alert opened', `${level}: ${series === undefined ? rule : seriesName(series)}`),
+    ),
+    ...(account.uninstall === null ? [] : departure(account, account.uninstall)),
+  ]
+  return events.filter((event) => event !== undefined).toSorted((a, b) => a.at - b.at)
+}
+
+/** The same as the API and `--json` tell it: times in ISO 8601. */
+export function storyJson(story: readonly StoryEvent[]): object[] {
+  return story.map((event) => ({ ...event, at: iso(event.at) }))
+}
+
+/** Nothing where the moment is not known: it never was, or the record is of a time before it was noted. */
+function one(at: number | null, event: string, detail?: string): StoryEvent | undefined {
+  if (at === null || iso(at) === null) return undefined
+  return detail === undefined ? { at, event } : { at, event, detail }
+}
+
+function connections({ connectedAt, firstConnectedAt }: Account) {
+  if (firstConnectedAt === connectedAt) return [one(connectedAt, 'connected')]
+  return [one(firstConnectedAt, 'connected'), one(connectedAt, 'connected again')]
+}
+
+function refreshes({ token, connectedAt, refreshFailure, refusedSince }: Account) {
+  // Connecting brought tokens too: only what came after that is a refresh.
+  const refreshedAt = token.refreshedAt !== null && token.refreshedAt > connectedAt ? token.refreshedAt : null
+  return [
+    one(refreshedAt, 'last refresh'),
+    refreshFailure === null ? undefined : one(refreshFailure.since, 'refresh began to fail', failing(refreshFailure)),
+    one(refusedSince, 'refresh token refused'),
+  ]
+}
+
+function failing({ reason, count, at }: NonNullable<Account['refreshFailure']>): string {
+  return `${reason} (${countOf(count, 'failure')} in a row, the last ${moment(at)})`
+}
+
+const ASKED_BY: Record<UninstallBy, string> = { cli: 'command line', api: 'API', evidence: 'evidence' }
+
+/** What the provider answered to the deletion. */
+export const ENDING = { deleted: 'the provider confirmed it', 'was-gone': 'the provider did not know it any more' }
+
+function departure({ state, nextUninstallAt }: TimedAccount, uninstall: Uninstall) {
+  const { askedAt, reason, by, attempts, failure, failureAt, at, ending, purgeAt } = uninstall
+  const failures = countOf(at === null ? attempts : attempts - 1, 'failed attempt')
+  const next = state === 'uninstalling' && nextUninstallAt !== null ? `, the next ${moment(nextUninstallAt)}` : ''
+  return [
+    one(askedAt, 'uninstall asked for', `${reason} (by ${ASKED_BY[by]})`),
+    failure === null ? undefined : one(failureAt, 'deletion failed', `${failure} (${failures}${next})`),
+    ending === null ? undefined : one(at, 'refresh token deleted', ENDING[ending]),
+    one(purgeAt, 'record forgotten', 'planned'),
+  ]
+}
+
+function moment(at: number): string {
+  return formatTime(iso(at) ?? '')
+}

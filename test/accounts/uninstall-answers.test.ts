@@ -1,0 +1,84 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import type { Fault } from '../../src/sandbox/faults.ts'
+import { connectClient } from '../provider/connect-client.ts'
+import { CLIENT, visit } from '../sandbox/visit.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { useRedis } from '../support/test-store.ts'
+import { HUB, office } from './connected.ts'
+
+const redis = useRedis()
+
+/** An account that is being uninstalled, its refresh token alive at a provider that answers its deletion so. */
+async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
+  const { sandbox, connect, refresh, call } = await visit()
+  const { refresh_token: refreshToken } = await connect()
+  for (const fault of faults) await call('POST', '/sandbox/faults', { endpoint: 'delete', ...fault })
+  const keys = redis.freshKeys()
+  const app = { clientId: CLIENT.client_id, clientSecret: new Secret(CLIENT.client_secret) }
+  const client = connectClient(sandbox.url, { ...app, timeoutMs: 300 })
+  onTestFinished(() => client.close())
+  const { deps, clock } = office(redis.store, keys, {
+    deleteRefreshToken: (token) => client.deleteRefreshToken(token),
+  })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), refreshToken })
+  await beginUninstall(deps, HUB, { by: 'api', reason: 'left' })
+  const registry = new Registry(redis.store, keys)
+  return {
+    ...{ clock, call },
+    run: () => runUninstall(deps, HUB),
+    record: async () => (await registry.get(HUB))?.uninstall,
+    /** What the provider says of the refresh token now. */
+    tokenStatus: async () => (await refresh(refreshToken)).status,
+  }
+}
+
+describe('what the provider answers to the deletion', () => {
+  test('204 is the proof', async () => {
+    const one = await uninstalling()
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.record()).toMatchObject({ attempts: 1, ending: 'deleted', at: one.clock.now() })
+    expect(await one.tokenStatus()).toBe(400)
+  })
+
+  test.each<[string, Omit<Fault, 'endpoint'>]>([
+    ['404', { status: 404 }],
+    ['a refused token', { status: 400, body: { status: 'BAD_REFRESH_TOKEN', message: 'refused' } }],
+  ])('%s says that it was gone', async (_, fault) => {
+    const one = await uninstalling(fault)
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.record()).toMatchObject({ attempts: 1, ending: 'was-gone' })
+  })
+
+  test.each<[string, Omit<Fault, 'endpoint'>, RegExp, number]>([
+    ['500', { status: 500 }, /500/, 2_000],
+    ['429 with Retry-After', { status: 429, headers: { 'Retry-After': '17' } }, /429/, 17_000],
+    ['no answer in time', { delayMs: 5_000 }, /within 0.3 s/, 2_000],
+    ['a connection that breaks', { drop: true }, /./, 2_000],
+    ['401', { status: 401 }, /401/, 2_000],
+    ['403', { status: 403 }, /403/, 2_000],
+    ['a refused app', { status: 400, body: { status: 'BAD_CLIENT_SECRET', message: 'the app' } }, /./, 2_000],
+  ])('%s proves nothing: it is tried again, and the story says why', async (_, fault, reason, waitMs) => {
+    const one = await uninstalling({ ...fault, times: 1 })
+    expect(await one.run()).toMatchObject({ is: 'failed', at: one.clock.now() + waitMs })
+    const failedAt = one.clock.now()
+    expect(await one.record()).toMatchObject({
+      ...{ attempts: 1, failure: expect.stringMatching(reason), failureAt: failedAt, ending: null, at: null },
+    })
+    expect(await one.tokenStatus()).toBe(200)
+    one.clock.move(waitMs)
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.record()).toMatchObject({ attempts: 2, ending: 'deleted', failureAt: failedAt })
+    expect(await one.tokenStatus()).toBe(400)
+  })
+
+  test('a deletion whose answer was lost is found to be done', async () => {
+    const one = await uninstalling({ after: true, drop: true, times: 1 })
+    expect(await one.run()).toMatchObject({ is: 'failed' })
+    expect(await one.tokenStatus()).toBe(400)
+    expect(await one.run()).toEqual({ is: 'finished' })
+    expect(await one.record()).toMatchObject({ attempts: 2, ending: 'was-gone' })
+  })
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { awaitDeparture } from '../../src/cli/await-departure.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { HUB, office } from '../accounts/connected.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { failure } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+
+/** Somebody waits for the end of an uninstall that has just begun. */
+async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken']) {
+  const keys = redis.freshKeys()
+  const { deps, clock } = office(redis.store, keys, { deleteRefreshToken })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+  await beginUninstall(deps, HUB, { by: 'cli', reason: 'x' })
+  const readers = { registry: new Registry(redis.store, keys), due: new DueSets(redis.store, keys), clock }
+  const stop = new AbortController()
+  return {
+    ...{ deps, clock, keys, stop },
+    outcome: awaitDeparture(readers, HUB, stop.signal),
+    pass: async (ms: number) => {
+      await clock.sleeper()
+      clock.move(ms)
+    },
+  }
+}
+
+test('who waits for an uninstall gets the proof', async () => {
+  const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
+  await one.clock.sleeper()
+  await runUninstall(one.deps, HUB)
+  const at = one.clock.now()
+  one.clock.move(1_000)
+  expect(await one.outcome).toMatchObject({ is: 'gone', proof: { ending: 'deleted', at } })
+})
+
+test('where nothing is kept there is no proof but that the account is gone', async () => {
+  const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
+  await one.clock.sleeper()
+  await runUninstall({ ...one.deps, uninstallKeepMs: 0 }, HUB)
+  one.clock.move(1_000)
+  expect(await one.outcome).toEqual({ is: 'gone' })
+})
+
+test('after a minute it is said what holds it up: the provider', async () => {
+  const one = await waiting(async () => failure('transient', { message: 'the provider answered 503' }))
+  await one.clock.sleeper()
+  await runUninstall(one.deps, HUB)
+  await one.pass(60_000)
+  expect(await one.outcome).toEqual({
+    is: 'held',
+    by: 'the provider answered 503 (1 failed attempt, the next 2026-11-21 10:00 UTC)',
+  })
+})
+
+test('after a minute it is said what holds it up: nobody is at work', async () => {
+  const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
+  await one.pass(60_000)
+  expect(await one.outcome).toMatchObject({ is: 'held', by: expect.stringContaining('no daemon has tried yet') })
+})
+
+test('an account that is connected again is not waited for', async () => {
+  const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
+  await one.clock.sleeper()
+  await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+  one.clock.move(1_000)
+  expect(await one.outcome).toEqual({ is: 'held', by: 'the account was connected again: it is active' })
+})
+
+test('who is told to stop waits no longer', async () => {
+  const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
+  await one.clock.sleeper()
+  one.stop.abort()
+  expect(await one.outcome).toMatchObject({ is: 'held' })
+})

@@ -1,0 +1,133 @@
+import { expect } from 'vitest'
+import { bad, type Contract, type ContractCase, good, withExtras, without } from '../contract.ts'
+
+const REPORT = {
+  limit: 500,
+  totalRecordsAtLimit: 1,
+  totalRecordsNearLimit: 2,
+  atLimitFromRecordSamples: [{ label: 'Acme', objectId: 11 }],
+  nearLimitFromRecordSamples: [
+    { label: 'Globex', objectId: 12, percentage: 96.4, usage: 482 },
+    { label: 'Initech', objectId: 13, percentage: 80, usage: 400 },
+  ],
+}
+
+const READ = {
+  limit: 500,
+  totalRecordsAtLimit: 1,
+  totalRecordsNearLimit: 2,
+  atLimit: [{ label: 'Acme', objectId: 11 }],
+  nearLimit: [
+    { label: 'Globex', objectId: 12, usage: 482, reportedPercentage: 96.4 },
+    { label: 'Initech', objectId: 13, usage: 400, reportedPercentage: 80 },
+  ],
+}
+
+const EMPTY = {
+  limit: 0,
+  totalRecordsAtLimit: 0,
+  totalRecordsNearLimit: 0,
+  atLimitFromRecordSamples: [],
+  nearLimitFromRecordSamples: [],
+}
+
+async function reported({ client, connect, report }: Contract, body: unknown) {
+  const { access } = await connect()
+  await report('associations/0-1/0-2', body)
+  return client.associations(access, '0-1', '0-2')
+}
+
+const FIELDS = [
+  ...Object.keys(REPORT),
+  ...['label', 'objectId'].map((field) => `atLimitFromRecordSamples[0].${field}`),
+  ...['label', 'objectId', 'usage', 'percentage'].map((field) => `nearLimitFromRecordSamples[1].${field}`),
+]
+
+/** Interface 4.5. */
+export const associations: ContractCase[] = [
+  {
+    says: 'an association report is read with its totals and samples',
+    run: async (contract) => expect(good(await reported(contract, REPORT))).toEqual(READ),
+  },
+  {
+    says: 'an association report with unknown fields at every depth reads the same',
+    run: async (contract) => expect(good(await reported(contract, withExtras(REPORT)))).toEqual(READ),
+  },
+  {
+    says: 'an association report of a pair without associations is empty, with a limit of 0',
+    run: async (contract) => {
+      const { atLimitFromRecordSamples: atLimit, nearLimitFromRecordSamples: nearLimit, ...totals } = EMPTY
+      expect(good(await reported(contract, EMPTY))).toEqual({ ...totals, atLimit, nearLimit })
+    },
+  },
+  {
+    says: 'the two directions of a pair are two reports',
+    run: async ({ client, connect, report }) => {
+      const { access } = await connect()
+      await report('associations/0-1/0-2', REPORT)
+      await report('associations/0-2/0-1', { ...EMPTY, limit: 1 })
+      expect(good(await client.associations(access, '0-1', '0-2'))).toEqual(READ)
+      expect(good(await client.associations(access, '0-2', '0-1'))).toMatchObject({ limit: 1, totalRecordsAtLimit: 0 })
+    },
+  },
+  {
+    says: 'object types may be named by anything: what needs escaping in a path is escaped',
+    run: async ({ client, connect, report }) => {
+      const { access } = await connect()
+      const [from, to] = ['p_custom object/1', '2-123?x=%20#']
+      await report(`associations/${encodeURIComponent(from)}/${encodeURIComponent(to)}`, REPORT)
+      expect(good(await client.associations(access, from, to))).toEqual(READ)
+    },
+  },
+  {
+    says: 'totals count more records than there are samples',
+    run: async (contract) => {
+      const read = good(await reported(contract, { ...REPORT, totalRecordsAtLimit: 212, totalRecordsNearLimit: 9_000 }))
+      expect(read).toEqual({ ...READ, totalRecordsAtLimit: 212, totalRecordsNearLimit: 9_000 })
+    },
+  },
+  {
+    says: 'a record may be over its limit: usage and percentage are taken as they are',
+    run: async (contract) => {
+      const over = { label: 'Globex', objectId: 12, percentage: 140.2, usage: 701 }
+      const read = good(await reported(contract, { ...REPORT, nearLimitFromRecordSamples: [over] }))
+      expect(read.nearLimit).toEqual([{ label: 'Globex', objectId: 12, usage: 701, reportedPercentage: 140.2 }])
+    },
+  },
+  {
+    says: "a record's percentage may be a fraction: it is kept as reported beside the usage",
+    run: async (contract) => {
+      const fraction = { label: 'Globex', objectId: 12, percentage: 0.964, usage: 482 }
+      const read = good(await reported(contract, { ...REPORT, nearLimitFromRecordSamples: [fraction] }))
+      expect(read.nearLimit).toEqual([{ label: 'Globex', objectId: 12, usage: 482, reportedPercentage: 0.964 }])
+    },
+  },
+  {
+    says: 'labels may be huge, empty, in any script, and look like markup',
+    run: async (contract) => {
+      const labels = ['x'.repeat(100_000), '', '\u202eשלום 🏢 東京', '<script>alert(1)</script>\r\n']
+      const samples = labels.map((label, objectId) => ({ label, objectId }))
+      const read = good(await reported(contract, { ...REPORT, atLimitFromRecordSamples: samples }))
+      expect(read.atLimit).toEqual(samples)
+    },
+  },
+  {
+    says: 'object ids may be as large as a number can hold exactly, and not larger',
+    run: async (contract) => {
+      const withId = (objectId: string) => JSON.stringify(REPORT).replace('"objectId":11', `"objectId":${objectId}`)
+      expect(good(await reported(contract, withId('9007199254740991'))).atLimit[0]?.objectId).toBe(
+        9_007_199_254_740_991,
+      )
+      const failure = bad(await reported(contract, withId('9007199254740993')))
+      expect(failure.message).toContain('atLimitFromRecordSamples[0].objectId')
+    },
+  },
+  ...FIELDS.map((field) => ({
+    says: `an association report without ${field} can't be read, and the failure names the field`,
+    run: async (contract: Contract) => {
+      const failure = bad(await reported(contract, without(REPORT, field)))
+      expect(failure).toMatchObject({ class: 'transient', code: 'unreadable', status: 200 })
+      expect(failure.message).toContain(`${field} is missing`)
+    },
+  })),
+]

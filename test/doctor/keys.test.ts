@@ -1,0 +1,93 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkEncryption } from '../../src/doctor/encryption.ts'
+import { checkSecretFiles } from '../../src/doctor/secret-files.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { checkKeys } from '../../src/tokens/canary.ts'
+import { ownKey } from '../../src/tokens/own-key.ts'
+import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
+import { configOf, SMALLEST } from '../config/load-text.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+let dataDir: string
+let keys: Keys
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-keys-'))
+  keys = redis.freshKeys()
+})
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+
+const key = (byte: number): VaultKey => ({ id: 'k1', key: Buffer.alloc(32, byte) })
+
+function installation(vaultKeys?: VaultKey[]) {
+  return {
+    config: { ...configOf(SMALLEST), dataDir },
+    ...{ notices: [], secretFiles: [], vaultKeys, keys, clock: systemClock },
+    redis: { store: Promise.resolve(redis.store), lastError: () => undefined },
+  }
+}
+
+describe('encryption', () => {
+  test('the keys that stored it open what is stored', async () => {
+    await checkKeys(redis.store, keys, createVault([key(1)]))
+    expect(await checkEncryption(installation([key(1)]))).toMatchObject([{ level: 'ok' }])
+  })
+
+  test('other keys under the same id fail', async () => {
+    await checkKeys(redis.store, keys, createVault([key(1)]))
+    const [finding] = await checkEncryption(installation([key(2)]))
+    expect(finding).toMatchObject({ level: 'fail', fix: expect.stringContaining('encryption.keys') })
+    expect(finding?.detail).toContain("doesn't open what is stored")
+  })
+
+  test('where nothing is stored nothing is stored by looking, and no key is made', async () => {
+    expect(await checkEncryption(installation([key(1)]))).toMatchObject([
+      { level: 'ok', detail: 'nothing is stored yet' },
+    ])
+    expect(await checkEncryption(installation())).toMatchObject([{ level: 'ok' }])
+    expect(await redis.store.exists(keys.canary)).toBe(0)
+    expect(checkSecretFiles(installation())).toMatchObject([{ level: 'ok', detail: 'none' }])
+  })
+
+  test("the installation's own key is tried, and missed when it is gone", async () => {
+    const { key: own, file } = ownKey(dataDir)
+    await checkKeys(redis.store, keys, createVault([own]))
+    expect(await checkEncryption(installation())).toMatchObject([{ level: 'ok' }])
+    rmSync(file)
+    expect(await checkEncryption(installation())).toMatchObject([
+      { level: 'fail', detail: expect.stringContaining(file), fix: 'restore it from a backup' },
+    ])
+  })
+})
+
+describe('files of secrets', () => {
+  const look = (mode: number) => {
+    const file = join(dataDir, 'secret')
+    writeFileSync(file, 'x')
+    chmodSync(file, mode)
+    return checkSecretFiles({ ...installation([key(1)]), secretFiles: [file, file] })
+  }
+
+  test('that only this user may read are fine', () => {
+    expect(look(0o600)).toEqual([{ name: 'secret-files', level: 'ok', detail: '1 readable by this user only' }])
+  })
+
+  test.each([0o640, 0o604, 0o444])('of mode %o are a warning', (mode) => {
+    const file = join(dataDir, 'secret')
+    expect(look(mode)).toEqual([
+      { name: 'secret-files', level: 'warn', detail: `others may read ${file}`, fix: `chmod 600 ${file}` },
+    ])
+  })
+
+  test.each([0o620, 0o666])('of mode %o fail', (mode) => expect(look(mode)).toMatchObject([{ level: 'fail' }]))
+
+  test('include the own key of the installation', () => {
+    const { file } = ownKey(dataDir)
+    chmodSync(file, 0o644)
+    expect(checkSecretFiles(installation())).toMatchObject([{ level: 'warn', fix: `chmod 600 ${file}` }])
+  })
+})

@@ -1,0 +1,117 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { plimsoll } from '../support/command.ts'
+import { eventually } from '../support/fleet.ts'
+import { openScene, type Scene } from '../support/scene.ts'
+
+interface Finding {
+  name: string
+  level: string
+  detail: string
+  fix?: string
+}
+
+/** Not v1, which has an end. */
+const PROVIDER = { api: '2026-03' }
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await openScene({ accounts: 1 })
+})
+afterAll(() => scene.close())
+
+async function doctor(file: string): Promise<{ code: number | null; err: string; found: Record<string, Finding> }> {
+  const { code, out, err } = await plimsoll(['doctor', '--json', '--config', file], scene.folder)
+  const findings = JSON.parse(out) as Finding[]
+  return { code, err, found: Object.fromEntries(findings.map((finding) => [finding.name, finding])) }
+}
+
+test('an installation at work has nothing that fails', async () => {
+  const settings = { provider: PROVIDER }
+  const daemon = await scene.daemon(settings)
+  const config = await scene.configFile({ ...settings, http: { publicUrl: daemon.url } })
+  await eventually('sweeps of every kind', async () => (await doctor(config)).found.daemon?.level === 'ok')
+  const { code, err, found } = await doctor(config)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(Object.keys(found)).toEqual([
+    ...['config', 'redis', 'redis.write', 'redis.version', 'redis.eviction', 'redis.persistence', 'redis.memory'],
+    ...['encryption', 'secret-files', 'provider', 'clock', 'end-date', 'receiver.ops-mail', 'receiver.ops-hook'],
+    ...['public-url', 'daemon'],
+  ])
+  // A config for tests has no admin token.
+  const complaints = Object.values(found).filter(({ level }) => level !== 'ok')
+  expect(complaints.map(({ name }) => name)).toEqual(['config'])
+
+  const { out } = await plimsoll(['doctor', '--config', config], scene.folder)
+  expect(out).toMatch(/^warn {2}config +http/m)
+  expect(out).toMatch(/^ok {4}redis\.eviction +noeviction$/m)
+  expect(out).not.toContain('\u001b')
+})
+
+test('what is wrong fails with exit code 1, each with its way out', async () => {
+  await scene.redis.store('pages').config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const config = await scene.configFile({
+    provider: { ...PROVIDER, baseUrl: 'http://127.0.0.1:1' },
+    encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 9).toString('base64') }] },
+  })
+  const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
+  expect(code).toBe(1)
+  expect(err).toBe('plimsoll: 3 of 16 checks failed: each says the way out\n')
+  expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
+  expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
+  expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)
+})
+
+test('without Redis that alone fails; what needs it says that it was not tried', async () => {
+  const { code, found } = await doctor(
+    await scene.configFile({ provider: PROVIDER, redis: { url: 'redis://127.0.0.1:1' } }),
+  )
+  expect(code).toBe(1)
+  const failed = Object.values(found).filter(({ level }) => level === 'fail')
+  expect(failed).toMatchObject([{ name: 'redis', detail: 'does not answer: connection refused' }])
+  expect(found.encryption).toMatchObject({ level: 'warn', detail: 'not tried: Redis does not answer' })
+})
+
+test('before the first start it is looked at too, and no key is made', async () => {
+  const config = await scene.configFile({ provider: PROVIDER, redis: { url: undefined } })
+  const { encryption: _, ...rest } = JSON.parse(readFileSync(config, 'utf8')) as Record<string, unknown>
+  writeFileSync(config, JSON.stringify(rest))
+  const { code, found } = await doctor(config)
+  expect(code).toBe(0)
+  expect(found).toMatchObject({
+    ...{ redis: { level: 'ok' }, 'redis.persistence': { level: 'ok' } },
+    encryption: { level: 'ok', detail: 'nothing is stored yet' },
+    daemon: { level: 'warn', fix: 'start it: plimsoll start' },
+    'public-url': { level: 'warn' },
+  })
+  expect(existsSync(join(scene.folder, 'data', 'keys'))).toBe(false)
+})
+
+test('a config that cannot be used is all that is told, in colour on a terminal', async () => {
+  const file = join(scene.folder, 'broken.yaml')
+  writeFileSync(file, 'provider: { clientId: a }\n')
+  const { code, found } = await doctor(file)
+  expect(code).toBe(1)
+  expect(Object.keys(found)).toEqual(['config'])
+  expect(found.config?.fix).toContain('correct the file')
+
+  let out = ''
+  const io = {
+    ...{
+      env: {},
+      cwd: scene.folder,
+      errIsTerminal: false,
+      onHangUp: () => {},
+      isTerminal: true,
+      columns: 80,
+      clock: systemClock,
+      random: () => 0,
+    },
+    ...{ out: (text: string) => (out += text), err: () => {}, stop: new AbortController().signal },
+  }
+  expect(await runCommandLine(['doctor', '--config', file], io)).toBe(1)
+  expect(out).toContain('\u001b[31mfail\u001b[39m  config')
+})

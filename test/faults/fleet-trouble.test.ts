@@ -1,0 +1,136 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import {
+  connectAll,
+  eventually,
+  getJson,
+  hooksOf,
+  hubIdsOf,
+  type JournalEntry,
+  journalOf,
+  send,
+} from '../support/fleet.ts'
+import { say } from '../support/say.ts'
+import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
+
+/** PLIMSOLL_FULL=1 runs these at full size: 1,000 and 5,000 accounts, troubles of a minute and of ten. */
+const FULL = process.env.PLIMSOLL_FULL === '1'
+
+let scene: Scene
+afterEach(() => scene.close())
+
+const tokenRequests = (journal: readonly JournalEntry[], since: number) =>
+  journal.filter(({ endpoint, time }) => endpoint === 'token' && Date.parse(time) >= since)
+
+/** The most requests within any minute. */
+function mostInAMinute(requests: readonly JournalEntry[]): number {
+  const times = requests.map(({ time }) => Date.parse(time))
+  return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + 60_000).length))
+}
+
+const fleetAlerts = async () =>
+  (await hooksOf(scene.sandbox.url)).flatMap(({ body }) => body.data.alerts).filter(({ kind }) => kind === 'fleet')
+
+async function statesOf(url: string): Promise<Record<string, number>> {
+  const { accounts } = await getJson<{ accounts: { byState: Record<string, number> } }>(`${url}/api/v1/status`)
+  return Object.fromEntries(Object.entries(accounts.byState).filter(([, count]) => count > 0))
+}
+
+async function trouble(fault: object, lastsMs: number): Promise<{ since: number; until: number }> {
+  const since = Date.now()
+  await send(`${scene.sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'token', ...fault })
+  // The subject itself: how the fleet fares for so long.
+  await pause(lastsMs)
+  await send(`${scene.sandbox.url}/sandbox/faults`, 'DELETE')
+  return { since, until: Date.now() }
+}
+
+const refreshedSince = (hubIds: readonly number[], since: number) => async () => {
+  const times = refreshTimes(await journalOf(scene.sandbox.url))
+  return hubIds.every((hubId) => times.get(hubId)?.some((at) => at > since))
+}
+
+test('a wrong client secret is one alert and a trickle of requests, and all accounts are well soon after the fix', {
+  timeout: 300_000,
+}, async () => {
+  const accounts = FULL ? 1_000 : 300
+  scene = await openScene({ accounts, tokenLifetimeMs: 30_000 })
+  const daemon = await scene.daemon()
+  const hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  await eventually('refreshes under way', async () => refreshTimes(await journalOf(scene.sandbox.url)).size > 20)
+
+  const refused = {
+    ...{ error: 'invalid_client', error_description: 'missing or invalid client secret' },
+    ...{ status: 'BAD_CLIENT_SECRET', message: 'missing or invalid client secret' },
+  }
+  const { since, until } = await trouble({ status: 400, body: refused }, FULL ? 90_000 : 35_000)
+  const [alert, ...others] = await fleetAlerts()
+  expect(others).toEqual([])
+  expect(alert).toMatchObject({ status: 'firing', level: 'critical', reason: 'entered' })
+  expect(alert?.message).toMatch(/provider\.clientSecret/)
+  expect(Date.parse(alert?.measuredAt ?? '') - since).toBeLessThan(20_000)
+  const asked = tokenRequests(await journalOf(scene.sandbox.url), since).filter(({ time }) => Date.parse(time) <= until)
+  expect(mostInAMinute(asked)).toBeLessThan(60)
+  expect(await statesOf(daemon.url)).toEqual({ active: accounts })
+
+  await eventually('all refreshed', refreshedSince(hubIds, until), 60_000)
+  say(
+    `${accounts} accounts: ${asked.length} token requests in ${Math.round((until - since) / 1000)} s of trouble, at most ` +
+      `${mostInAMinute(asked)} in a minute; all refreshed ${((Date.now() - until) / 1000).toFixed(1)} s after the fix`,
+  )
+  expect(await statesOf(daemon.url)).toEqual({ active: accounts })
+  await eventually('told that it is over', async () =>
+    (await fleetAlerts()).some(({ status }) => status === 'resolved'),
+  )
+  expect(
+    (await hooksOf(scene.sandbox.url)).flatMap(({ body }) => body.data.alerts).map(({ kind }) => kind),
+  ).not.toContain('token')
+})
+
+test('a provider that is down changes no account for good; when it is back, those nearest to expiry come first', {
+  timeout: 1_200_000,
+}, async () => {
+  const accounts = FULL ? 5_000 : 400
+  const lifeMs = FULL ? 1_200_000 : 60_000
+  scene = await openScene({ accounts, tokenLifetimeMs: lifeMs })
+  const limit = FULL ? 50 : 20
+  const daemon = await scene.daemon({ limits: { every: '7d' } })
+  const hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  const connectedAt = Date.now()
+  const obtained = new Map<number, number>()
+  for (const { endpoint, hubId, time, status } of await journalOf(scene.sandbox.url)) {
+    if (endpoint === 'token' && status === 200 && hubId !== null) obtained.set(hubId, Date.parse(time))
+  }
+  await send(`${scene.sandbox.url}/sandbox/token-limit`, 'PUT', { requests: limit, perMs: 1_000 })
+  // Down from before the first is due until after the last was.
+  const { until } = await trouble({ status: 503, body: '<html>down</html>' }, FULL ? 1_000_000 : 50_000)
+  expect(Date.now() - connectedAt).toBeGreaterThan(lifeMs * 0.8)
+  const states = await statesOf(daemon.url)
+  expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
+
+  await eventually('all refreshed', refreshedSince(hubIds, until), (accounts / limit) * 1_000 * 3 + 45_000)
+  const journal = await journalOf(scene.sandbox.url)
+  const after = tokenRequests(journal, until)
+  const first = new Map(
+    after
+      .filter(({ status }) => status === 200)
+      .toReversed()
+      .map(({ hubId, time }) => [hubId, time]),
+  )
+  const order = [...first].sort(([, a], [, b]) => a.localeCompare(b)).map(([hubId]) => obtained.get(hubId ?? 0) ?? 0)
+  // Everybody lives equally long, so nearest to expiry is obtained first. How far from the sorted order, on average?
+  const sorted = [...order].sort((a, b) => a - b)
+  const rank = new Map(sorted.map((at, n) => [at, n]))
+  const off = order.reduce((sum, at, n) => sum + Math.abs((rank.get(at) ?? 0) - n), 0) / order.length / order.length
+  const refused = after.filter(({ status }) => status === 429).length
+  const seconds = (Math.max(...after.map(({ time }) => Date.parse(time))) - until) / 1000
+  say(
+    `${accounts} accounts, ${limit} requests a second allowed: all refreshed ${seconds.toFixed(1)} s after the provider was ` +
+      `back, ${refused} answers 429, mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
+  )
+  expect(off).toBeLessThan(0.1)
+  expect(refused / after.length).toBeLessThan(0.1)
+  expect(await statesOf(daemon.url)).toEqual({ active: accounts })
+})

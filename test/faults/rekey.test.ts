@@ -1,0 +1,234 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { afterEach, expect, test } from 'vitest'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
+import { plimsoll } from '../support/command.ts'
+import { type Daemon, startDaemon } from '../support/daemon.ts'
+import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
+const KEYS = createKeys('plimsoll')
+const K1 = { id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }
+const K2 = { id: 'k2', key: Buffer.alloc(32, 8).toString('base64') }
+
+let scene: Scene
+let daemons: Daemon[] = []
+afterEach(async () => {
+  await Promise.all(daemons.filter(({ child }) => child.exitCode === null).map((daemon) => daemon.stop()))
+  daemons = []
+  await scene.close()
+})
+
+async function start(file: string): Promise<Daemon> {
+  const daemon = await startDaemon(file)
+  daemons.push(daemon)
+  return daemon
+}
+
+/** The same file with other settings, and the daemon told. Resolves with what it logs of it. */
+async function reload(daemon: Daemon, file: string, change: (config: Record<string, unknown>) => void) {
+  const config = JSON.parse(readFileSync(file, 'utf8'))
+  change(config)
+  writeFileSync(file, JSON.stringify(config))
+  const answer = daemon.line(/"config\.(reloaded|refused)"/)
+  daemon.child.kill('SIGHUP')
+  return JSON.parse(await answer) as Record<string, unknown>
+}
+
+const withKeys =
+  (...keys: object[]) =>
+  (config: Record<string, unknown>) => {
+    config.encryption = { keys }
+  }
+
+/** How many stored values stand under which key. */
+async function valuesByKey(store: Store, hubIds: readonly number[]): Promise<Record<string, number>> {
+  const reading = store.pipeline()
+  for (const hubId of hubIds) reading.hmgetBuffer(KEYS.account(hubId).tokens, 'access', 'refresh', 'previous')
+  const counts: Record<string, number> = {}
+  for (const [, values] of (await reading.exec()) ?? []) {
+    for (const value of values as (Buffer | null)[]) {
+      if (value !== null) counts[keyIdOf(value)] = (counts[keyIdOf(value)] ?? 0) + 1
+    }
+  }
+  return counts
+}
+
+/** Accounts that nobody refreshes, so that only a rekey changes them, and enough of them that it takes a while. */
+async function seedQuietAccounts(store: Store, hubIds: readonly number[]): Promise<void> {
+  const vault = createVault([{ id: 'k1', key: Buffer.from(K1.key, 'base64') }])
+  const writing = store.pipeline()
+  for (const hubId of hubIds) {
+    writing.hset(KEYS.account(hubId).account, 'state', 'reauthorize')
+    writing.zadd(KEYS.partition(KEYS.partitionOf(hubId)).state.reauthorize, hubId, hubId)
+    writing.hset(KEYS.account(hubId).tokens, 'refresh', vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'))
+  }
+  await writing.exec()
+}
+
+/** Starts a rekey and ends it, without a chance to clean up, once it has done some of its work. */
+async function rekeyKilledMidway(file: string, store: Store, quiet: readonly number[]): Promise<void> {
+  const child = spawn(process.execPath, [MAIN, 'keys', 'rekey', '--config', file], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  const [first = 0] = quiet
+  await eventually('a rekey at work', async () => (await valuesByKey(store, [first])).k2 === 1)
+  child.kill('SIGKILL')
+  expect(await exited).toEqual([null, 'SIGKILL'])
+  expect(await valuesByKey(store, quiet)).toMatchObject({ k1: expect.any(Number), k2: expect.any(Number) })
+}
+
+test('the key is changed under a fleet that is refreshed all the while, by a rekey that is killed midway and run again', {
+  timeout: 240_000,
+}, async () => {
+  scene = await openScene({ accounts: 100, tokenLifetimeMs: 10_000 })
+  const { sandbox, redis } = scene
+  const store = redis.store()
+  const file = await scene.configFile()
+  const daemon = await start(file)
+  const hubIds = await hubIdsOf(sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  // The first of them are in the partition that comes first.
+  const quiet = Array.from({ length: 20_000 }, (_, n) => 64_000_000 + n)
+  await seedQuietAccounts(store, quiet)
+  await eventually('refreshes', async () => refreshTimes(await journalOf(sandbox.url)).size === hubIds.length)
+
+  expect(await reload(daemon, file, withKeys(K1, K2))).toMatchObject({ code: 'config.reloaded', restart: [] })
+  expect(await reload(daemon, file, withKeys(K2, K1))).toMatchObject({ code: 'config.reloaded', restart: [] })
+  await rekeyKilledMidway(file, store, quiet)
+  const rekeyed = await plimsoll(['keys', 'rekey', '--json', '--config', file], scene.folder)
+  expect(rekeyed.code).toBe(0)
+  expect(JSON.parse(rekeyed.out)).toMatchObject({
+    ...{ outcome: 'clean', key: 'k2', accounts: 20_100, unopened: [], removable: ['k1'] },
+  })
+  expect(Object.keys(await valuesByKey(store, [...hubIds, ...quiet]))).toEqual(['k2'])
+
+  // Without the old key: the running daemon first, then a new one.
+  expect(await reload(daemon, file, withKeys(K2))).toMatchObject({ code: 'config.reloaded' })
+  await refreshedOnceMore(daemon)
+  expect(await daemon.stop()).toBe(0)
+  const next = await start(file)
+  await refreshedOnceMore(next)
+
+  const journal = await journalOf(sandbox.url)
+  expect(journal.filter(({ status }) => status === 401)).toEqual([])
+  expect(journal.filter(({ endpoint, status }) => endpoint === 'token' && status !== 200)).toEqual([])
+  const trouble = /token\.(expired|rejected|transient|reauthorize)|(refresh|poll)\.error|vault\./
+  expect(daemon.lines.concat(next.lines).filter((line) => trouble.test(line))).toEqual([])
+  expect(Object.keys(await valuesByKey(store, [...hubIds, ...quiet]))).toEqual(['k2'])
+
+  async function refreshedOnceMore(by: Daemon): Promise<void> {
+    const since = Date.now()
+    await eventually(
+      `a refresh of every account by ${by.child.pid}`,
+      async () => {
+        const times = refreshTimes(await journalOf(sandbox.url))
+        return [...times.values()].every((at) => at.some((time) => time > since))
+      },
+      60_000,
+    )
+  }
+})
+
+test('two daemons change their key one after the other; a rekey waits for the one that was forgotten, and names it', {
+  timeout: 120_000,
+}, async () => {
+  scene = await openScene({ accounts: 10 })
+  const [fileA, fileB] = [await scene.configFile(), await scene.configFile()]
+  const [a, b] = await Promise.all([start(fileA), start(fileB)])
+  const hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(a.url, hubIds)
+
+  // B is a step ahead: A, which lacks the key, says so.
+  await reload(b, fileB, withKeys(K2, K1))
+  const lacking = JSON.parse(await a.line(/"vault\.key-missing"/, 0))
+  expect(lacking).toMatchObject({ level: 'error', key: 'k2', writer: expect.stringContaining(String(b.child.pid)) })
+  await reload(a, fileA, withKeys(K1, K2))
+
+  const early = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
+  expect(early.code).toBe(1)
+  expect(early.err).toMatch(/^waiting for whoever still encrypts with another key: .* with key k1$/m)
+  expect(early.err).toMatch(
+    new RegExp(`a daemon still writes with key k1 \\(.*pid ${a.child.pid}\\): send it SIGHUP, then run this again`),
+  )
+  await reload(a, fileA, withKeys(K2, K1))
+  const rekeyed = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
+  expect(rekeyed.code).toBe(0)
+  expect(rekeyed.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
+  expect(Object.keys(await valuesByKey(scene.redis.store(), hubIds))).toEqual(['k2'])
+})
+
+test('SIGHUP takes over keys and credentials, names what needs a restart, and refuses what can not be', {
+  timeout: 120_000,
+}, async () => {
+  scene = await openScene({ accounts: 3 })
+  const file = await scene.configFile()
+  const good = readFileSync(file, 'utf8')
+  const daemon = await start(file)
+  const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
+  await connectAll(daemon.url, [hubId])
+
+  const broken = await reload(daemon, file, (config) => {
+    config.treshold = 3
+    config.log = { level: 'loud' }
+  })
+  expect(broken).toMatchObject({ code: 'config.refused', level: 'error' })
+  expect(broken.problems).toEqual([expect.stringContaining('treshold'), expect.stringContaining('log.level')])
+
+  writeFileSync(file, good)
+  const wrongKeys = [{ id: 'k3', key: K2.key }]
+  expect(await reload(daemon, file, withKeys(...wrongKeys))).toMatchObject({
+    code: 'config.refused',
+    problems: [expect.stringContaining('may be encrypted with key k1, which is not configured')],
+  })
+  expect(await reload(daemon, file, withKeys({ ...K1, key: K2.key }))).toMatchObject({
+    code: 'config.refused',
+    problems: [expect.stringContaining('another key with the same id')],
+  })
+
+  writeFileSync(file, good)
+  const taken = await reload(daemon, file, (config) => {
+    Object.assign(config.provider as object, { clientId: 'another-app', timeout: '9s' })
+    config.limits = { every: '3s' }
+  })
+  expect(taken).toMatchObject({ code: 'config.reloaded', applied: ['provider.clientId'] })
+  expect(taken.restart).toEqual(['provider.timeout', 'limits.every', 'limits.associations'])
+  const install = await fetch(`${daemon.url}/install`, { redirect: 'manual' })
+  expect(new URL(install.headers.get('location') ?? '').searchParams.get('client_id')).toBe('another-app')
+  // The provider knows no such app: the calls, too, go out under the new name.
+  await eventually('a refused refresh', async () => daemon.lines.some((line) => line.includes('"token.client"')))
+
+  writeFileSync(file, good)
+  expect(await reload(daemon, file, () => {})).toMatchObject({ applied: ['provider.clientId'], restart: [] })
+  const since = Date.now()
+  await eventually('a refresh', async () =>
+    refreshTimes(await journalOf(scene.sandbox.url))
+      .get(hubId)
+      ?.some((time) => time > since),
+  )
+})
+
+test('a value that no key opens is named by its account, and all others are done', async () => {
+  scene = await openScene({ accounts: 3 })
+  const file = await scene.configFile()
+  const daemon = await start(file)
+  const hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  await daemon.stop()
+  const [lost = 0] = hubIds
+  const other = createVault([{ id: 'k0', key: Buffer.alloc(32, 1) }])
+  const store = scene.redis.store()
+  await store.hset(KEYS.account(lost).tokens, 'access', other.seal(new Secret('x'), lost, 'access'))
+
+  const both = await scene.configFile({ encryption: { keys: [K2, K1] } })
+  const ran = await plimsoll(['keys', 'rekey', '--config', both], scene.folder)
+  expect(ran.code).toBe(1)
+  expect(ran.out).toContain(`account ${lost}: access left as it was: no key with the id k0 is configured`)
+  expect(ran.err).toContain('no configured key opens tokens of 1 account')
+  expect(await valuesByKey(store, hubIds)).toMatchObject({ k0: 1 })
+  expect(Object.keys(await valuesByKey(store, hubIds)).sort()).toEqual(['k0', 'k2'])
+})

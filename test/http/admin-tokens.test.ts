@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decodeToken, encodeToken, faultOfName, hashOf, ownerOf } from '../../src/http/admin-token.ts'
+import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
+import { eventually } from '../support/fleet.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+describe('a named admin token', () => {
+  test.each([
+    ['read', [200, 200, 403, 403]],
+    ['tokens', [403, 403, 200, 403]],
+    ['write', [403, 403, 403, 202]],
+  ] as const)(
+    'with the scope %s alone does what that says, and is told what else it would need',
+    async (scope, want) => {
+      const { ask, addToken, connectAccount } = await openServer(redis)
+      await connectAccount({ hubId: 7 })
+      const headers = bearer(await addToken('ann', scope))
+      const requests = [
+        ['GET', '/', 'read'],
+        ['GET', '/api/v1/accounts/7', 'read'],
+        ['GET', '/api/v1/accounts/7/token', 'tokens'],
+        ['DELETE', '/api/v1/accounts/7', 'write'],
+      ] as const
+      for (const [n, [method, path, needed]] of requests.entries()) {
+        const answer = await ask(method, path, headers)
+        expect([path, answer.status]).toEqual([path, want[n]])
+        if (answer.status !== 403) continue
+        expect(answer.text).toContain(`an admin token with the scope ${needed}, which ann does not have`)
+        expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${needed}"`)
+      }
+    },
+  )
+
+  test('is judged by where a request leads, however its address is written', async () => {
+    const { ask, addToken, connectAccount, get } = await openServer(redis)
+    await connectAccount({ hubId: 7 })
+    const headers = bearer(await addToken('ann', 'read'))
+    for (const [method, path] of [
+      ['DELETE', 'http://plimsoll.example.com/api/v1/accounts/7'],
+      ['DELETE', '/api/v1/accounts/7/'],
+      ['DELETE', '/api/v1/%61ccounts/7'],
+      ['GET', 'http://plimsoll.example.com/api/v1/accounts/7/token'],
+      ['GET', '/api/v1/accounts/7/%74oken?x=1'],
+    ] as const) {
+      expect((await ask(method, path, headers)).status, `${method} ${path}`).toBe(403)
+    }
+    expect((await get('/api/v1/accounts/7')).json).toMatchObject({ state: 'active', tokenServedAt: null })
+  })
+
+  test('guards the server although the config has none', async () => {
+    const { ask, addToken } = await openServer(redis, { adminToken: undefined })
+    expect((await ask('GET', '/api/v1/status')).status).toBe(200)
+    const token = await addToken('ann', 'read')
+    expect((await ask('GET', '/api/v1/status')).status).toBe(401)
+    expect((await ask('GET', '/')).headers.location).toBe('/sign-in?next=%2F')
+    expect((await ask('GET', '/api/v1/status', bearer(token))).status).toBe(200)
+    expect((await ask('GET', '/metrics')).status).toBe(200)
+  })
+
+  test('that cannot be read opens nothing, and nothing is open because of it', async () => {
+    const { ask, clock, deps } = await openServer(redis, { adminToken: undefined })
+    for (const text of ['what', 'null', '{}', '{"hash":"AA","scopes":["read"]}', '{"hash":null,"scopes":null}']) {
+      await deps.store.hset(deps.keys.adminTokens, 'ann', text)
+      clock.move(1_000)
+      expect((await ask('GET', '/api/v1/status')).status, text).toBe(401)
+      expect((await ask('GET', '/api/v1/status', bearer(''))).status, text).toBe(401)
+    }
+  })
+
+  test('that is removed opens nothing after a second, and the one of the config stays', async () => {
+    const { ask, addToken, clock, deps } = await openServer(redis)
+    const headers = bearer(await addToken('ann', 'read'))
+    expect((await ask('GET', '/api/v1/status', headers)).status).toBe(200)
+    expect(await new AdminTokenStore(deps.store, deps.keys).remove('ann')).toBe('removed')
+    clock.move(1_000)
+    expect((await ask('GET', '/api/v1/status', headers)).status).toBe(401)
+    expect((await ask('GET', '/api/v1/status', bearer(ADMIN_TOKEN))).status).toBe(200)
+  })
+
+  test('is noted as used once a minute, and does not come back by it when it was removed meanwhile', async () => {
+    const { ask, addToken, clock, deps } = await openServer(redis)
+    const store = new AdminTokenStore(deps.store, deps.keys)
+    const headers = bearer(await addToken('ann', 'read'))
+    const used = clock.now()
+    for (const _ of [1, 2, 3]) await ask('GET', '/api/v1/status', headers)
+    const [token] = await eventually('its use', async () => {
+      const tokens = await store.list()
+      return tokens[0]?.lastUsedAt === used && tokens
+    })
+    await store.remove('ann')
+    if (token !== undefined) await store.noteUsed(token, clock.now())
+    expect(await store.list()).toEqual([])
+  })
+
+  test('is stored as a hash only, and a taken name is refused', async () => {
+    const { addToken, deps } = await openServer(redis)
+    const token = await addToken('ann', 'read', 'tokens')
+    expect(token).toMatch(/^plm_[\w-]{43}$/)
+    expect(await addToken('ann', 'write')).toBe('taken')
+    const stored = await deps.store.hgetall(deps.keys.adminTokens)
+    expect(JSON.parse(stored.ann ?? '')).toMatchObject({
+      hash: hashOf(token).toString('base64url'),
+      scopes: ['read', 'tokens'],
+    })
+    expect(JSON.stringify(stored)).not.toContain(token.slice(4))
+  })
+})
+
+describe('signing in with one', () => {
+  const signIn = async (world: Awaited<ReturnType<typeof openServer>>, token: string) => {
+    const answer = await world.ask('POST', '/sign-in', FORM, `token=${token}`)
+    return { status: answer.status, cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '' }
+  }
+
+  test('begins a session that ends when the token is removed, also if another bears its name', async () => {
+    const world = await openServer(redis)
+    const { ask, addToken, clock, deps } = world
+    const { cookie } = await signIn(world, await addToken('ann', 'read'))
+    const { cookie: other } = await signIn(world, ADMIN_TOKEN)
+    expect((await ask('GET', '/', { cookie })).status).toBe(200)
+    await new AdminTokenStore(deps.store, deps.keys).remove('ann')
+    clock.move(1_000)
+    expect((await ask('GET', '/', { cookie })).status).toBe(302)
+    await addToken('ann', 'read')
+    expect((await ask('GET', '/', { cookie })).status).toBe(302)
+    expect((await ask('GET', '/', { cookie: other })).status).toBe(200)
+  })
+
+  test('needs the scope read, and says so', async () => {
+    const world = await openServer(redis)
+    const { status, cookie } = await signIn(world, await world.addToken('billing', 'tokens', 'write'))
+    expect([status, cookie]).toEqual([403, 'undefined'])
+  })
+
+  test('gives a session that changes nothing and gets no token, whatever else the token may', async () => {
+    const world = await openServer(redis)
+    await world.connectAccount({ hubId: 7 })
+    const { cookie } = await signIn(world, await world.addToken('ann', 'read', 'tokens', 'write'))
+    for (const [method, path] of [
+      ['GET', '/api/v1/accounts/7/token'],
+      ['GET', '/api/v1/accounts/7/token/'],
+      ['HEAD', '/api/v1/accounts/7/token'],
+      ['DELETE', '/api/v1/accounts/7'],
+    ] as const) {
+      expect((await world.ask(method, path, { cookie })).status, `${method} ${path}`).toBe(403)
+    }
+  })
+})
+
+describe('while Redis cannot be read', () => {
+  test('the last known list holds: who was known gets in, nobody else', async () => {
+    const own = await startRedis()
+    const { ask, addToken, clock } = await openServer(own, { adminToken: undefined })
+    const token = await addToken('ann', 'read')
+    expect((await ask('GET', '/no-such-page', bearer(token))).status).toBe(404)
+    await own.end('SIGKILL')
+    clock.move(5_000)
+    expect((await ask('GET', '/no-such-page', bearer(token))).status).toBe(404)
+    expect((await ask('GET', '/no-such-page')).status).toBe(302)
+    expect((await ask('GET', '/api/v1/status', bearer('wrong'))).status).toBe(401)
+    await own.stop()
+  })
+
+  test('and never could be, nothing is open, for there may be tokens', async () => {
+    const own = await startRedis()
+    await own.end('SIGKILL')
+    const { ask } = await openServer(own, { adminToken: undefined })
+    for (const path of ['/', '/api/v1/status', '/api/v1/accounts/1/token']) {
+      expect(await ask('GET', path)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+    }
+    expect((await ask('POST', '/sign-in', FORM, 'token=x')).status).toBe(503)
+    expect((await ask('GET', '/metrics')).status).toBe(200)
+    await own.stop()
+  })
+})
+
+test('names are for people and log lines: short, plain, and not those that Plimsoll gives itself', () => {
+  for (const name of ['billing', 'a', 'Ann.Lee_2-x', '7']) expect(faultOfName(name)).toBeUndefined()
+  for (const name of ['', '-a', '.a', 'a b', 'a\n', 'ä', 'x'.repeat(41), 'config', 'this-machine', '__proto__']) {
+    expect(faultOfName(name), name).toBeDefined()
+  }
+})
+
+test('a record reads as it was written, and what it does not know it does not grant', () => {
+  const token = { name: 'ann', hash: hashOf('x'), scopes: ['read'] as const, createdAt: 1, lastUsedAt: null }
+  expect(decodeToken('ann', encodeToken(token))).toEqual(token)
+  const odd = JSON.stringify({ hash: hashOf('x').toString('base64url'), scopes: ['everything', 'write'] })
+  expect(decodeToken('ann', odd)).toMatchObject({ scopes: ['write'] })
+  expect(ownerOf('x', [token])?.name).toBe('ann')
+  expect(ownerOf('y', [token])).toBeUndefined()
+})

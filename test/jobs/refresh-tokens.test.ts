@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { refreshTokens } from '../../jobs/refresh-tokens.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { HUB, office } from '../accounts/connected.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const DAY = 86_400_000
+
+/** An account that must be authorised again, its refresh token refused from the first refresh on. */
+async function refusedAccount(uninstallAfterRefusedMs: number | 'never') {
+  const keys = redis.freshKeys()
+  const world = { refresh: async () => failure('rejected') } as { refresh: ProviderClient['refresh'] }
+  const { deps, clock } = office(redis.store, keys, { refresh: (token) => world.refresh(token) })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+  const woken: string[] = []
+  const due = new DueSets(redis.store, keys)
+  const job = {
+    ...deps,
+    ...{ due, uninstallAfterRefusedMs, metrics: createMetrics(), random: () => 0.5 },
+    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    endpoint: openEndpoint(redis.store, keys, systemClock),
+    queues: { wake: async (kind: string) => void woken.push(kind) } as never,
+  }
+  const registry = new Registry(redis.store, keys)
+  /** Lets the time pass until its next refresh, and tries it. */
+  const next = async () => {
+    const at = (await due.when('refresh', HUB)) ?? 0
+    clock.move(Math.max(0, at - clock.now()))
+    await refreshTokens(job, { hubIds: [HUB] }, new AbortController().signal)
+    return (await registry.get(HUB))?.state
+  }
+  while ((await next()) !== 'reauthorize');
+  return { ...{ clock, world, woken, due, next }, account: () => registry.get(HUB) }
+}
+
+describe('an account whose refresh token is refused for long', () => {
+  test('is uninstalled by the first daily probe after the time that the config gives it', async () => {
+    const one = await refusedAccount(3 * DAY)
+    const since = (await one.account())?.refusedSince ?? 0
+    for (const day of [1, 2]) expect(await one.next(), `day ${day}`).toBe('reauthorize')
+    expect(one.woken).toEqual(['alerts'])
+    expect(one.clock.now() - since).toBeLessThan(3 * DAY)
+    expect(await one.next()).toBe('uninstalling')
+    expect(await one.account()).toMatchObject({
+      uninstall: {
+        by: 'evidence',
+        reason: `refresh token refused since ${new Date(since).toISOString().slice(0, 10)}`,
+      },
+    })
+    expect(one.woken).toEqual(['alerts', 'uninstall', 'alerts'])
+    expect(await one.due.when('refresh', HUB)).toBeNull()
+  })
+
+  test('stays for ever where the config says never', async () => {
+    const one = await refusedAccount('never')
+    for (let day = 0; day < 40; day++) await one.next()
+    expect(await one.account()).toMatchObject({ state: 'reauthorize', uninstall: null })
+  })
+
+  test('is not uninstalled by a provider that is down on the day', async () => {
+    const one = await refusedAccount(DAY)
+    one.world.refresh = async () => failure('transient')
+    for (let day = 0; day < 5; day++) expect(await one.next()).toBe('reauthorize')
+    one.world.refresh = async () => failure('client')
+    expect(await one.next()).toBe('reauthorize')
+    one.world.refresh = async () => failure('rejected')
+    expect(await one.next()).toBe('uninstalling')
+  })
+})

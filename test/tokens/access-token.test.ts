@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '../../src/tokens/access-token.ts'
+import { AccessTokenStore, type StoredToken } from '../../src/tokens/access-token-store.ts'
+import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { seedAccount, vault } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const HUB = 123
+const MINUTE = 60_000
+const LIFE = 30 * MINUTE
+
+describe('what to do for who asks', () => {
+  const NOW = 1_000_000
+  const stored = (more: Partial<StoredToken> = {}): StoredToken => ({
+    ...{ state: 'active', generation: '4', obtainedAt: NOW - LIFE / 2, expiresAt: NOW + LIFE / 2, retryAt: null },
+    ...{ accessToken: Buffer.from('sealed'), scopes: [], isHeld: false },
+    ...more,
+  })
+  const last = { expiresAt: NOW + 10_000 }
+  const expired = { expiresAt: NOW }
+  const later = { retryAt: NOW + 5_000 }
+
+  test.each([
+    ['a token with time left', {}, 'good'],
+    ['one with no time left for a call', last, 'refresh'],
+    ['one that has expired', expired, 'refresh'],
+    ['an account without an access token', { accessToken: null }, 'refresh'],
+    ['an account whose refresh failed, token good', { state: 'failing', ...later }, 'good'],
+    ['an account whose refresh failed, token nearly over', { state: 'failing', ...later, ...last }, 'good'],
+    ['an account whose refresh failed, token over', { state: 'failing', ...later, ...expired }, 'later'],
+    ['an account whose next attempt is due', { state: 'failing', retryAt: NOW, ...expired }, 'refresh'],
+    ['a parked account, token over', { state: 'parked', ...later, ...expired }, 'later'],
+    ['an account to be authorised again, token good', { state: 'reauthorize', ...later }, 'good'],
+    ['an account to be authorised again, token over', { state: 'reauthorize', ...expired }, 'reauthorize'],
+    ['one that is being uninstalled', { state: 'uninstalling' }, 'gone'],
+    ['one that was uninstalled', { state: 'uninstalled', accessToken: null }, 'gone'],
+  ] as const)('%s', (_, more, is) => {
+    expect(judgeToken(stored(more), NOW).is).toBe(is)
+  })
+
+  test('nobody knows the account', () => {
+    expect(judgeToken(undefined, NOW)).toEqual({ is: 'unknown' })
+  })
+
+  test.each([
+    ['failed', { is: 'failed', failure: failure('transient').failure, state: 'failing', reauthorize: false }],
+    ['held by somebody for too long', { is: 'held' }],
+    ['took too long', undefined],
+    ['was put off until a moment', { is: 'waiting', until: NOW + 60_000 } as unknown as RefreshOutcome],
+    ['ended as nobody here knows yet', { is: 'odd' } as unknown as RefreshOutcome],
+  ] as [string, RefreshOutcome | undefined][])('a refresh that %s leaves a token that is valid still', (_, outcome) => {
+    expect(judgeAfterRefresh(stored(last), outcome, NOW).is).toBe('good')
+    expect(judgeAfterRefresh(stored(expired), outcome, NOW).is).toBe('later')
+  })
+
+  test('an outcome that says until when says when to ask again', () => {
+    const waiting = { is: 'waiting', until: NOW + 60_000 } as unknown as RefreshOutcome
+    expect(judgeAfterRefresh(stored(expired), waiting, NOW)).toEqual({ is: 'later', at: NOW + 60_000 })
+    expect(judgeAfterRefresh(stored(expired), { is: 'held' }, NOW)).toEqual({ is: 'later', at: NOW + 2_000 })
+  })
+
+  test.each([
+    [LIFE, 10_001, true],
+    [LIFE, 10_000, false],
+    [20_000, 2_001, true],
+    [20_000, 2_000, false],
+    [LIFE, -1, false],
+  ])('of a life of %d ms, %d ms left are enough for a call: %s', (life, left, enough) => {
+    expect(hasTimeForACall({ obtainedAt: NOW + left - life, expiresAt: NOW + left }, NOW)).toBe(enough)
+  })
+})
+
+/** A server of tokens with a worker of its own; several share an account by its keys and a clock. */
+function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), clock = new HandClock()) {
+  const provider = fakeProvider({ refresh })
+  const none = () => NO_ALERT_WRITES
+  const deps: RefreshDeps = {
+    ...{ provider, tokens: new TokenStore(redis.store, keys), store: redis.store, vault },
+    announce: { foreign: none, failing: none, reauthorize: none, recovered: none },
+    endpoint: openEndpoint(redis.store, keys, systemClock),
+    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    ...{ unstored: new Set<number>(), inFlight: new InFlight(10), clock, random: () => 0.5, log: logLines().log },
+  }
+  const accessTokens = new AccessTokens({
+    ...{ tokens: new AccessTokenStore(redis.store, keys), vault, clock },
+    refresh: (hubId, generation) => refreshAccount(deps, hubId, generation),
+  })
+  return {
+    ...{ keys, clock, provider, deps, accessTokens },
+    seed: () => seedAccount(redis.store, keys, { obtainedAt: clock.now() }),
+    ask: async () => {
+      const answer = await accessTokens.serve(HUB, 'billing')
+      return answer.is === 'served' ? answer.token.reveal() : answer.is
+    },
+    record: () => redis.store.hgetall(keys.account(HUB).account),
+  }
+}
+
+/** Lets whoever waits look again and again until it is over. */
+async function passTime<T>(clock: HandClock, waiting: Promise<T>): Promise<T> {
+  let over = false
+  const ended = waiting.finally(() => {
+    over = true
+  })
+  while (!over) {
+    clock.move(100)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  return ended
+}
+
+/** An answer that comes when the test says so. */
+function slowAnswer() {
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<Awaited<ReturnType<ProviderClient['refresh']>>>()
+  const refresh = () => {
+    asked.resolve()
+    return answer.promise
+  }
+  return { refresh, asked: asked.promise, answer: answer.resolve }
+}
+
+describe('an access token', () => {
+  test('that has time left is served as it is, and who got it is noted', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    expect(await s.ask()).toBe('access-1')
+    expect(s.provider.calls).toEqual([])
+    expect(await s.record()).toMatchObject({ tokenServedAt: String(s.clock.now()), tokenServedTo: 'billing' })
+  })
+
+  test('that is over is refreshed once for all who ask at the same time', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    s.clock.move(LIFE)
+    expect(new Set(await Promise.all(Array.from({ length: 200 }, s.ask)))).toEqual(new Set(['access-2']))
+    expect(s.provider.calls).toEqual([['refresh', 'refresh-1']])
+  })
+
+  test('that is valid still is served although its refresh has just failed', async () => {
+    const s = server(async () => failure('transient'))
+    await s.seed()
+    s.clock.move(LIFE - 5_000)
+    expect(await s.ask()).toBe('access-1')
+    expect(s.provider.calls).toHaveLength(1)
+    expect(await s.ask()).toBe('access-1')
+    expect(s.provider.calls).toHaveLength(1)
+  })
+
+  test('that is valid still is served although Redis refused the refresh', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    const refusing = new AccessTokens({
+      ...{ tokens: new AccessTokenStore(redis.store, s.keys), vault, clock: s.clock },
+      refresh: () => Promise.reject(new Error('OOM command not allowed')),
+    })
+    s.clock.move(LIFE - 5_000)
+    expect(await refusing.serve(HUB, 'billing')).toMatchObject({ is: 'served' })
+    s.clock.move(5_000)
+    await expect(refusing.serve(HUB, 'billing')).rejects.toThrow('OOM')
+  })
+
+  test('is not there when it is over and a refresh fails: who asks is told when the next attempt is', async () => {
+    const s = server(async () => failure('transient', { retryAfterMs: 30_000 }))
+    await s.seed()
+    s.clock.move(LIFE)
+    const answer = await s.accessTokens.serve(HUB, 'billing')
+    expect(answer).toEqual({ is: 'later', at: Number((await s.record()).retryAt) })
+    expect(await s.ask()).toBe('later')
+    expect(s.provider.calls).toHaveLength(1)
+    expect((await s.record()).tokenServedAt).toBeUndefined()
+  })
+
+  test('that was replaced between reading and serving is not the one that is served', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    const store = new AccessTokenStore(redis.store, s.keys)
+    let reads = 0
+    const reading = {
+      read: async (hubId: number) => {
+        const stored = await store.read(hubId)
+        if (reads++ === 0) await refreshAccount(s.deps, HUB, '1')
+        return stored
+      },
+      noteServed: store.noteServed.bind(store),
+    } as AccessTokenStore
+    const served = await new AccessTokens({
+      ...{ tokens: reading, vault, clock: s.clock },
+      refresh: () => Promise.reject(new Error('not to be called')),
+    }).serve(HUB, 'billing')
+    expect(served.is === 'served' && served.token.reveal()).toBe('access-2')
+  })
+
+  test('of an account that is uninstalled between reading and serving is served to nobody', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    const stored = await new AccessTokenStore(redis.store, s.keys).read(HUB)
+    await redis.store.beginUninstall(
+      ...accountStepKeys(s.keys, HUB),
+      ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', ''],
+    )
+    const noted = await new AccessTokenStore(redis.store, s.keys).noteServed(
+      HUB,
+      stored?.generation ?? '',
+      1,
+      'billing',
+    )
+    expect(noted).toBe('stale')
+    expect(await s.ask()).toBe('gone')
+    expect((await s.record()).tokenServedAt).toBeUndefined()
+  })
+})
+
+describe('while another worker holds the account', () => {
+  test('its result is waited for and served', async () => {
+    const slow = slowAnswer()
+    const worker = server(slow.refresh)
+    const other = server(async () => tokens('not this one'), worker.keys, worker.clock)
+    await worker.seed()
+    worker.clock.move(LIFE)
+    const first = worker.ask()
+    await slow.asked
+    const second = other.ask()
+    slow.answer(tokens('access-2'))
+    expect(await first).toBe('access-2')
+    expect(await passTime(other.clock, second)).toBe('access-2')
+    expect(other.provider.calls).toEqual([])
+  })
+
+  test('its failure is waited for too, and not tried over again', async () => {
+    const slow = slowAnswer()
+    const worker = server(slow.refresh)
+    const other = server(async () => tokens('not this one'), worker.keys, worker.clock)
+    await worker.seed()
+    worker.clock.move(LIFE)
+    const first = worker.ask()
+    await slow.asked
+    const second = other.ask()
+    slow.answer(failure('transient', { retryAfterMs: 60_000 }))
+    expect(await first).toBe('later')
+    expect(await passTime(other.clock, second)).toBe('later')
+    expect(other.provider.calls).toEqual([])
+  })
+
+  test('that died, the account is taken over once its lease has ended', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    s.clock.move(LIFE)
+    await redis.store.set(s.keys.account(HUB).lease, 'somebody who died', 'PX', 50)
+    expect(await passTime(s.clock, s.ask())).toBe('access-2')
+    expect(s.provider.calls).toHaveLength(1)
+  })
+
+  test('and goes on holding it, who asks is sent away after twelve seconds', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    s.clock.move(LIFE)
+    await redis.store.set(s.keys.account(HUB).lease, 'somebody slow', 'PX', 60_000)
+    const begun = s.clock.now()
+    expect(await passTime(s.clock, s.ask())).toBe('later')
+    expect(s.clock.now() - begun).toBeGreaterThanOrEqual(12_000)
+    expect(s.clock.now() - begun).toBeLessThan(14_000)
+    expect(s.provider.calls).toEqual([])
+  })
+})
+
+test('a refresh that takes too long goes on when who asked was sent away', async () => {
+  const slow = slowAnswer()
+  const s = server(slow.refresh)
+  await s.seed()
+  s.clock.move(LIFE)
+  const asked = s.ask()
+  await slow.asked
+  expect(await passTime(s.clock, asked)).toBe('later')
+  const again = s.ask()
+  slow.answer(tokens('access-2', 'refresh-2'))
+  expect(await again).toBe('access-2')
+  expect(s.provider.calls).toHaveLength(1)
+})
+
+test('a stop waits until tokens under way are stored, and begins no more refreshes', async () => {
+  const slow = slowAnswer()
+  const s = server(slow.refresh)
+  await s.seed()
+  s.clock.move(LIFE)
+  const asked = s.ask()
+  await slow.asked
+  const stopped = s.accessTokens.stop(8_000)
+  slow.answer(tokens('access-2', 'refresh-2'))
+  await stopped
+  expect(await asked).toBe('access-2')
+  s.clock.move(LIFE)
+  expect(await s.ask()).toBe('later')
+  expect(s.provider.calls).toHaveLength(1)
+})

@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Keys } from '../../src/redis/keys.ts'
+import { accountStepKeys, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { checkKeys } from '../../src/tokens/canary.ts'
+import { type RekeyWatcher, rekeyAll } from '../../src/tokens/rekey.ts'
+import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
+import { startWriterReports } from '../../src/tokens/writers.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const k1 = { id: 'k1', key: randomBytes(32) }
+const k2 = { id: 'k2', key: randomBytes(32) }
+const [old, both] = [createVault([k1]), createVault([k2, k1])]
+const FIELDS: [string, TokenField][] = [
+  ['access', 'access'],
+  ['refresh', 'refresh'],
+  ['previous', 'refresh'],
+]
+
+/** Accounts 1 to `count` with three tokens each, under the first key of `vault`. */
+async function fleet(count: number, vault: Vault = old): Promise<Keys> {
+  const keys = redis.freshKeys()
+  await checkKeys(redis.store, keys, vault)
+  for (let hubId = 1; hubId <= count; hubId++) await connect(keys, hubId, vault)
+  return keys
+}
+
+async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
+  await redis.store.connectAccount(
+    ...accountStepKeys(keys, hubId),
+    keys.partition(keys.partitionOf(hubId)).forgotten,
+    ...[hubId, 1],
+    vault.seal(new Secret(`access-${hubId}`), hubId, 'access'),
+    vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'),
+    ...['oauth', 1, 2, 3, '{}', stepJson(NO_ALERT_WRITES)],
+  )
+  const previous = vault.seal(new Secret(`previous-${hubId}`), hubId, 'refresh')
+  await redis.store.hset(keys.account(hubId).tokens, 'previous', previous)
+}
+
+/** Key id and clear text of each stored value, by field. */
+async function stored(keys: Keys, hubId: number, vault: Vault = both) {
+  const values = await redis.store.hgetallBuffer(keys.account(hubId).tokens)
+  return Object.fromEntries(
+    FIELDS.flatMap(([name, field]) => {
+      const sealed = values[name]
+      return sealed === undefined ? [] : [[name, [keyIdOf(sealed), vault.open(sealed, hubId, field).reveal()]]]
+    }),
+  )
+}
+
+const under = (key: string, hubId: number) => ({
+  access: [key, `access-${hubId}`],
+  refresh: [key, `refresh-${hubId}`],
+  previous: [key, `previous-${hubId}`],
+})
+
+/** What the command would be told; `meanwhile` runs whenever progress is reported. */
+function watch(
+  meanwhile: () => Promise<unknown> | unknown = () => {},
+): RekeyWatcher & { waits: string[]; stop(): void } {
+  const stop = new AbortController()
+  const waits: string[] = []
+  return {
+    waits,
+    signal: stop.signal,
+    stop: () => stop.abort(),
+    progress: () => void meanwhile(),
+    waiting: (writers) => void waits.push(...writers.map(({ daemon, keyId }) => `${daemon}: ${keyId}`)),
+  }
+}
+
+/** Nobody waits: the time is over at once. */
+class HastyClock extends HandClock {
+  override async wait(ms: number): Promise<void> {
+    this.move(ms)
+  }
+}
+
+const deps = (keys: Keys, vault: Vault = both, store = redis.store) => ({ store, keys, vault, clock: new HastyClock() })
+
+/** A store on which something happens between reading and writing, once per account. */
+function storeWith(between: () => Promise<void>) {
+  return new Proxy(redis.store, {
+    get: (store, name) => {
+      if (name !== 'pipeline') {
+        const value = Reflect.get(store, name)
+        return typeof value === 'function' ? value.bind(store) : value
+      }
+      return () => {
+        const pipeline = store.pipeline()
+        const exec = pipeline.exec.bind(pipeline)
+        pipeline.exec = async () => {
+          const answers = await exec()
+          await between()
+          return answers
+        }
+        return pipeline
+      }
+    },
+  })
+}
+
+describe('a rekey', () => {
+  test('encrypts every stored value anew with the first key, and the tokens are the same', async () => {
+    const keys = await fleet(150)
+    const generation = await redis.store.hget(keys.account(7).account, 'generation')
+    const rekeyed = await rekeyAll(deps(keys), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', keyId: 'k2', accounts: 150, replaced: 450, passes: 2, unopened: [] })
+    for (let hubId = 1; hubId <= 150; hubId++) expect(await stored(keys, hubId)).toEqual(under('k2', hubId))
+    expect(await redis.store.hget(keys.account(7).account, 'generation')).toBe(generation)
+  })
+
+  test('of what is done already does nothing, and leaves each byte as it is', async () => {
+    const keys = await fleet(5, both)
+    const before = await redis.store.hgetallBuffer(keys.account(3).tokens)
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 0, passes: 1 })
+    expect(await redis.store.hgetallBuffer(keys.account(3).tokens)).toEqual(before)
+  })
+
+  test('that was stopped midway goes on where it was', async () => {
+    const keys = await fleet(130)
+    const watcher = watch(() => watcher.stop())
+    const first = await rekeyAll(deps(keys), watcher)
+    expect(first.is).toBe('stopped')
+    expect(first.replaced).toBeGreaterThan(0)
+    expect(first.replaced).toBeLessThan(390)
+    const second = await rekeyAll(deps(keys), watch())
+    expect(second).toMatchObject({ is: 'clean', replaced: 390 - first.replaced })
+  })
+
+  test('reaches accounts of every state that has tokens', async () => {
+    const keys = await fleet(5)
+    for (const [index, state] of ['failing', 'parked', 'reauthorize', 'uninstalling'].entries()) {
+      const { state: sets } = keys.partition(index + 1)
+      await redis.store.zrem(sets.active, index + 1)
+      await redis.store.zadd(sets[state as 'failing'], index + 1, index + 1)
+    }
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', accounts: 5, replaced: 15 })
+  })
+
+  test('never writes over what somebody else wrote since it was read', async () => {
+    const keys = await fleet(1)
+    let newer: Buffer | undefined
+    const store = storeWith(async () => {
+      if (newer !== undefined) return
+      newer = old.seal(new Secret('refresh-newer'), 1, 'refresh')
+      await redis.store.hset(keys.account(1).tokens, 'refresh', newer)
+      await redis.store.hdel(keys.account(1).tokens, 'previous')
+    })
+    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 2, passes: 3 })
+    expect(await stored(keys, 1)).toEqual({ access: ['k2', 'access-1'], refresh: ['k2', 'refresh-newer'] })
+  })
+
+  test('names an account with a value that no key opens, does all others, and keeps that key known', async () => {
+    const keys = await fleet(3)
+    const k0 = createVault([{ id: 'k0', key: randomBytes(32) }])
+    await redis.store.hset(keys.account(2).tokens, 'refresh', k0.seal(new Secret('x'), 2, 'refresh'))
+    await redis.store.hset(keys.account(3).tokens, 'access', 'no encrypted value')
+    await redis.store.sadd(keys.vault.used, 'k0')
+    const rekeyed = await rekeyAll(deps(keys), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 7, removable: ['k1'] })
+    expect(rekeyed.unopened).toEqual([
+      { hubId: 2, fields: ['refresh'], reason: expect.stringContaining('no key with the id k0 is configured') },
+      { hubId: 3, fields: ['access'], reason: 'what is stored is no encrypted value' },
+    ])
+    expect((await redis.store.smembers(keys.vault.used)).sort()).toEqual(['k0'])
+  })
+})
+
+describe('the keys after a rekey', () => {
+  test('that ended clean are the first alone, and the others may be taken out', async () => {
+    const keys = await fleet(2)
+    await checkKeys(redis.store, keys, both)
+    expect((await rekeyAll(deps(keys), watch())).removable).toEqual(['k1'])
+    expect(await redis.store.hkeys(keys.vault.canaries)).toEqual(['k2'])
+    await expect(checkKeys(redis.store, keys, createVault([k2]))).resolves.toBeUndefined()
+    await expect(checkKeys(redis.store, keys, old)).rejects.toThrow('may be encrypted with key k2')
+  })
+
+  test('are not forgotten while a daemon that has another one first is alive, however quiet it is', async () => {
+    const keys = await fleet(2)
+    const reports = await startWriterReports(
+      { store: redis.store, keys, vault: old, log: logLines().log },
+      'host pid 1',
+    )
+    const watcher = watch()
+    expect(await rekeyAll(deps(keys), watcher)).toMatchObject({
+      is: 'writing',
+      replaced: 6,
+      removable: [],
+      writers: [{ daemon: 'host pid 1', keyId: 'k1' }],
+      writingKeys: ['k1'],
+    })
+    expect(watcher.waits).toEqual(['host pid 1: k1'])
+    expect(await redis.store.hkeys(keys.vault.canaries)).toContain('k1')
+
+    await reports.stop()
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', removable: ['k1'] })
+  })
+
+  test('are not forgotten while values under another key keep appearing, and the key is named', async () => {
+    const keys = await fleet(1)
+    const again = () =>
+      redis.store.hset(keys.account(1).tokens, 'access', old.seal(new Secret('access-1'), 1, 'access'))
+    let writing: Promise<unknown> = Promise.resolve()
+    const store = storeWith(async () => {
+      writing = again()
+      await writing
+    })
+    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    expect(rekeyed).toMatchObject({ is: 'writing', passes: 5, writers: [], writingKeys: ['k1'], removable: [] })
+  })
+})
+
+describe('a daemon that reports its key', () => {
+  test('says so when another one encrypts with a key that it lacks, once, and again after it had it', async () => {
+    const keys = redis.freshKeys()
+    const logged = logLines()
+    const vault = createVault([k1])
+    const mine = await startWriterReports({ store: redis.store, keys, vault, log: logged.log }, 'a pid 1')
+    const other = await startWriterReports({ store: redis.store, keys, vault: both, log: logLines().log }, 'b pid 2')
+    await mine.report()
+    await mine.report()
+    const told = () => logged.lines().filter(({ code }) => code === 'vault.key-missing')
+    expect(told()).toEqual([expect.objectContaining({ key: 'k2', writer: 'b pid 2', level: 'error' })])
+    vault.replace([k1, k2])
+    await mine.report()
+    expect(told()).toHaveLength(1)
+    await Promise.all([mine.stop(), other.stop()])
+    expect(await redis.store.exists(keys.vault.writers)).toBe(0)
+  })
+
+  test('keeps its key known: a rekey that ended just before it came may have forgotten it', async () => {
+    const keys = redis.freshKeys()
+    const reports = await startWriterReports({ store: redis.store, keys, vault: old, log: logLines().log }, 'a pid 1')
+    await redis.store.del(keys.vault.used)
+    await reports.report()
+    expect(await redis.store.smembers(keys.vault.used)).toEqual(['k1'])
+    await reports.stop()
+  })
+})
