@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { seriesName } from '../alerts/series-name.ts'
+import { subjectOf } from '../alerts/open-alerts.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import type { TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable } from './table.ts'
+import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addStatus(program: Command, io: Io): void {
@@ -22,12 +22,11 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   printTable(
     io,
     ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', '%'],
-    fleet.alerts.worst.map(({ level, hubId, hubDomain, series, rule, percent }) => [
-      level,
-      String(hubId),
-      hubDomain,
-      series === undefined ? rule : seriesName(series),
-      percent === undefined ? '' : String(percent),
+    fleet.alerts.worst.map((alert) => [
+      alert.level,
+      ...accountCells(alert),
+      subjectOf(alert),
+      alert.percent === undefined ? '' : String(alert.percent),
     ]),
   )
 }

@@ -235,7 +235,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     state: next.state,
     refreshAt: next.refreshAt,
     pollAt: next.pollAt,
-    fields: { ...failureFields(next, failure, now), interruptedAt: String(context.interruptedAt ?? '') },
+    fields: failureFields(next, failure, now),
     alerts,
   })
   if (recorded === 'lost') return { is: 'lost' }

@@ -8,7 +8,7 @@ import {
   settle,
   takeProbe,
 } from './breaker.ts'
-import { afterRefusal, afterSuccesses, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
+import { afterRefusal, afterSuccesses, giveBack, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
 import { afterCalls, newBudget, type RetryBudget } from './retry-budget.ts'
 
 /** What all workers know together of the provider's token endpoint: one small document in Redis. */
@@ -16,8 +16,10 @@ export interface EndpointState {
   pace: Pace
   breaker: Breaker
   budget: RetryBudget
-  /** How far the provider's clock is ahead of ours, ms; null = never seen. */
+  /** How far the provider's clock is ahead of ours, ms: of the workers' the furthest off, null = never seen. */
   skewMs: number | null
+  /** When that was seen last, ms. */
+  skewAt: number
   /** How many accounts there are. */
   fleet: number
   /** States of the fleet's alerts as the alerts room writes them, '' = none. */
@@ -35,6 +37,8 @@ export interface Report {
   others: { worked: number; failed: number }
   skewMs: number | undefined
   fleet: number | undefined
+  /** Permits that it had been given and gives back. */
+  unused: number
   /** The worker was just started. */
   started: boolean
 }
@@ -49,12 +53,17 @@ export interface EndpointSettings {
 export function newState(settings: EndpointSettings, now: number): EndpointState {
   return {
     ...{ pace: newPace(settings.mostPerSecond, now), breaker: closedBreaker(), budget: newBudget(now) },
-    ...{ skewMs: null, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
+    ...{ skewMs: null, skewAt: 0, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
   }
 }
 
+const SKEW_KEPT_MS = 600_000
+
 export function emptyReport(): Report {
-  return { outcomes: [], others: { worked: 0, failed: 0 }, skewMs: undefined, fleet: undefined, started: false }
+  return {
+    ...{ outcomes: [], others: { worked: 0, failed: 0 }, skewMs: undefined, fleet: undefined },
+    ...{ unused: 0, started: false },
+  }
 }
 
 /** The state after a worker's report. */
@@ -65,7 +74,7 @@ export function afterReport(
   now: number,
 ): EndpointState {
   const fleet = report.fleet ?? before.fleet
-  let pace = refill(before.pace, settings.mostPerSecond, now)
+  let pace = refill(giveBack(before.pace, report.unused), settings.mostPerSecond, now)
   let breaker = report.started ? probeNow(before.breaker, now) : before.breaker
   let { worked, failed } = report.others
   for (const outcome of report.outcomes) {
@@ -85,9 +94,17 @@ export function afterReport(
   return {
     ...{ pace, breaker, fleet },
     budget: afterCalls(before.budget, { worked, failed }, settings.errorCeiling, now),
-    skewMs: report.skewMs ?? before.skewMs,
+    ...skewAfter(before, report.skewMs, now),
     alerts: before.alerts,
   }
+}
+
+/** Workers on several machines may disagree: one that is right must not end the alert about one that is wrong. */
+function skewAfter(before: EndpointState, skewMs: number | undefined, now: number) {
+  const { skewAt } = before
+  const isStale = now < skewAt || now - skewAt > SKEW_KEPT_MS
+  const takesOver = skewMs !== undefined && (isStale || Math.abs(skewMs) >= Math.abs(before.skewMs ?? 0))
+  return takesOver ? { skewMs, skewAt: now } : { skewMs: before.skewMs, skewAt }
 }
 
 function slowly(pace: Pace, settings: EndpointSettings, now: number): Pace {

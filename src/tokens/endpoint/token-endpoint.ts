@@ -98,7 +98,7 @@ export class TokenEndpoint {
   enter(): Promise<Admission> {
     const now = this.#deps.clock.now()
     if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
-    if (this.#permits > 0 && now - this.#fetchedAt < STALE_MS) {
+    if (this.#permits > 0 && this.#isFresh(now)) {
       this.#permits--
       this.#used++
       return Promise.resolve({ is: 'admitted' })
@@ -125,6 +125,7 @@ export class TokenEndpoint {
   /** Reports a failure at once, and says what it means in the light of all others. */
   async failed(hubId: number, failure: ProviderFailure): Promise<Standing> {
     this.#report.outcomes.push({ hubId, failure })
+    this.#report.unused += this.#permits
     this.#permits = 0
     await this.#exchangeFromNow()
     const { breaker, fleet } = this.#state
@@ -178,6 +179,16 @@ export class TokenEndpoint {
     this.#turnAway(this.#deps.clock.now())
   }
 
+  /** Whether permits fetched earlier still count: not once somebody else was refused. */
+  #isOpen(): boolean {
+    const { breaker, pace } = this.#state
+    return breaker.is !== 'open' && pace.closedUntil <= this.#deps.clock.now()
+  }
+
+  #isFresh(now: number): boolean {
+    return now >= this.#fetchedAt && now - this.#fetchedAt < STALE_MS
+  }
+
   #until(): number {
     const { breaker, pace } = this.#state
     return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#deps.clock.now(), pace.closedUntil)
@@ -226,8 +237,8 @@ export class TokenEndpoint {
     this.#report = emptyReport()
     try {
       const { granted, until } = await this.#commit(report, clock)
-      const fresh = clock.now() - this.#fetchedAt < STALE_MS
-      this.#permits = granted + (fresh ? this.#permits : 0)
+      const left = this.#isOpen() && this.#isFresh(clock.now()) ? this.#permits : 0
+      this.#permits = granted + left
       this.#fetchedAt = clock.now()
       this.#admit(until)
     } catch (error) {
@@ -246,7 +257,8 @@ export class TokenEndpoint {
       const { state: taken, granted, until } = grant(reported, wanted, now)
       const { state, writes } = this.#announce(before, taken, now)
       const after = encodeEndpoint(state)
-      const found = after === stored ? undefined : await this.#deps.store.change(stored, after, writes)
+      // Also if nothing changed: what is cached here may be old.
+      const found = await this.#deps.store.change(stored, after, writes)
       if (found !== undefined) {
         stored = found
         continue
@@ -256,9 +268,16 @@ export class TokenEndpoint {
       this.#used = 0
       this.#logChange(before.breaker, state.breaker)
       this.#logRefusal(before.pace, state.pace, now)
-      if (writes.messages.length > 0) await this.#deps.alerted()
+      if (writes.messages.length > 0) await this.#wakeAlerts()
       return { granted, until }
     }
+  }
+
+  /** What was committed is committed: if nobody can be woken, the clock's next tick finds it. */
+  async #wakeAlerts(): Promise<void> {
+    await this.#deps.alerted().catch((error: unknown) => {
+      this.#deps.log.warn({ code: 'endpoint.not-woken', err: error }, 'nobody could be told of a new alert')
+    })
   }
 
   #announce(before: EndpointState, state: EndpointState, now: number): { state: EndpointState; writes: AlertWrites } {
@@ -320,6 +339,7 @@ function joined(first: Report, second: Report): Report {
       worked: first.others.worked + second.others.worked,
       failed: first.others.failed + second.others.failed,
     },
+    unused: first.unused + second.unused,
     skewMs: second.skewMs ?? first.skewMs,
     fleet: second.fleet ?? first.fleet,
     started: first.started || second.started,
