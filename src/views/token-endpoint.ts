@@ -20,9 +20,9 @@ export interface TokenEndpointStatus {
 
 /** Null before the first daemon has asked for a token. */
 export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointStatus | null> {
-  const stored = await store.get(keys.endpoint)
-  if (stored === null) return null
-  const { breaker, pace, skewMs } = decodeEndpoint(stored)
+  const state = decodeEndpoint((await store.get(keys.endpoint)) ?? '')
+  if (state === undefined) return null
+  const { breaker, pace, skewMs } = state
   const isClosed = breaker.is === 'closed'
   return {
     breaker: breaker.is,

@@ -127,10 +127,19 @@ export function grant(
   return { state: { ...state, pace }, granted, until: nextPermitAt(pace) }
 }
 
+/** Moves on with the shape: what another version has learnt is learnt anew. */
+const SHAPE = 1
+
 export function encodeEndpoint(state: EndpointState): string {
-  return JSON.stringify(state)
+  return JSON.stringify({ shape: SHAPE, ...state })
 }
 
-export function decodeEndpoint(stored: string): EndpointState {
-  return JSON.parse(stored) as EndpointState
+/** Undefined for what is none, or was written by another version: no word of it may stop the refreshes. */
+export function decodeEndpoint(stored: string): EndpointState | undefined {
+  try {
+    const { shape, ...state } = JSON.parse(stored) as EndpointState & { shape: number }
+    return shape === SHAPE ? state : undefined
+  } catch {
+    return undefined
+  }
 }

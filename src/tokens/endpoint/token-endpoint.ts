@@ -251,7 +251,7 @@ export class TokenEndpoint {
     let stored = this.#stored ?? (await this.#deps.store.read())
     for (;;) {
       const now = clock.now()
-      const before = stored === '' ? newState(this.#deps.settings, now) : decodeEndpoint(stored)
+      const before = decodeEndpoint(stored) ?? newState(this.#deps.settings, now)
       const reported = afterReport(before, report, this.#deps.settings, now)
       const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
       const { state: taken, granted, until } = grant(reported, wanted, now)

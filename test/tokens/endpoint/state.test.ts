@@ -25,6 +25,7 @@ describe("the endpoint's state", () => {
       told(newState(SETTINGS, NOW), { outcomes: failures(503), fleet: 1_000 }),
     ]
     for (const state of states) expect(decodeEndpoint(encodeEndpoint(state))).toEqual(state)
+    for (const junk of ['', '{', 'null', '7', '[]', '{"pace":{}}']) expect(decodeEndpoint(junk)).toBeUndefined()
   })
 
   test('takes what happened in its order: a success clears who failed before it, not after', () => {
