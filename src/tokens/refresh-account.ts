@@ -4,6 +4,7 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
+import type { Courier } from './courier/courier.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
 import { hasNoTokenYet, planRefresh } from './plan-refresh.ts'
@@ -41,6 +42,8 @@ export interface RefreshDeps extends RedeemDeps {
   store: Store
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
+  /** Who redeems where a refresh token is good for one refresh only. Absent: this process, always. */
+  courier?: Pick<Courier, 'redeem'>
   announce: TokenAnnouncer
   random: () => number
 }
@@ -99,7 +102,7 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   const stopRenewing = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
   try {
     const attempt = { hubId, owner, context, dueAt }
-    return await outcomeOf(deps, attempt, await redeemAndStore(deps, jobOf(deps, attempt)))
+    return await outcomeOf(deps, attempt, await redeem(deps, jobOf(deps, attempt)))
   } catch (error) {
     await deps.tokens.release(hubId, owner).catch(() => undefined) // It ends by itself; the first error is the news.
     throw error
@@ -116,6 +119,11 @@ interface Attempt {
   dueAt: number
 }
 
+/** Where the old token is dead once the new one is made, this process may be killed over it: another one does it. */
+function redeem(deps: RefreshDeps, job: RedeemJob): Promise<Redeemed> {
+  return deps.courier !== undefined && deps.endpoint.rotates ? deps.courier.redeem(job) : redeemAndStore(deps, job)
+}
+
 function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
   const { hubId, owner, context } = attempt
   const { leaseMs, generation, refreshToken, previousToken, state, times } = context
@@ -130,7 +138,7 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed
   if (redeemed.is === 'failed') return recordFailure(deps, attempt, redeemed.failure)
   const { hubId, context } = attempt
   const { sentAt, unstoredMs } = redeemed
-  deps.endpoint.succeeded()
+  deps.endpoint.succeeded(redeemed)
   if (redeemed.is === 'uninstalled') return { is: 'gone' }
   if (redeemed.is === 'lost') return { is: 'lost' }
   if (context.state !== 'active') {

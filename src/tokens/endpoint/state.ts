@@ -16,6 +16,8 @@ export interface EndpointState {
   pace: Pace
   breaker: Breaker
   budget: RetryBudget
+  /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
+  rotates: boolean
   /** How far the provider's clock is ahead of ours, ms; null = never seen. */
   skewMs: number | null
   /** How many accounts there are. */
@@ -33,6 +35,8 @@ export interface Report {
   outcomes: (number | { hubId: number; failure: ProviderFailure })[]
   /** Calls to the other endpoints. */
   others: { worked: number; failed: number }
+  /** A refresh brought another refresh token. */
+  rotated: boolean
   skewMs: number | undefined
   fleet: number | undefined
   /** The worker was just started. */
@@ -49,12 +53,19 @@ export interface EndpointSettings {
 export function newState(settings: EndpointSettings, now: number): EndpointState {
   return {
     ...{ pace: newPace(settings.mostPerSecond, now), breaker: closedBreaker(), budget: newBudget(now) },
-    ...{ skewMs: null, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
+    ...{ rotates: false, skewMs: null, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
   }
 }
 
 export function emptyReport(): Report {
-  return { outcomes: [], others: { worked: 0, failed: 0 }, skewMs: undefined, fleet: undefined, started: false }
+  return {
+    outcomes: [],
+    others: { worked: 0, failed: 0 },
+    rotated: false,
+    skewMs: undefined,
+    fleet: undefined,
+    started: false,
+  }
 }
 
 /** The state after a worker's report. */
@@ -85,6 +96,7 @@ export function afterReport(
   return {
     ...{ pace, breaker, fleet },
     budget: afterCalls(before.budget, { worked, failed }, settings.errorCeiling, now),
+    rotates: before.rotates || report.rotated,
     skewMs: report.skewMs ?? before.skewMs,
     alerts: before.alerts,
   }
@@ -115,5 +127,6 @@ export function encodeEndpoint(state: EndpointState): string {
 }
 
 export function decodeEndpoint(stored: string): EndpointState {
-  return JSON.parse(stored) as EndpointState
+  // What was stored before the field was known says nothing of it.
+  return { rotates: false, ...(JSON.parse(stored) as Omit<EndpointState, 'rotates'>) }
 }
