@@ -16,6 +16,8 @@ export interface EndpointState {
   pace: Pace
   breaker: Breaker
   budget: RetryBudget
+  /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
+  rotates: boolean
   /** How far the provider's clock is ahead of ours, ms: of the workers' the furthest off, null = never seen. */
   skewMs: number | null
   /** When that was seen last, ms. */
@@ -35,6 +37,8 @@ export interface Report {
   outcomes: (number | { hubId: number; failure: ProviderFailure })[]
   /** Calls to the other endpoints. */
   others: { worked: number; failed: number }
+  /** A refresh brought another refresh token. */
+  rotated: boolean
   skewMs: number | undefined
   fleet: number | undefined
   /** Permits that it had been given and gives back. */
@@ -53,7 +57,7 @@ export interface EndpointSettings {
 export function newState(settings: EndpointSettings, now: number): EndpointState {
   return {
     ...{ pace: newPace(settings.mostPerSecond, now), breaker: closedBreaker(), budget: newBudget(now) },
-    ...{ skewMs: null, skewAt: 0, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
+    ...{ rotates: false, skewMs: null, skewAt: 0, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
   }
 }
 
@@ -61,7 +65,7 @@ const SKEW_KEPT_MS = 600_000
 
 export function emptyReport(): Report {
   return {
-    ...{ outcomes: [], others: { worked: 0, failed: 0 }, skewMs: undefined, fleet: undefined },
+    ...{ outcomes: [], others: { worked: 0, failed: 0 }, rotated: false, skewMs: undefined, fleet: undefined },
     ...{ unused: 0, started: false },
   }
 }
@@ -94,6 +98,7 @@ export function afterReport(
   return {
     ...{ pace, breaker, fleet },
     budget: afterCalls(before.budget, { worked, failed }, settings.errorCeiling, now),
+    rotates: before.rotates || report.rotated,
     ...skewAfter(before, report.skewMs, now),
     alerts: before.alerts,
   }

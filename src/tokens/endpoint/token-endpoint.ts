@@ -87,6 +87,8 @@ export class TokenEndpoint {
   #report: Report = { ...emptyReport(), started: true }
   #exchange: Promise<void> | undefined
   #reportPlanned = false
+  /** Seen here: this process need not wait for its own report to go round. */
+  #hasRotated = false
   readonly #closing = new AbortController()
 
   constructor(deps: EndpointDeps) {
@@ -114,12 +116,18 @@ export class TokenEndpoint {
     this.#permits++
   }
 
-  succeeded(): void {
+  /** `rotated`: another refresh token came back. */
+  succeeded({ rotated }: { rotated: boolean }): void {
     const { outcomes } = this.#report
     const last = outcomes.at(-1)
     if (typeof last === 'number') outcomes[outcomes.length - 1] = last + 1
     else outcomes.push(1)
-    this.#reportSoon()
+    if (rotated && !this.rotates) {
+      this.#hasRotated = true
+      this.#report.rotated = true
+      // All others must know it, the sooner the better.
+      void this.#exchangeFromNow()
+    } else this.#reportSoon()
   }
 
   /** Reports a failure at once, and says what it means in the light of all others. */
@@ -167,6 +175,11 @@ export class TokenEndpoint {
   probe(): void {
     this.#report.started = true
     void this.#exchangeNow()
+  }
+
+  /** Whether a refresh token is good for one refresh only, as far as anybody knows. */
+  get rotates(): boolean {
+    return this.#hasRotated || this.#state.rotates
   }
 
   /** As last seen, for pages and metrics of this process. */
@@ -340,6 +353,7 @@ function joined(first: Report, second: Report): Report {
       failed: first.others.failed + second.others.failed,
     },
     unused: first.unused + second.unused,
+    rotated: first.rotated || second.rotated,
     skewMs: second.skewMs ?? first.skewMs,
     fleet: second.fleet ?? first.fleet,
     started: first.started || second.started,

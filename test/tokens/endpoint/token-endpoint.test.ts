@@ -76,7 +76,7 @@ describe('two workers', () => {
   test('count together what came of the calls of both, also when they report in the same moment', async () => {
     const { worker, state } = installation()
     const workers = Array.from({ length: 8 }, () => worker())
-    for (const one of workers) for (let n = 0; n < 25; n++) one.succeeded()
+    for (const one of workers) for (let n = 0; n < 25; n++) one.succeeded({ rotated: false })
     await Promise.all(workers.map((one) => one.room(0, undefined)))
     expect((await state()).pace.recent[0]).toBe(200)
   })
@@ -111,7 +111,7 @@ describe('the alert about the fleet', () => {
     expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat'])
     clock.move(HOUR)
     expect((await two.enter()).is).toBe('admitted')
-    two.succeeded()
+    two.succeeded({ rotated: false })
     await two.room(0, undefined)
     expect(await outbox()).toHaveLength(2)
     clock.move(31 * SECOND)
@@ -230,7 +230,7 @@ describe('a report', () => {
     }
     const other = worker()
     const one = worker({ store: new Racing(redis.store, keys) })
-    for (let n = 0; n < 7; n++) one.succeeded()
+    for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
     one.noteOthers(0, 2)
     await one.room(0, undefined)
     expect(interfered).toBeGreaterThan(3)
@@ -246,7 +246,7 @@ describe('a report', () => {
     const before = ((await redis.store.config('GET', 'maxmemory')) as string[])[1] ?? '0'
     await redis.store.config('SET', 'maxmemory', '1')
     try {
-      for (let n = 0; n < 7; n++) one.succeeded()
+      for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
       await one.failed(1, down)
       expect(await one.enter()).toEqual({ is: 'closed', until: clock.now() + SECOND })
     } finally {
@@ -263,7 +263,7 @@ describe('a report', () => {
   test('goes out by itself a moment after a success', async () => {
     const { worker, clock, state } = installation()
     const one = worker()
-    one.succeeded()
+    one.succeeded({ rotated: false })
     clock.move(250)
     await eventually('the success is reported', async () => (await state())?.pace.recent[0] === 1)
   })
@@ -273,7 +273,7 @@ describe('a report', () => {
     const one = worker()
     await one.room(0, 9)
     await redis.store.del(keys.endpoint)
-    one.succeeded()
+    one.succeeded({ rotated: false })
     await one.room(0, 9)
     expect(await state()).toMatchObject({ fleet: 9, pace: { recent: [1] } })
   })
