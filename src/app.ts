@@ -147,7 +147,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
   lifecycle.onClose('the HTTP server', () => http.close())
   await checkKeys(parts.store, keys, parts.vault)
-  const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid}`)
+  const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => Promise.race([reports.stop(), clock.wait(1_000)]))
 
@@ -196,7 +196,7 @@ async function reload(
   await checkKeys(parts.store, parts.keys, createVault(keys))
   parts.vault.replace(keys)
   parts.provider.replaceApp({ clientId, clientSecret })
-  courier.replace(keys, { clientId, clientSecret })
+  await courier.replace(keys, { clientId, clientSecret })
   await reports.report()
   return config
 }
@@ -386,11 +386,17 @@ function openEndpoint(parts: Parts, skewMs: () => number | undefined): TokenEndp
   })
 }
 
+/** Where it says which key it encrypts with. */
+function ownName(): string {
+  return `${hostname()} pid ${process.pid}`
+}
+
 /** Not started yet: with a provider that doesn't rotate refresh tokens it never is. */
 function createCourier(parts: Parts, work: ReturnType<typeof workerDeps>): Courier {
   const { config, address, clock, log } = parts
   return new Courier({
     settings: {
+      daemon: ownName(),
       provider: providerOptions(config),
       redis: address,
       dataDir: resolve(config.dataDir),

@@ -52,6 +52,7 @@ function open(more: Partial<CourierDeps> = {}, settings: Partial<CourierSettings
         ...{ clientId: 'the-client', clientSecret: new Secret(CLIENT_SECRET), connections: 4 },
       },
       redis: { kind: 'url', url: new Secret(redis.url) },
+      daemon: 'here pid 1',
       ...{ dataDir: '/nowhere', prefix: keys.prefix, keys: [vaultKey], logLevel: 'debug' },
       refresh: { refreshFrom: 0.5, refreshBy: 0.8 },
       ...settings,
@@ -96,10 +97,10 @@ const stored = (hubId = HUB) => storedTokens(redis.store(), keys, hubId)
 const marked = () => redis.store().hget(keys.account(HUB).account, 'refreshing')
 
 describe('a courier', () => {
-  test('is no process before there is something to redeem', () => {
+  test('is no process before there is something to redeem', async () => {
     const courier = open()
     expect(courier.pid).toBeUndefined()
-    courier.replace([vaultKey], { clientId: 'x', clientSecret: new Secret('x') })
+    await courier.replace([vaultKey], { clientId: 'x', clientSecret: new Secret('x') })
     expect(courier.pid).toBeUndefined()
   })
 
@@ -174,15 +175,22 @@ describe('a courier', () => {
     const courier = open()
     await courier.redeem(await job(1))
     const k2 = { id: 'k2', key: randomBytes(32) }
-    courier.replace([k2, vaultKey], { clientId: 'other', clientSecret: new Secret('other-secret') })
+    await courier.replace([k2, vaultKey], { clientId: 'other', clientSecret: new Secret('other-secret') })
     await courier.redeem(await job(2))
     const sealed = await redis.store().hgetBuffer(keys.account(2).tokens, 'refresh')
     expect(sealed && keyIdOf(sealed)).toBe('k2')
     expect(provider.seen[1]?.body).toContain('other-secret')
-    await eventually('it is known to write with the new key', async () => {
-      const writers = await liveWriters({ store: redis.store(), keys })
-      return writers.some(({ daemon, keyId }) => daemon.endsWith(`pid ${courier.pid}`) && keyId === 'k2')
-    })
+  })
+
+  test('takes over other keys even while it is being started', async () => {
+    const courier = open()
+    const redeeming = courier.redeem(await job())
+    const k2 = { id: 'k2', key: randomBytes(32) }
+    await courier.replace([k2, vaultKey], { clientId: 'other', clientSecret: new Secret('other-secret') })
+    await redeeming
+    await courier.redeem(await job(2))
+    const sealed = await redis.store().hgetBuffer(keys.account(2).tokens, 'refresh')
+    expect(sealed && keyIdOf(sealed)).toBe('k2')
   })
 
   test('that is stopped finishes what is under way, and is waited for', async () => {
@@ -209,8 +217,13 @@ describe('a courier', () => {
     await courier.stop(50)
     await redeeming
     expect(isAlive(pid)).toBe(true)
+    const writers = () => liveWriters({ store: redis.store(), keys })
+    // A rekey must not be over before it is.
+    await eventually('it says which key it encrypts with', async () => (await writers()).length > 0)
+    expect(await writers()).toEqual([{ daemon: 'here pid 1', keyId: 'k1' }])
     letGo()
     await eventually('it has ended', async () => !isAlive(pid))
+    expect(await writers()).toEqual([])
     expect(await stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
   })
 

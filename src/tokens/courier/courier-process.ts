@@ -1,39 +1,21 @@
-import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createProviderClient } from '../../provider/client.ts'
-import { connectRedis } from '../../redis/connect.ts'
-import { openEmbeddedRedis } from '../../redis/embedded.ts'
-import { createKeys } from '../../redis/keys.ts'
-import { systemClock } from '../../runtime/clock.ts'
-import { InFlight } from '../../runtime/in-flight.ts'
-import { createLogger, type Logger } from '../../runtime/logger.ts'
-import { Secret } from '../../runtime/secret.ts'
-import { keepLease } from '../lease.ts'
-import { type Redeemed, type RedeemJob, redeemAndStore } from '../redeem.ts'
-import { TokenStore } from '../token-store.ts'
-import { createVault } from '../vault.ts'
-import { startWriterReports } from '../writers.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import type { RedeemJob } from '../redeem.ts'
 import { type CourierSettings, type FromCourier, inBatches, settingsFrom, type ToCourier } from './messages.ts'
+import { openWork, type Work } from './work.ts'
 
 /**
  * The courier: a process beside the daemon that redeems refresh tokens and stores what comes back, so that a daemon which
  * is killed takes no answer along. It lives as long as the channel to its daemon is open, and then until nothing is under
  * way any more.
  */
-interface Work {
-  redeem(job: RedeemJob): Promise<Redeemed>
-  skewMs(): number | undefined
-  take(credentials: Extract<ToCourier, { is: 'credentials' }>): void
-  close(): Promise<void>
-}
+let opening: Promise<Work> | undefined
+let underWay = 0
+let isEnding = false
 
 /** As long as a refused write is tried again: nothing that is under way can take longer. */
 const LONGEST_ALONE_MS = 11 * 60_000
 const CLOSE_WITHIN_MS = 3_000
-
-let work: Work | undefined
-let underWay = 0
-let isEnding = false
 
 // Nobody may be left to hear it: that the channel is closed is no failure.
 const tell = inBatches<FromCourier>((items) => void process.send?.(items, undefined, {}, () => {}))
@@ -54,7 +36,10 @@ function hear(item: ToCourier): void {
       void begin(settingsFrom(item.orders)).catch(breakOff)
       break
     case 'credentials':
-      work?.take(item)
+      void opening?.then((work) => {
+        work.take(item)
+        tell({ is: 'taken' })
+      }, breakOff)
       break
     case 'job':
       void carryOut(item.id, item.job)
@@ -63,13 +48,15 @@ function hear(item: ToCourier): void {
 
 async function begin(settings: CourierSettings): Promise<void> {
   log.level = settings.logLevel
-  work = await openWork(settings, log)
+  opening = openWork(settings, log)
+  await opening
   tell({ is: 'ready' })
 }
 
 async function carryOut(id: number, job: RedeemJob): Promise<void> {
   underWay++
   try {
+    const work = await opening
     if (work === undefined) throw new Error('a job came ahead of the orders')
     tell({ is: 'redeemed', id, redeemed: await work.redeem(job), skewMs: work.skewMs() })
   } catch (error) {
@@ -82,14 +69,17 @@ async function carryOut(id: number, job: RedeemJob): Promise<void> {
 
 function endAlone(): void {
   void sleep(LONGEST_ALONE_MS).then(() => process.exit(1))
+  if (underWay > 0) void opening?.then((work) => work.outliveDaemon(), breakOff)
   endIfIdle()
 }
 
 function endIfIdle(): void {
   if (underWay > 0 || isEnding) return
   isEnding = true
-  const closed = work?.close().catch(() => undefined)
-  void Promise.race([closed, sleep(CLOSE_WITHIN_MS)]).then(() => process.exit(0))
+  const closed = opening?.then((work) => work.close())
+  void Promise.race([closed, sleep(CLOSE_WITHIN_MS)])
+    .catch(() => undefined)
+    .then(() => process.exit(0))
 }
 
 /**
@@ -99,40 +89,4 @@ function endIfIdle(): void {
 function breakOff(error: unknown): void {
   log.error({ code: 'courier.broken', err: error }, 'the courier takes nothing new any more')
   setImmediate(() => setImmediate(() => process.connected && process.disconnect()))
-}
-
-async function openWork(settings: CourierSettings, log: Logger): Promise<Work> {
-  const { provider: options, redis, dataDir, prefix, refresh } = settings
-  const vault = createVault(settings.keys)
-  const provider = createProviderClient({ ...options, clock: systemClock })
-  // Its own claim on the private server, so that this is there, or started again, for as long as there is something to store.
-  const embedded = redis.kind === 'embedded' ? await openEmbeddedRedis(dataDir, systemClock, log) : undefined
-  const store = connectRedis(redis, 'steps', (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
-  const keys = createKeys(prefix)
-  const tokens = new TokenStore(store, keys)
-  // It writes with its own copy of the keys. The daemon says already which ones are missing here.
-  const quiet = log.child({}, { level: 'silent' })
-  const reports = startWriterReports({ store, keys, vault, log: quiet }, `${hostname()} pid ${process.pid}`)
-  reports.catch(breakOff)
-  const deps = {
-    ...{ provider, tokens, vault, settings: refresh, log, clock: systemClock },
-    ...{ unstored: new Set<number>(), inFlight: new InFlight(options.connections) },
-  }
-  return {
-    redeem: async (job) => {
-      const stopRenewing = keepLease(store, tokens.leaseKey(job.hubId), job.owner, job.leaseMs)
-      return redeemAndStore(deps, job).finally(stopRenewing)
-    },
-    skewMs: () => provider.skewMs(),
-    take: ({ keys: next, clientId, clientSecret }) => {
-      vault.replace(next)
-      provider.replaceApp({ clientId, clientSecret: new Secret(clientSecret) })
-      void reports.then(({ report }) => report()).catch(() => undefined) // The next one comes by itself.
-    },
-    close: async () => {
-      await Promise.race([reports.then(({ stop }) => stop()), sleep(500)])
-      store.disconnect()
-      await embedded?.close()
-    },
-  }
 }

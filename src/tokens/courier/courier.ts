@@ -37,6 +37,8 @@ interface Running {
   /** It has its orders, and has said so. */
   isReady: boolean
   exited: Promise<void>
+  /** Who waits until new credentials are in force, in the order of these. */
+  taking: (() => void)[]
   say(item: ToCourier): void
 }
 
@@ -44,6 +46,7 @@ interface Running {
 const ENTRY = fileURLToPath(new URL(`courier-process${extname(import.meta.url)}`, import.meta.url))
 /** A courier that ends by itself is not replaced sooner. */
 const PAUSE_MS = 1_000
+const TAKEN_WITHIN_MS = 5_000
 /** What a Node process may need of its surroundings. The rest stays here: secrets of the config may be among it. */
 const ENVIRONMENT = [
   ...['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'REDIS_SERVER_BIN'],
@@ -86,10 +89,15 @@ export class Courier {
     }
   }
 
-  /** Other keys, and another identity at the provider, from now on. */
-  replace(keys: readonly VaultKey[], app: AppIdentity): void {
+  /** Other keys, and another identity at the provider. They are in force when this resolves. */
+  async replace(keys: readonly VaultKey[], app: AppIdentity): Promise<void> {
     this.#settings = { ...this.#settings, keys, provider: { ...this.#settings.provider, ...app } }
-    this.#running?.say(credentialsFrom(keys, app))
+    const running = this.#running
+    if (running === undefined) return
+    const taken = new Promise<void>((resolve) => running.taking.push(resolve))
+    running.say(credentialsFrom(keys, app))
+    // One that has lost its daemon says itself which key it encrypts with.
+    await Promise.race([taken, running.exited, this.#deps.clock.wait(TAKEN_WITHIN_MS)])
   }
 
   /** How far the provider's clock is ahead, ms, as the courier has seen it. */
@@ -144,7 +152,7 @@ export class Courier {
     // That a message can't be sent any more is told by the end of the process, which follows.
     const say = inBatches<ToCourier>((items) => void (child.connected && child.send(items, undefined, {}, () => {})))
     const ended = Promise.withResolvers<void>()
-    const running: Running = { child, isReady: false, exited: ended.promise, say }
+    const running: Running = { child, isReady: false, exited: ended.promise, taking: [], say }
     const end = (reason: string) => {
       this.#retire(running)
       this.#end(running, reason)
@@ -183,6 +191,9 @@ export class Courier {
         break
       case 'broken':
         this.#take(item.id)?.reject(new Error(item.message))
+        break
+      case 'taken':
+        running.taking.shift()?.()
         break
       case 'log':
         this.#log(running, item.line)

@@ -8,6 +8,8 @@ import type { VaultKey } from '../vault.ts'
 
 /** What a courier must know to do its work. */
 export interface CourierSettings {
+  /** What the daemon is called where it says which key it encrypts with. */
+  daemon: string
   provider: Omit<ProviderOptions, 'clock'>
   redis: RedisAddress
   /** Where an embedded Redis has its files. */
@@ -30,6 +32,8 @@ export type FromCourier =
   /** `skewMs`: how far the provider's clock is ahead, as the courier sees it. */
   | { is: 'redeemed'; id: number; redeemed: Redeemed; skewMs: number | undefined }
   | { is: 'broken'; id: number; message: string }
+  /** New credentials are in force. */
+  | { is: 'taken' }
   /** A line of the log, as JSON. */
   | { is: 'log'; line: string }
 

@@ -143,7 +143,8 @@ export function encodeEndpoint(state: EndpointState): string {
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {
     const { shape, ...state } = JSON.parse(stored) as EndpointState & { shape: number }
-    return shape === SHAPE ? state : undefined
+    // Daemons from before don't know it.
+    return shape === SHAPE ? { ...state, rotates: state.rotates === true } : undefined
   } catch {
     return undefined
   }

@@ -28,6 +28,21 @@ describe("the endpoint's state", () => {
     for (const junk of ['', '{', 'null', '7', '[]', '{"pace":{}}']) expect(decodeEndpoint(junk)).toBeUndefined()
   })
 
+  test('knows for good that refresh tokens rotate once one worker has seen it', () => {
+    const before = newState(SETTINGS, NOW)
+    expect(told(before, { outcomes: [3] }).rotates).toBe(false)
+    const seen = told(before, { outcomes: [1], rotated: true })
+    expect(told(decodeEndpoint(encodeEndpoint(seen)) ?? before, { outcomes: [500, ...failures(503)] }).rotates).toBe(
+      true,
+    )
+  })
+
+  test('that was stored before anybody looked for it reads as if they did not rotate', () => {
+    const { rotates: _, ...older } = newState(SETTINGS, NOW)
+    const read = decodeEndpoint(encodeEndpoint(older as EndpointState))
+    expect(read?.rotates).toBe(false)
+  })
+
   test('takes what happened in its order: a success clears who failed before it, not after', () => {
     const before = newState(SETTINGS, NOW)
     const all = failures(503)

@@ -60,6 +60,22 @@ async function breakDown(endpoint: TokenEndpoint, what = down) {
 }
 
 describe('two workers', () => {
+  test('know both that refresh tokens rotate as soon as one of them has seen it', async () => {
+    const { worker, state } = installation()
+    const [one, two] = [worker(), worker()]
+    one.succeeded({ rotated: false })
+    await one.room(0, undefined)
+    await two.room(0, undefined)
+    expect([one.rotates, two.rotates]).toEqual([false, false])
+    one.succeeded({ rotated: true })
+    expect(one.rotates).toBe(true)
+    // No clock is moved: it need not wait for the next report.
+    await eventually('it is written', async () => (await state()).rotates)
+    await two.room(0, undefined)
+    expect(two.rotates).toBe(true)
+    expect(worker().rotates).toBe(false)
+  })
+
   test('share the permits there are', async () => {
     const { worker, clock, state } = installation()
     const [one, two] = [worker(), worker()]
