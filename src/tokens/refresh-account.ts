@@ -4,11 +4,11 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
-import type { Courier } from './courier/courier.ts'
+import type { Courier, CourierAnswer } from './courier/courier.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
 import { hasNoTokenYet, planRefresh } from './plan-refresh.ts'
-import { type RedeemDeps, type Redeemed, type RedeemJob, redeemAndStore } from './redeem.ts'
+import { type RedeemDeps, type RedeemJob, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
@@ -120,7 +120,7 @@ interface Attempt {
 }
 
 /** Where the old token is dead once the new one is made, this process may be killed over it: another one does it. */
-function redeem(deps: RefreshDeps, job: RedeemJob): Promise<Redeemed> {
+function redeem(deps: RefreshDeps, job: RedeemJob): Promise<CourierAnswer> {
   return deps.courier !== undefined && deps.endpoint.rotates ? deps.courier.redeem(job) : redeemAndStore(deps, job)
 }
 
@@ -134,7 +134,8 @@ function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
   }
 }
 
-async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed): Promise<RefreshOutcome> {
+async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: CourierAnswer): Promise<RefreshOutcome> {
+  if (redeemed.is === 'left') return { is: 'held' }
   if (redeemed.is === 'failed') return recordFailure(deps, attempt, redeemed.failure)
   const { hubId, context } = attempt
   const { sentAt, unstoredMs } = redeemed

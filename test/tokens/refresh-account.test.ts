@@ -430,6 +430,15 @@ describe('a refresh that fails', () => {
     expect([await w.due('refresh'), await w.due('poll')]).toEqual([until, until])
   })
 
+  test('that a courier goes on with after its daemon keeps its lease: nobody else may redeem the token meanwhile', async () => {
+    const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
+    w.clock.move(25 * MINUTE)
+    w.deps.courier = { redeem: async () => ({ is: 'left' }) }
+    Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
+    expect(await w.refresh()).toEqual({ is: 'held' })
+    expect(await w.lease()).toEqual(expect.any(String))
+  })
+
   test('by an exception leaves the account to be refreshed once its lease has ended', async () => {
     const w = await worker(async () => {
       throw new Error('a bug')

@@ -25,10 +25,13 @@ export interface CourierDeps {
   log: Logger
 }
 
+/** `left`: the daemon stops, and its courier is at it still, with the account's lease. */
+export type CourierAnswer = Redeemed | { is: 'left' }
+
 interface Pending {
   job: RedeemJob
   sentTo: Running | undefined
-  resolve(redeemed: Redeemed): void
+  resolve(answer: CourierAnswer): void
   reject(error: Error): void
 }
 
@@ -75,11 +78,11 @@ export class Courier {
   }
 
   /** Throws when the courier dies over it: whatever the provider answered then may be lost. */
-  async redeem(job: RedeemJob): Promise<Redeemed> {
+  async redeem(job: RedeemJob): Promise<CourierAnswer> {
     if (this.#stopping.signal.aborted) throw new Error('the courier has been stopped')
     this.#deps.unstored.add(job.hubId)
     try {
-      return await new Promise<Redeemed>((resolve, reject) => {
+      return await new Promise<CourierAnswer>((resolve, reject) => {
         this.#lastId++
         this.#pending.set(this.#lastId, { job, sentTo: undefined, resolve, reject })
         this.#handOver()
@@ -119,10 +122,13 @@ export class Courier {
     // What was said in this turn is on its way with the next one.
     await new Promise((resolve) => setImmediate(resolve))
     if (running.child.connected) running.child.disconnect()
-    const late = this.#deps.clock.wait(patienceMs).then(() => 'late')
-    if ((await Promise.race([running.exited, late])) !== 'late') return
+    const ended = new AbortController()
+    const late = this.#deps.clock.wait(patienceMs, ended.signal).then(() => 'late')
+    const isLate = (await Promise.race([running.exited, late])) === 'late'
+    ended.abort()
+    if (!isLate) return
     this.#deps.log.warn({ code: 'courier.late', pid: running.child.pid }, 'the courier finishes by itself')
-    this.#breakOff(() => true, 'the daemon stops, the courier finishes by itself')
+    for (const id of this.#pending.keys()) this.#take(id)?.resolve({ is: 'left' })
     running.child.unref()
   }
 

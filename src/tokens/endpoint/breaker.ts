@@ -133,8 +133,10 @@ export function breakerAfterSuccesses(breaker: Breaker, count: number, now: numb
   return settle({ ...better, worked: breaker.worked + count }, now)
 }
 
-/** Closes it once enough has worked, or in a quiet fleet nothing has failed for a while. */
+/** What time alone brings: closed once enough has worked, or in a quiet fleet nothing has failed for a while. */
 export function settle(breaker: Breaker, now: number): Breaker {
+  // A probe further away than any pause comes of a clock that was set back: nobody would be taken up for it.
+  if (breaker.is === 'open' && breaker.probeAt > now + LONGEST_PROBE_MS) return { ...breaker, probeAt: now }
   if (breaker.is !== 'half-open') return breaker
   const quietFor = now - breaker.halfOpenAt
   if (breaker.worked < WORKED_TO_CLOSE && quietFor >= 0 && quietFor < HALF_OPEN_MS) return breaker
@@ -143,8 +145,7 @@ export function settle(breaker: Breaker, now: number): Breaker {
 
 /** While open: one call, if the moment for it has come. */
 export function takeProbe(breaker: Breaker, now: number): { breaker: Breaker; granted: number } {
-  // A moment further away than any pause comes of a clock that was set back.
-  if (now < breaker.probeAt && breaker.probeAt <= now + LONGEST_PROBE_MS) return { breaker, granted: 0 }
+  if (now < breaker.probeAt) return { breaker, granted: 0 }
   const pause = Math.min(LONGEST_PROBE_MS, FIRST_PROBE_MS * 1.25 ** breaker.probes)
   return { breaker: { ...breaker, probes: breaker.probes + 1, probeAt: now + pause }, granted: 1 }
 }

@@ -206,6 +206,15 @@ describe('a failure', () => {
     expect(probes.filter(({ is }) => is === 'admitted')).toHaveLength(1)
   })
 
+  test('is worth taking an account up for as a probe when the clock was set back', async () => {
+    const { worker, clock } = installation()
+    const one = worker()
+    await breakDown(one)
+    clock.move(-HOUR)
+    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, until: clock.now() })
+    expect(await one.enter()).toEqual({ is: 'admitted' })
+  })
+
   test('with 429 and a long Retry-After turns away those who wait; with a short one they wait', async () => {
     const { worker, clock } = installation()
     const one = worker()
