@@ -8,16 +8,13 @@ import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
-import { type RefreshDeps, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
-import type { ChunkJob, Queues } from './queues.ts'
+import type { ChunkJob } from './queues.ts'
+import { type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
 
-export interface PollLimitsDeps extends RefreshDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
+export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
   polls: PollStore
-  queues: Queues
-  metrics: Metrics
   pairs: readonly Pair[]
   everyMs: number
   historyKeepMs: number
@@ -81,10 +78,8 @@ async function refreshedContext(
   hubId: number,
   { generation }: PollContext,
 ): Promise<PollContext | 'held' | 'failed'> {
-  const outcome = await refreshAccount(deps, hubId, generation)
-  deps.metrics.refreshes.inc({ outcome: outcome.is })
+  const outcome = await refreshOne(deps, hubId, generation)
   if (outcome.is === 'held') return 'held'
-  if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
   const context = await deps.polls.read(hubId)
   // Newer tokens are what counts, whoever brought them.
   return context === undefined || context.generation === generation ? 'failed' : context

@@ -12,6 +12,8 @@ export interface SweepJob {
   kind: SweepKind
   /** When the clock ticks next, ms: what is due before that gets a sweep of its own. */
   until: number
+  /** It was planned by the sweep before it, because something would be due. */
+  chained: boolean
 }
 
 export interface ChunkJob {
@@ -29,7 +31,7 @@ export interface Queues {
   uninstall: Queue<ChunkJob>
   deliver: Queue<DeliverJob>
   /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
-  wake(kind: SweepKind, at: number, until?: number): Promise<void>
+  wake(kind: SweepKind, at: number, until?: number, chained?: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -69,14 +71,15 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   const woken = new Map<SweepKind, number>()
   return {
     ...queues,
-    wake: async (kind, at, until = clock.now() + HORIZON_MS) => {
+    wake: async (kind, at, until = clock.now() + HORIZON_MS, chained = false) => {
       const now = clock.now()
       // By whole seconds: whatever is due within one shares its sweep.
       const second = Math.ceil(Math.max(at, now) / 1_000)
       // A thousand polls that find something in one second need not ask a thousand times.
       if (woken.get(kind) === second) return
       woken.set(kind, second)
-      await sweep.add(kind, { kind, until }, { jobId: `${kind}-${second}`, delay: Math.max(0, second * 1_000 - now) })
+      const delay = Math.max(0, second * 1_000 - now)
+      await sweep.add(kind, { kind, until, chained }, { jobId: `${kind}-${second}`, delay })
     },
     close: async () => {
       await Promise.all(Object.values(queues).map((queue) => queue.close()))

@@ -18,8 +18,6 @@ export interface RefreshTokensDeps
   uninstallAfterRefusedMs: number | 'never'
 }
 
-export interface RefreshTokensDeps extends RefreshOneDeps, EachAccountDeps {}
-
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { changedPaths } from '../config/changes.ts'
 import { mailEncryption } from '../config/receivers.ts'
 import type { Config } from '../config/schema.ts'
@@ -24,7 +25,7 @@ import { type HttpServer, startHttpServer } from './http/server.ts'
 import { CallShare } from './limits/call-share.ts'
 import { History } from './limits/history.ts'
 import { PollStore } from './limits/poll-store.ts'
-import { type ConfiguredClient, createProviderClient } from './provider/client.ts'
+import { type ConfiguredClient, createProviderClient, type ProviderOptions } from './provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from './redis/connect.ts'
 import { openEmbeddedRedis } from './redis/embedded.ts'
 import { createKeys, type Keys } from './redis/keys.ts'
@@ -36,9 +37,11 @@ import { createMetrics, type Metrics } from './runtime/metrics.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkKeys } from './tokens/canary.ts'
+import { Courier } from './tokens/courier/courier.ts'
 import { EndpointStore } from './tokens/endpoint/endpoint-store.ts'
 import { TokenEndpoint } from './tokens/endpoint/token-endpoint.ts'
 import { ownKey } from './tokens/own-key.ts'
+import { redeemAndStore } from './tokens/redeem.ts'
 import { TokenStore } from './tokens/token-store.ts'
 import { createVault, type Vault, type VaultKey } from './tokens/vault.ts'
 import { startWriterReports, type WriterReports } from './tokens/writers.ts'
@@ -82,6 +85,7 @@ const CONNECTIONS = 64
 const KEPT_FOR_TOKENS = 16
 /** How long work in hand may take when the daemon is told to stop; the whole stop is done within ten seconds. */
 const PATIENCE_MS = 8_000
+const COURIER_PATIENCE_MS = 1_000
 
 /**
  * Opens what every process needs. A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The
@@ -98,16 +102,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     )
   }
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
-  const provider = createProviderClient({
-    dialect: config.provider.api,
-    baseUrl: config.provider.baseUrl,
-    clientId: config.provider.clientId,
-    clientSecret: config.provider.clientSecret,
-    redirectUri: config.provider.redirectUri,
-    timeoutMs: config.provider.timeout,
-    connections: CONNECTIONS,
-    clock,
-  })
+  const provider = createProviderClient({ ...providerOptions(config), clock })
   lifecycle.onClose('the connections to the provider', () => provider.close())
   const address = await openRedis(config, clock, log, lifecycle)
   const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
@@ -142,13 +137,17 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const movement = new Movement(clock)
   const receivers = createReceivers(config, lifecycle)
-  const endpoint = openEndpoint(parts)
-  const work = workerDeps(parts, receivers, endpoint)
+  const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
+  const ownWork = workerDeps(parts, receivers, endpoint)
+  const courier = createCourier(parts, ownWork)
+  // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
+  lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
+  const work = { ...ownWork, courier }
   const accessTokens = createAccessTokens(parts, pages, work)
   const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
   lifecycle.onClose('the HTTP server', () => http.close())
   await checkKeys(parts.store, keys, parts.vault)
-  const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid}`)
+  const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => Promise.race([reports.stop(), clock.wait(1_000)]))
 
@@ -171,7 +170,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
     url: http.url,
     reload: async (next) => {
       const before = inForce
-      inForce = await reload(parts, reports, before, next)
+      inForce = await reload(parts, courier, reports, before, next)
       endpoint.probe()
       return { applied: changedPaths(before, inForce), restart: changedPaths(inForce, next) }
     },
@@ -179,7 +178,13 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
 }
 
 /** Takes over what may change while everything runs: the keys, and who the app is at the provider. */
-async function reload(parts: Parts, reports: WriterReports, before: Config, next: Config): Promise<Config> {
+async function reload(
+  parts: Parts,
+  courier: Courier,
+  reports: WriterReports,
+  before: Config,
+  next: Config,
+): Promise<Config> {
   const { encryption: _, ...rest } = before
   const { clientId, clientSecret } = next.provider
   const config: Config = {
@@ -191,6 +196,7 @@ async function reload(parts: Parts, reports: WriterReports, before: Config, next
   await checkKeys(parts.store, parts.keys, createVault(keys))
   parts.vault.replace(keys)
   parts.provider.replaceApp({ clientId, clientSecret })
+  await courier.replace(keys, { clientId, clientSecret })
   await reports.report()
   return config
 }
@@ -206,6 +212,11 @@ function encryptionKeys(config: Config): { keys: VaultKey[]; made?: string } {
   if (configured !== undefined) return { keys: configured }
   const { key, file, made } = ownKey(config.dataDir)
   return made ? { keys: [key], made: file } : { keys: [key] }
+}
+
+function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock'> {
+  const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
+  return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
 }
 
 /** Where Redis is, after the private one was started where there is no other. */
@@ -359,17 +370,43 @@ async function readHealth(
 }
 
 /** The daemon's door to the provider's token endpoint. */
-function openEndpoint(parts: Parts): TokenEndpoint {
-  const { config, store, keys, provider, clock, log } = parts
+function openEndpoint(parts: Parts, skewMs: () => number | undefined): TokenEndpoint {
+  const { config, store, keys, clock, log } = parts
   const { tokenRate, errorCeiling } = config.provider
   return new TokenEndpoint({
     store: new EndpointStore(store, keys),
     settings: { mostPerSecond: (tokenRate.requests * 1_000) / tokenRate.per, errorCeiling },
     announce: announcer(config),
-    skewMs: () => provider.skewMs(),
+    skewMs,
     alerted: async () => {
       await Promise.all(wakeNow(parts, 'alerts'))
     },
+    clock,
+    log,
+  })
+}
+
+/** Where it says which key it encrypts with. */
+function ownName(): string {
+  return `${hostname()} pid ${process.pid}`
+}
+
+/** Not started yet: with a provider that doesn't rotate refresh tokens it never is. */
+function createCourier(parts: Parts, work: ReturnType<typeof workerDeps>): Courier {
+  const { config, address, clock, log } = parts
+  return new Courier({
+    settings: {
+      daemon: ownName(),
+      provider: providerOptions(config),
+      redis: address,
+      dataDir: resolve(config.dataDir),
+      prefix: config.redis.prefix,
+      keys: encryptionKeys(config).keys,
+      refresh: config.tokens,
+      logLevel: config.log.level,
+    },
+    unstored: work.unstored,
+    redeemHere: (job) => redeemAndStore(work, job),
     clock,
     log,
   })

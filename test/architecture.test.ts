@@ -31,6 +31,7 @@ const ROOMS: RoomTable = {
   views: {
     of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
+    files: ['src/tokens/endpoint/state.ts'],
   },
   http: {
     of: ['views', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
@@ -70,8 +71,10 @@ const LIBRARIES: LibraryTable = {
 const CLOCK_OR_CHANCE = /\bDate\.now\s*\(|\bnew Date\s*(?:\(\s*\)|(?![\w\s(.]))|\bMath\.random\b|\bDate\s*\(\s*\)/
 const MAY_ASK = ['src/runtime/clock.ts', 'src/main.ts']
 const ENVIRONMENT = /\bprocess\.env\b/
-const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/embedded.ts']
+const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/embedded.ts', 'src/tokens/courier/courier.ts']
 const EXIT = /\bprocess\.(?:exit|abort|reallyExit)\b/
+const ENTRIES = ['src/main.ts', 'src/tokens/courier/courier-process.ts']
+const MAY_START_PROCESSES = ['src/redis/embedded.ts', 'src/tokens/courier/courier.ts']
 
 const files: SourceFile[] = ROOTS.flatMap((root) =>
   readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' })
@@ -108,12 +111,17 @@ describe('the house', () => {
     expect(linesWith(files, CLOCK_OR_CHANCE, (path) => MAY_ASK.includes(path))).toEqual([])
   })
 
-  test('only the entry reads the environment', () => {
+  test('only the entry reads the environment, and who starts processes', () => {
     expect(linesWith(files, ENVIRONMENT, (path) => MAY_READ_ENVIRONMENT.includes(path))).toEqual([])
   })
 
-  test('only the entry ends the process', () => {
-    expect(linesWith(files, EXIT, (path) => path === 'src/main.ts')).toEqual([])
+  test('only the embedded Redis and the courier are processes of their own', () => {
+    const starting = imports.filter(({ to }) => to === 'node:child_process').map(({ from }) => from)
+    expect(starting.sort()).toEqual(MAY_START_PROCESSES)
+  })
+
+  test('only an entry ends its process', () => {
+    expect(linesWith(files, EXIT, (path) => ENTRIES.includes(path))).toEqual([])
   })
 })
 

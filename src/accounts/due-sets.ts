@@ -11,7 +11,7 @@ export const CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_
  */
 const TOKEN_CLAIM = { shortestMs: 2_000, longestMs: 60_000 }
 
-/** Overdue accounts of a partition that are looked at to find the nearest to expiry. */
+/** Due accounts of a partition that are looked at to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
 
 export interface Claimed {

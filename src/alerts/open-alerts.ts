@@ -3,8 +3,11 @@ import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
+import type { FleetTrouble } from '../tokens/endpoint/state.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
 import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import { seriesName } from './series-name.ts'
+import { UNINSTALL_RULE } from './token-alert.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {
@@ -12,11 +15,11 @@ export interface OpenAlert {
   kind: AlertKind
   level: AlertLevel
   rule: string
-  /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled. */
+  /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled; the fleet's trouble. */
   field: string
-  /** 0 for an alert about the fleet. */
-  hubId: number
-  hubDomain: string
+  /** Null for an alert about the whole fleet. */
+  hubId: number | null
+  hubDomain?: string
   series?: SeriesName & { label?: string }
   usage?: number
   limit?: number
@@ -50,8 +53,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
       level: state.level,
       rule: state.rule,
       field,
-      hubId,
-      hubDomain: hubDomain ?? '',
+      ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain: hubDomain ?? '' }),
       ...(series === undefined
         ? {}
         : { series: number?.label === undefined ? series : { ...series, label: number.label } }),
@@ -63,7 +65,23 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
   })
 }
 
+const FLEET_SUBJECT: Record<FleetTrouble, string> = {
+  'token-endpoint': 'tokens: none can be refreshed',
+  clock: "this machine's clock",
+}
+
+/** What an open alert is about, for people. */
+export function subjectOf({ kind, field, level, rule, series }: Omit<OpenAlert, 'since'>): string {
+  if (series !== undefined) return seriesName(series)
+  if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
+  if (kind === 'poll') return 'limits: no scope that lets them be read'
+  if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
+  return level === 'critical' ? 'tokens: to be authorised again' : 'tokens: refresh keeps failing'
+}
+
+/** What concerns all comes before what concerns one. */
 function byUrgency(a: OpenAlert, b: OpenAlert): number {
   if (a.level !== b.level) return a.level === 'critical' ? -1 : 1
+  if ((a.hubId === null) !== (b.hubId === null)) return a.hubId === null ? -1 : 1
   return (b.percent ?? 0) - (a.percent ?? 0) || a.since - b.since
 }

@@ -23,7 +23,7 @@ export interface TokenAlerts extends TokenAnnouncer, FleetAnnouncer {
 }
 
 /** The rule of a token alert that is about an uninstall. */
-const UNINSTALL_RULE = 'uninstall'
+export const UNINSTALL_RULE = 'uninstall'
 
 /** Alerts about an account's tokens - failing for long, to be authorised again, not deleted - and about the fleet's. */
 export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
@@ -54,7 +54,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
         `polled under this name. Import it with its own token (--replace), or connect it: ${settings.installPage}`
       return change(settings, account, opened(account.now, 'critical', 'token'), 'entered', message)
     },
-    recovered: (account) => closed(settings, account, 'The account is connected again and its tokens work.'),
+    recovered: (account) => closed(settings, account, "The account's tokens work again."),
     undeleted: (account, { askedAt, reason }) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =

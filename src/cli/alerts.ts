@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
-import { readOpenAlerts } from '../alerts/open-alerts.ts'
-import { seriesName } from '../alerts/series-name.ts'
+import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable } from './table.ts'
+import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
@@ -26,9 +25,8 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
     ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', 'USAGE', '%', 'SINCE', 'ID'],
     alerts.map((alert) => [
       alert.level,
-      String(alert.hubId),
-      alert.hubDomain,
-      alert.series === undefined ? alert.rule : seriesName(alert.series),
+      ...accountCells(alert),
+      subjectOf(alert),
       alert.limit === undefined ? String(alert.usage ?? '') : `${alert.usage} of ${alert.limit}`,
       alert.percent === undefined ? '' : String(alert.percent),
       new Date(alert.since).toISOString().slice(0, 16).replace('T', ' '),

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { seriesName } from '../alerts/series-name.ts'
+import { subjectOf } from '../alerts/open-alerts.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import type { TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable } from './table.ts'
+import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addStatus(program: Command, io: Io): void {
@@ -21,21 +22,33 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   printTable(
     io,
     ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', '%'],
-    fleet.alerts.worst.map(({ level, hubId, hubDomain, series, rule, percent }) => [
-      level,
-      String(hubId),
-      hubDomain,
-      series === undefined ? rule : seriesName(series),
-      percent === undefined ? '' : String(percent),
+    fleet.alerts.worst.map((alert) => [
+      alert.level,
+      ...accountCells(alert),
+      subjectOf(alert),
+      alert.percent === undefined ? '' : String(alert.percent),
     ]),
   )
 }
 
-function factsOf({ accounts, tokens, polls, alerts, deliveries }: FleetStatus): [string, string][] {
+function endpointFacts({
+  breaker,
+  cause,
+  detail,
+  requestsPerSecond,
+  clockSkewMs,
+}: TokenEndpointStatus): [string, string][] {
+  const trouble = breaker === 'closed' ? '' : `${breaker}: ${cause} (${detail}), `
+  const skew = clockSkewMs === null ? '' : `, its clock ${(clockSkewMs / 1_000).toFixed(1)} s ahead of ours`
+  return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
+}
+
+function factsOf({ accounts, tokens, tokenEndpoint, polls, alerts, deliveries }: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
     ['token refreshes', `${tokens.overdue} overdue, next ${tokens.nextAt ?? 'never'}`],
+    ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
     ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],

@@ -34,3 +34,8 @@ function padded(cell: string, width: number): string {
 function widthOf(cell: string | undefined): number {
   return Array.from(cell ?? '').length
 }
+
+/** The columns HUB ID and DOMAIN of an alert. */
+export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string[] {
+  return hubId === null ? ['', 'the whole fleet'] : [String(hubId), hubDomain]
+}

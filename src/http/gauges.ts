@@ -5,6 +5,7 @@ import type { DueKind } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
+import { readTokenEndpoint } from '../views/token-endpoint.ts'
 
 export interface GaugeDeps extends SurveyDeps {
   metrics: Metrics
@@ -32,6 +33,30 @@ export function registerGauges(deps: GaugeDeps): void {
   })
   gauge(metrics, 'deliveries_pending', 'Deliveries that wait for an attempt.', [], async (pending) => {
     pending.set(await deliveries.countPending())
+  })
+  gauge(
+    metrics,
+    'breaker_open',
+    'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.',
+    [],
+    async (open) => {
+      const endpoint = await readTokenEndpoint(deps.store, deps.keys)
+      open.set({ closed: 0, 'half-open': 0.5, open: 1 }[endpoint?.breaker ?? 'closed'])
+    },
+  )
+  gauge(
+    metrics,
+    'token_requests_allowed',
+    'Token requests a second that the provider is believed to allow.',
+    [],
+    async (rate) => {
+      const endpoint = await readTokenEndpoint(deps.store, deps.keys)
+      rate.set(endpoint?.requestsPerSecond ?? Number.NaN)
+    },
+  )
+  gauge(metrics, 'clock_skew_seconds', "How far the provider's clock is ahead of ours.", [], async (skew) => {
+    const endpoint = await readTokenEndpoint(deps.store, deps.keys)
+    skew.set((endpoint?.clockSkewMs ?? Number.NaN) / 1_000)
   })
   gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], async (overdue) => {
     const now = clock.now()

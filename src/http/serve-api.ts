@@ -4,6 +4,7 @@ import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { History, Snapshot } from '../limits/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
 import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
@@ -102,7 +103,8 @@ async function uninstall({ actions, registry, store }: ApiDeps, request: Fastify
 
 const ALERT_LIST = z.strictObject({
   limit: wholeNumber(1, 500).default(100),
-  after: accountCursor(),
+  // Not 0 by default: what concerns the whole fleet comes first, under that id.
+  after: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(-1),
   level: oneOf(['warning', 'critical']).optional(),
   hubId: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
 })
@@ -114,7 +116,7 @@ async function listAlerts({ store, keys, registry }: ApiDeps, query: unknown): P
   const items: object[] = []
   for (let from = 0; from < hubIds.length; from += AT_ONCE) {
     const some = hubIds.slice(from, from + AT_ONCE)
-    const byAccount = Map.groupBy(await readOpenAlerts(store, keys, some), (alert) => alert.hubId)
+    const byAccount = Map.groupBy(await readOpenAlerts(store, keys, some), (alert) => alert.hubId ?? NOBODY)
     for (const id of some) {
       const alerts = (byAccount.get(id) ?? []).filter((alert) => level === undefined || alert.level === level)
       items.push(...alerts.map(timedAlert))

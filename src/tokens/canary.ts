@@ -1,10 +1,8 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 import { Secret } from '../runtime/secret.ts'
 import { keyIdOf, type Vault, VaultError } from './vault.ts'
-
-/** No account has this id; what is sealed with it belongs to the installation itself. */
-const NOBODY = 0
 
 /** The configured keys are not those that stored tokens need. */
 export class KeysError extends VaultError {

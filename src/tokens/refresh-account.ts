@@ -1,19 +1,15 @@
-import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { InFlight } from '../runtime/in-flight.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { Secret } from '../runtime/secret.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
+import type { Courier, CourierAnswer } from './courier/courier.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { keepLease, newLeaseOwner } from './lease.ts'
-import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { NewTokens, RefreshContext, TokenStore } from './token-store.ts'
-import type { Vault } from './vault.ts'
+import { hasNoTokenYet, planRefresh } from './plan-refresh.ts'
+import { type RedeemDeps, type RedeemJob, redeemAndStore } from './redeem.ts'
+import type { RefreshContext } from './token-store.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
 export interface TokenAnnouncer {
@@ -41,21 +37,15 @@ export interface AnnouncedAccount extends AnnouncedSubject {
   interruptedAt: number | null
 }
 
-export interface RefreshDeps {
+export interface RefreshDeps extends RedeemDeps {
   provider: ProviderClient
-  tokens: TokenStore
   store: Store
-  vault: Vault
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
+  /** Who redeems where a refresh token is good for one refresh only. Absent: this process, always. */
+  courier?: Pick<Courier, 'redeem'>
   announce: TokenAnnouncer
-  settings: RefreshSettings
-  /** Accounts of this process whose new tokens Redis has refused to take so far: nobody may redeem the old ones. */
-  unstored: Set<number>
-  inFlight: InFlight
-  clock: Clock
   random: () => number
-  log: Logger
 }
 
 export type RefreshOutcome =
@@ -111,7 +101,8 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   }
   const stopRenewing = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
   try {
-    return await redeemAndStore(deps, { hubId, owner, context }, dueAt)
+    const attempt = { hubId, owner, context, dueAt }
+    return await outcomeOf(deps, attempt, await redeem(deps, jobOf(deps, attempt)))
   } catch (error) {
     await deps.tokens.release(hubId, owner).catch(() => undefined) // It ends by itself; the first error is the news.
     throw error
@@ -120,108 +111,49 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   }
 }
 
-async function redeemAndStore(deps: RefreshDeps, attempt: Attempt, dueAt: number): Promise<RefreshOutcome> {
-  const { hubId, context } = attempt
-  const current = deps.vault.open(context.refreshToken, hubId, 'refresh')
-  const first = await redeem(deps, current)
-  if (first.result.ok)
-    return storeAnswer(deps, { ...attempt, dueAt, sentAt: first.sentAt, current }, first.result.value)
-
-  // The token before the last one is kept until its successor has worked: here is the case for it.
-  if (first.result.failure.class === 'rejected' && context.previousToken !== undefined) {
-    const previous = deps.vault.open(context.previousToken, hubId, 'refresh')
-    const { sentAt, result } = await redeem(deps, previous)
-    if (result.ok) {
-      const answer = { ...result.value, refreshToken: result.value.refreshToken ?? previous }
-      return storeAnswer(deps, { ...attempt, dueAt, sentAt, current }, answer)
-    }
-    // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
-    if (result.failure.class !== 'rejected') return recordFailure(deps, attempt, result.failure)
-  }
-  return recordFailure(deps, attempt, first.result.failure)
-}
-
-function redeem(deps: RefreshDeps, refreshToken: Secret) {
-  return deps.inFlight.run('urgent', async () => {
-    const sentAt = deps.clock.now()
-    return { sentAt, result: await deps.provider.refresh(refreshToken) }
-  })
-}
-
 interface Attempt {
   hubId: number
   owner: string
   context: RefreshContext
+  /** When its plan had it refreshed. */
+  dueAt: number
 }
 
-async function storeAnswer(
-  deps: RefreshDeps,
-  attempt: Attempt & { dueAt: number; sentAt: number; current: Secret },
-  answer: TokenAnswer,
-): Promise<RefreshOutcome> {
-  const { hubId, owner, context, sentAt } = attempt
-  const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
-  deps.endpoint.succeeded()
-  const isFirst = hasNoTokenYet(context.times)
-  const stopped = isFirst || context.state === 'reauthorize' || context.state === 'parked'
-  const answeredAt = deps.clock.now()
-  const stored = await storeWithoutFail(deps, hubId, owner, {
-    generation: context.generation,
-    access: deps.vault.seal(answer.accessToken, hubId, 'access'),
-    refresh: changedRefreshToken(deps, attempt, answer),
-    times,
-    refreshAt: planRefresh(hubId, times, deps.settings).dueAt,
-    pollAt: stopped ? sentAt : 'unchanged',
-    alerts: deps.announce.recovered({ ...announced(attempt), now: sentAt }),
-  })
-  if (stored === 'uninstalled') return { is: 'gone' }
-  if (stored === 'lost') return { is: 'lost' }
+/** Where the old token is dead once the new one is made, this process may be killed over it: another one does it. */
+function redeem(deps: RefreshDeps, job: RedeemJob): Promise<CourierAnswer> {
+  return deps.courier !== undefined && deps.endpoint.rotates ? deps.courier.redeem(job) : redeemAndStore(deps, job)
+}
+
+function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
+  const { hubId, owner, context } = attempt
+  const { leaseMs, generation, refreshToken, previousToken, state, times } = context
+  return {
+    ...{ hubId, owner, leaseMs, generation, refreshToken, previousToken },
+    restartPoll: hasNoTokenYet(times) || state === 'reauthorize' || state === 'parked',
+    recovered: deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() }),
+  }
+}
+
+async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: CourierAnswer): Promise<RefreshOutcome> {
+  if (redeemed.is === 'left') return { is: 'held' }
+  if (redeemed.is === 'failed') return recordFailure(deps, attempt, redeemed.failure)
+  const { hubId, context } = attempt
+  const { sentAt, unstoredMs } = redeemed
+  deps.endpoint.succeeded(redeemed)
+  if (redeemed.is === 'uninstalled') return { is: 'gone' }
+  if (redeemed.is === 'lost') return { is: 'lost' }
   if (context.state !== 'active') {
     deps.log.info({ code: 'token.recovered', hubId, before: context.state }, 'the account is active again')
   }
+  const isFirst = hasNoTokenYet(context.times)
+  const { lateAt } = planRefresh(hubId, context.times, deps.settings)
   return {
     is: 'refreshed',
-    late: !isFirst && sentAt >= planRefresh(hubId, context.times, deps.settings).lateAt,
+    late: !isFirst && sentAt >= lateAt,
     lateMs: isFirst ? 0 : Math.max(0, sentAt - attempt.dueAt),
     expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
-    unstoredMs: deps.clock.now() - answeredAt,
+    unstoredMs,
   }
-}
-
-/** A refused write is tried again four times a second for ten minutes: sooner than the next sweep comes by. */
-const STORE_AGAIN_MS = 250
-const STORE_ATTEMPTS = 2_400
-
-/**
- * The provider may have ended the old refresh token already: these tokens exist nowhere but here. A connection that is
- * lost is waited for by the store itself; a Redis that refuses writes (out of memory, read-only, no replicas) is asked
- * again, loudly. It refuses to renew the lease too, so this process remembers by itself whom it is holding.
- */
-async function storeWithoutFail(deps: RefreshDeps, hubId: number, owner: string, tokens: NewTokens) {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const stored = await deps.tokens.storeTokens(hubId, owner, tokens)
-      deps.unstored.delete(hubId)
-      return stored
-    } catch (error) {
-      deps.unstored.add(hubId)
-      if (attempt % 20 === 1) {
-        deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
-      }
-      if (attempt === STORE_ATTEMPTS) {
-        deps.unstored.delete(hubId)
-        throw error
-      }
-      await deps.clock.wait(STORE_AGAIN_MS)
-    }
-  }
-}
-
-/** Sealed only where it is another one: most providers return the same, and sealing it again would be for nothing. */
-function changedRefreshToken(deps: RefreshDeps, attempt: Attempt & { current: Secret }, answer: TokenAnswer) {
-  const { hubId, current } = attempt
-  if (answer.refreshToken === undefined || answer.refreshToken.reveal() === current.reveal()) return undefined
-  return deps.vault.seal(answer.refreshToken, hubId, 'refresh')
 }
 
 async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: ProviderFailure): Promise<RefreshOutcome> {
@@ -235,7 +167,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     state: next.state,
     refreshAt: next.refreshAt,
     pollAt: next.pollAt,
-    fields: { ...failureFields(next, failure, now), interruptedAt: String(context.interruptedAt ?? '') },
+    fields: failureFields(next, failure, now),
     alerts,
   })
   if (recorded === 'lost') return { is: 'lost' }

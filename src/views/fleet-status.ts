@@ -8,6 +8,7 @@ import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
+import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export interface FleetStatus {
@@ -15,6 +16,7 @@ export interface FleetStatus {
   at: string
   accounts: { total: number; byState: Record<AccountState, number> }
   tokens: DueStatus
+  tokenEndpoint: TokenEndpointStatus | null
   polls: DueStatus
   uninstalls: DueStatus
   alerts: Record<AlertLevel, number> & { worst: TimedAlert[] }
@@ -50,8 +52,9 @@ const NEWEST_ATTEMPTS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
-  const [byState, tokens, polls, uninstalls, alerts, deliveries] = await Promise.all([
+  const [byState, tokenEndpoint, tokens, polls, uninstalls, alerts, deliveries] = await Promise.all([
     deps.registry.countByState(),
+    readTokenEndpoint(deps.store, deps.keys),
     dueStatus(deps, 'refresh', now),
     dueStatus(deps, 'poll', now),
     dueStatus(deps, 'uninstall', now),
@@ -62,7 +65,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
-    ...{ tokens, polls, uninstalls, alerts, deliveries },
+    ...{ tokens, tokenEndpoint, polls, uninstalls, alerts, deliveries },
   }
 }
 

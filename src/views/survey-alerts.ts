@@ -3,10 +3,11 @@ import type { AlertLevel } from '../alerts/alert.ts'
 import { decodeState } from '../alerts/alert-state.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 
 export interface AlertSurvey {
   counts: Record<AlertLevel, number>
-  /** Accounts with an alert open, each with how many of which level. */
+  /** Accounts with an alert open (`NOBODY`: the whole fleet), each with how many of which level. */
   accounts: ({ hubId: number } & Record<AlertLevel, number>)[]
 }
 
@@ -44,11 +45,15 @@ function countLevels(states: readonly string[]): Record<AlertLevel, number> {
   }
 }
 
-/** Up to `count` accounts to look at first: those with most critical alerts, then those with most warnings. */
+/** Up to `count` accounts to look at first: the whole fleet, those with most critical alerts, those with most warnings. */
 export function worstAccounts(survey: AlertSurvey, count: number, level?: AlertLevel): number[] {
   const wanted = survey.accounts.filter((account) => level === undefined || account[level] > 0)
   return wanted
-    .toSorted((a, b) => b.critical - a.critical || b.warning - a.warning || a.hubId - b.hubId)
+    .toSorted((a, b) => fleetFirst(a, b) || b.critical - a.critical || b.warning - a.warning || a.hubId - b.hubId)
     .slice(0, count)
     .map(({ hubId }) => hubId)
+}
+
+function fleetFirst(a: { hubId: number }, b: { hubId: number }): number {
+  return Number(b.hubId === NOBODY) - Number(a.hubId === NOBODY)
 }

@@ -47,6 +47,19 @@ describe('the due sets', () => {
     expect(await due.when('refresh', 7)).toBe(clock.now() + claimMs)
   })
 
+  test('show who came due last beside those that were imported at once before', async () => {
+    const { due, clock, keys } = await fleet([64])
+    const imported = Array.from({ length: 1_200 }, (_, n) => 64 * (n + 2))
+    const { refresh } = keys.partition(0).due
+    await redis.store.zadd(refresh, ...imported.flatMap((hubId) => [clock.now(), hubId]))
+    clock.move(25 * 60_000)
+    const { due: shown } = await due.dueTokens(clock.now())
+    const hubIds = new Set(shown.map(({ hubId }) => hubId))
+    expect([shown.length, hubIds.size, hubIds.has(64)]).toEqual([1_000, 1_000, true])
+    await redis.store.zrem(refresh, ...imported.slice(0, 300))
+    expect((await due.dueTokens(clock.now())).due).toHaveLength(901)
+  })
+
   test('take back what was claimed and not begun: it is due at once', async () => {
     const { due, clock } = await fleet([7, 8])
     await due.claim('poll', clock.now(), 100)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
-import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
+import { readOpenAlerts, subjectOf } from '../../src/alerts/open-alerts.ts'
 import { encodeReadings } from '../../src/limits/readings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -33,4 +33,29 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
     { kind: 'limit', hubId: 1, level: 'warning', usage: 845.5, limit: 1_000, percent: 84.55 },
   ])
   expect(found[0]).not.toHaveProperty('series')
+})
+
+test('what concerns the whole fleet comes before what concerns one account, and names none', async () => {
+  const keys = redis.freshKeys()
+  const state = { rule: 'r', since: 5, messages: 1, messageAt: 5, said: null, pending: null }
+  await redis.store.hset(keys.account(1).alerts, {
+    token: encodeState({ ...state, level: 'critical', since: 1 }),
+    overall: encodeState({ ...state, level: 'warning' }),
+  })
+  await redis.store.hset(keys.account(2).alerts, 'token', encodeState({ ...state, level: 'warning', since: 9 }))
+  await redis.store.hset(keys.account(0).alerts, 'token-endpoint', encodeState({ ...state, level: 'critical' }))
+  const found = await readOpenAlerts(redis.store, keys, [1, 0, 2])
+  expect(found.map(({ hubId, kind, level }) => [hubId, kind, level])).toEqual([
+    [null, 'fleet', 'critical'],
+    [1, 'token', 'critical'],
+    [1, 'limit', 'warning'],
+    [2, 'token', 'warning'],
+  ])
+  expect(found[0]).not.toHaveProperty('hubDomain')
+  expect(found.map(subjectOf)).toEqual([
+    'tokens: none can be refreshed',
+    'tokens: to be authorised again',
+    'custom properties',
+    'tokens: refresh keeps failing',
+  ])
 })

@@ -38,6 +38,77 @@ describe('the alert about an account that must be authorised again', () => {
   })
 })
 
+describe('the alert about an account that fails for long', () => {
+  test('is a warning that says why and since when, and is told once', () => {
+    const { messages, changes } = announcer.failing(account, 'the provider answered 503')
+    const { alert } = decodeEntry(messages[0] ?? '')
+    expect(alert).toMatchObject({
+      kind: 'token',
+      level: 'warning',
+      reason: 'entered',
+      status: 'firing',
+      account: { hubId: 123 },
+    })
+    expect(alert.message).toMatch(/answered 503.*expired 2026-11-21T10:00:00.*last worked 2026-11-21T09:59:59/)
+    const stored = changes[0]?.[2] ?? ''
+    expect(announcer.failing({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], messages: [] })
+  })
+
+  test('escalates, as the same alert, when the account must be authorised again; both end when tokens work', () => {
+    const warned = announcer.failing(account, 'x').changes[0]?.[2] ?? ''
+    const escalated = announcer.reauthorize({ ...account, tokenAlert: warned, now: NOW + 1 }, 'refused')
+    const stored = escalated.changes[0]?.[2] ?? ''
+    expect(escalated.changes).toEqual([['token', warned, stored]])
+    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], messages: [] })
+    const closed = announcer.recovered({ ...account, tokenAlert: stored, now: NOW + 2 })
+    const told = [...escalated.messages, ...closed.messages].map((message) => decodeEntry(message).alert)
+    expect(told).toMatchObject([
+      { level: 'critical', reason: 'escalated', since: '2026-11-21T10:00:00.000Z' },
+      { level: 'critical', reason: 'recovered', status: 'resolved', since: '2026-11-21T10:00:00.000Z' },
+    ])
+    expect(told.map(({ id }) => id.split('-')[1])).toEqual(['2', '3'])
+  })
+})
+
+test('that a worker was killed at the refresh is told to whoever has to connect the account again', () => {
+  const { messages } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, 'x')
+  expect(decodeEntry(messages[0] ?? '').alert.message).toMatch(
+    /a worker was killed at 2026-11-21T09:59:00.*may have been lost/,
+  )
+  expect(announcer.reauthorize(account, 'x').messages[0]).not.toContain('killed')
+})
+
+describe('the alert about the fleet', () => {
+  const fire = (stored: string, now: number) => announcer.fleet('token-endpoint', 'firing', stored, 'it fails', now)
+
+  test('names no account, is repeated after a day and closed once', () => {
+    const first = fire('', NOW)
+    expect(decodeEntry(first.writes.messages[0] ?? '').alert).toEqual({
+      ...{
+        id: expect.any(String),
+        kind: 'fleet',
+        status: 'firing',
+        level: 'critical',
+        reason: 'entered',
+        rule: 'fleet',
+      },
+      ...{ measuredAt: '2026-11-21T10:00:00.000Z', since: '2026-11-21T10:00:00.000Z', message: 'it fails' },
+    })
+    expect(first.writes.changes).toEqual([['token-endpoint', '', first.stored]])
+    expect(fire(first.stored, NOW + 24 * 3_600_000 - 1)).toEqual({
+      ...{ writes: { changes: [], messages: [] }, stored: first.stored },
+    })
+    const again = fire(first.stored, NOW + 24 * 3_600_000)
+    expect(decodeEntry(again.writes.messages[0] ?? '').alert).toMatchObject({ reason: 'repeat', status: 'firing' })
+    const over = announcer.fleet('token-endpoint', 'over', again.stored, 'it works', NOW + 25 * 3_600_000)
+    expect(over.writes.changes).toEqual([['token-endpoint', again.stored, '']])
+    expect(decodeEntry(over.writes.messages[0] ?? '').alert).toMatchObject({ status: 'resolved', message: 'it works' })
+    expect(announcer.fleet('token-endpoint', 'over', over.stored, 'x', NOW)).toEqual({
+      ...{ writes: { changes: [], messages: [] }, stored: '' },
+    })
+  })
+})
+
 describe('the alert about an uninstall whose refresh token is not deleted', () => {
   const uninstall = { askedAt: NOW - 3_600_000, reason: 'HTTP 503' }
 

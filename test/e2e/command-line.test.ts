@@ -2,6 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encodeState } from '../../src/alerts/alert-state.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { NOBODY } from '../../src/redis/steps.ts'
 import { plimsoll } from '../support/command.ts'
 import { connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
@@ -114,6 +117,27 @@ test('status and alerts list answer, for people and for programs', async () => {
   expect((await command('status')).out).toMatch(/accounts +\d+/)
   expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({ accounts: { total: 4 } })
   expect(JSON.parse((await command('alerts', 'list', '--json')).out)).toEqual([])
+})
+
+test('an alert about the whole fleet is listed without an account', async () => {
+  const store = scene.redis.store()
+  const keys = createKeys('plimsoll')
+  const { alerts } = keys.account(NOBODY)
+  const since = Date.parse('2026-11-21T10:00:00.000Z')
+  const state = { rule: 'fleet', since, messages: 1, messageAt: since, said: null, pending: null }
+  await store.hset(alerts, 'clock', encodeState({ ...state, level: 'critical' }))
+  await store.sadd(keys.partition(0).alerting, NOBODY)
+  try {
+    const { out } = await command('alerts', 'list')
+    expect(out).toMatch(/^critical +the whole fleet +this machine's clock +2026-11-21 10:00/m)
+    expect((await command('status')).out).toMatch(/^critical +the whole fleet +this machine's clock/m)
+    const [alert] = JSON.parse((await command('alerts', 'list', '--json')).out)
+    expect(alert).toMatchObject({ kind: 'fleet', hubId: null, field: 'clock' })
+    expect(alert).not.toHaveProperty('hubDomain')
+  } finally {
+    await store.del(alerts)
+    await store.srem(keys.partition(0).alerting, NOBODY)
+  }
 })
 
 test('wrong usage exits with 2 and says how it goes', async () => {

@@ -92,9 +92,9 @@ test('a provider that is down changes no account for good; when it is back, thos
   timeout: 1_200_000,
 }, async () => {
   const accounts = FULL ? 5_000 : 400
-  const lifeMs = FULL ? 1_200_000 : 60_000
+  const lifeMs = FULL ? 720_000 : 60_000
   scene = await openScene({ accounts, tokenLifetimeMs: lifeMs })
-  const limit = FULL ? 50 : 20
+  const limit = FULL ? 100 : 20
   const daemon = await scene.daemon({ limits: { every: '7d' } })
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
@@ -105,7 +105,7 @@ test('a provider that is down changes no account for good; when it is back, thos
   }
   await send(`${scene.sandbox.url}/sandbox/token-limit`, 'PUT', { requests: limit, perMs: 1_000 })
   // Down from before the first is due until after the last was.
-  const { until } = await trouble({ status: 503, body: '<html>down</html>' }, FULL ? 1_000_000 : 50_000)
+  const { until } = await trouble({ status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 50_000)
   expect(Date.now() - connectedAt).toBeGreaterThan(lifeMs * 0.8)
   const states = await statesOf(daemon.url)
   expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])

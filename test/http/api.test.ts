@@ -268,6 +268,29 @@ describe('alerts', () => {
     expect(second.next).toBeUndefined()
   })
 
+  test('about the whole fleet come first, and name no account', async () => {
+    const { get, hubIds, fleetAlerts, clock } = await withAlerts()
+    await fleetAlerts({ 'token-endpoint': openState('critical', 'fleet', clock.now()) })
+    const { items } = (await get('/api/v1/alerts')).json
+    expect(items.map(({ hubId }: { hubId: number | null }) => hubId)).toEqual([null, 1, 2, 70])
+    expect(items[0]).toEqual({
+      ...{ id: expect.any(String), kind: 'fleet', level: 'critical', rule: 'fleet', field: 'token-endpoint' },
+      ...{ hubId: null, since: '2026-11-21T10:00:00.000Z' },
+    })
+    const first = (await get('/api/v1/alerts?limit=1')).json
+    expect(first).toMatchObject({ items: [{ hubId: null }], next: '0' })
+    expect((await get(`/api/v1/alerts?limit=1&after=${first.next}`)).json).toMatchObject({
+      items: [{ hubId: 1 }],
+      next: '1',
+    })
+    expect(await hubIds('?hubId=2')).toEqual([2])
+    expect(await hubIds('?level=critical')).toEqual([null, 2])
+    const { alerts } = (await get('/api/v1/status')).json
+    expect(alerts).toMatchObject({ critical: 2, warning: 2 })
+    expect(alerts.worst[0]).toMatchObject({ hubId: null, kind: 'fleet' })
+    expect(alerts.worst[0]).not.toHaveProperty('hubDomain')
+  })
+
   test('and the fleet are summed up in the status', async () => {
     const { get, clock } = await withAlerts()
     clock.move(2 * HOUR)

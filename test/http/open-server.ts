@@ -20,7 +20,7 @@ import { seriesOf } from '../../src/limits/series.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { NO_ALERT_WRITES, NOBODY } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -155,6 +155,13 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
           messages: [],
         },
       })
+    },
+    /** Alerts about the whole fleet, by its trouble. */
+    fleetAlerts: async (states: Record<string, SeriesState>) => {
+      for (const [trouble, state] of Object.entries(states)) {
+        await steps.hset(keys.account(NOBODY).alerts, trouble, encodeState(state))
+      }
+      await steps.sadd(keys.partition(keys.partitionOf(NOBODY)).alerting, NOBODY)
     },
     /** Signs in through the form; returns the Cookie header. */
     signIn: async () => {

@@ -208,6 +208,26 @@ test('alerts can be narrowed by level', async () => {
   expect((await get('/alerts?level=high')).status).toBe(400)
 })
 
+test('an alert about the whole fleet is shown first, and links to no account', async () => {
+  const { get, connectAccount, poll, fleetAlerts, clock } = await openServer(redis)
+  await fleetAlerts({
+    'token-endpoint': openState('critical', 'fleet', clock.now()),
+    clock: openState('critical', 'fleet', clock.now()),
+  })
+  // As many accounts as the status page shows alerts, each with two that are worse in number.
+  for (let hubId = 1; hubId <= 20; hubId++) {
+    await connectAccount({ hubId, hubDomain: `d${hubId}.example.com` })
+    const open = openState('critical', 'a rule', clock.now())
+    await poll(hubId, readings(clock.now(), 999), { overall: open, 'at/0-1/0-2': open, near: open })
+  }
+  for (const path of ['/', '/alerts', '/alerts?level=critical']) {
+    const { text } = await get(path)
+    expect(text).toMatch(/the whole fleet.*tokens: none can be refreshed.*example\.com/s)
+    expect(text).toContain('machine&#39;s clock')
+    expect(text).not.toMatch(/accounts\/0["/]/)
+  }
+})
+
 test('only who came with a session can sign out', async () => {
   const { get, ask, signIn } = await openServer(redis)
   expect((await get('/')).text).not.toContain('Sign out')

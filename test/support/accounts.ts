@@ -3,9 +3,10 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { createVault, type TokenField, type Vault } from '../../src/tokens/vault.ts'
+import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 
-export const vault: Vault = createVault([{ id: 'k1', key: randomBytes(32) }])
+export const vaultKey: VaultKey = { id: 'k1', key: randomBytes(32) }
+export const vault: Vault = createVault([vaultKey])
 
 export interface SeededAccount {
   hubId?: number

@@ -20,16 +20,16 @@ export interface Daemon {
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 
-/** Starts a daemon and waits until it is at work. */
-export async function startDaemon(configFile: string, env: Record<string, string> = {}): Promise<Daemon> {
-  const daemon = spawnDaemon(configFile, env)
+/** Starts a daemon and waits until it is at work. `main`: the program, if it isn't the sources. */
+export async function startDaemon(configFile: string, env: Record<string, string> = {}, main = MAIN): Promise<Daemon> {
+  const daemon = spawnDaemon(configFile, env, main)
   const started = JSON.parse(await daemon.line(/"daemon.started"/, 0)) as { url: string }
   return Object.assign(daemon, { url: started.url })
 }
 
 /** Starts a daemon without waiting for anything. */
-export function spawnDaemon(configFile: string, env: Record<string, string> = {}): Daemon {
-  const child = spawn(process.execPath, [MAIN, 'start', '--config', configFile], {
+export function spawnDaemon(configFile: string, env: Record<string, string> = {}, main = MAIN): Daemon {
+  const child = spawn(process.execPath, [main, 'start', '--config', configFile], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -161,6 +161,71 @@ describe('a refresh token that is refused', () => {
   })
 })
 
+describe('in a fleet of more than one a refused refresh token', () => {
+  const REFUSED_AT = LATE
+  const AGAIN = REFUSED_AT + 3 * MINUTE
+  const refused = (standing: Partial<FailedRefresh['standing']>) =>
+    failed('rejected', {
+      ...{ state: 'failing', rejectedAt: REFUSED_AT, failures: 1 },
+      standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1_000, until: 0, ...standing },
+    })
+
+  test('is believed when another account was refreshed since it was first refused', () => {
+    expect(decide(refused({ lastSuccessAt: REFUSED_AT + 1 }), AGAIN)).toMatchObject({
+      ...{ state: 'reauthorize', alert: 'reauthorize', pollAt: 'never' },
+    })
+  })
+
+  test('is not believed while nobody was, and asked about again some time later', () => {
+    for (const lastSuccessAt of [0, REFUSED_AT - 1, REFUSED_AT]) {
+      expect(decide(refused({ lastSuccessAt }), AGAIN)).toMatchObject({
+        ...{ state: 'failing', rejectedAt: REFUSED_AT, refreshAt: AGAIN + 3 * MINUTE, alert: 'none' },
+      })
+    }
+  })
+
+  test('is not believed before the time is over, whoever was refreshed meanwhile', () => {
+    expect(decide(refused({ lastSuccessAt: AGAIN - 1 }), AGAIN - 1)).toMatchObject({
+      state: 'failing',
+      refreshAt: AGAIN,
+    })
+  })
+
+  test('is believed after a whole life of the token though nobody came by, and told as failing until then', () => {
+    const almost = REFUSED_AT + LIFE - 1
+    expect(decide({ ...refused({}), failures: 9 }, almost)).toMatchObject({ state: 'failing', alert: 'failing' })
+    expect(decide(refused({}), almost + 1)).toMatchObject({ state: 'reauthorize', alert: 'reauthorize' })
+  })
+})
+
+describe('a trouble of the whole fleet', () => {
+  const until = LATE + 20 * SECOND
+
+  test.each(['transient', 'rejected', 'client', 'unauthorized', 'forbidden'] as const)(
+    'changes nothing of an account that fails with %s meanwhile, and lets it wait for the endpoint',
+    (kind) => {
+      for (const state of ['active', 'failing', 'parked'] as const) {
+        const rejectedAt = state === 'failing' ? EARLY : null
+        const one = failed(kind, {
+          ...{ state, failures: 7, rejectedAt },
+          standing: { fleetTrouble: true, lastSuccessAt: LATE, fleet: 1_000, until },
+        })
+        for (const now of [LATE, LATE + 30 * 24 * HOUR]) {
+          const refreshAt = Math.max(now, until) + SECOND / 2
+          expect(decide(one, now)).toEqual({
+            ...{ state, refreshAt, pollAt: 'unchanged', failures: 7, rejectedAt, alert: 'none' },
+          })
+        }
+      }
+    },
+  )
+
+  test('does not keep an account from being parked', () => {
+    const standing = { fleetTrouble: true, lastSuccessAt: LATE, fleet: 1_000, until }
+    expect(decide(failed('parked', { standing }, 2 * MINUTE), LATE)).toMatchObject({ state: 'parked' })
+  })
+})
+
 describe('an app that is refused', () => {
   test.each(['active', 'failing', 'parked', 'reauthorize'] as const)('leaves the account %s', (state) => {
     const next = decide(failed('client', { state, failures: 3, rejectedAt: state === 'failing' ? EARLY : null }), LATE)
@@ -178,18 +243,30 @@ test('whatever fails, there is a next moment in the future, and only a second re
     life: fc.integer({ min: 1_000, max: 24 * HOUR }),
     age: fc.nat(48 * HOUR),
     random: fc.double({ min: 0, max: 1, noNaN: true }),
+    standing: fc.record({
+      fleetTrouble: fc.boolean(),
+      lastSuccessAt: fc.integer({ min: OBTAINED, max: OBTAINED + 48 * HOUR }),
+      fleet: fc.nat(100),
+      until: fc.constant(0),
+    }),
   })
   fc.assert(
-    fc.property(any, ({ state, kind, retryAfterMs, failures, rejectedAgo, life, age, random }) => {
+    fc.property(any, ({ state, kind, retryAfterMs, failures, rejectedAgo, life, age, random, standing }) => {
       const now = OBTAINED + age
       const rejectedAt = rejectedAgo === null ? null : now - rejectedAgo
       const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
-      const one = { ...failed(kind, { times, failures, rejectedAt }, retryAfterMs), state } as FailedRefresh
+      const one = { ...failed(kind, { times, failures, rejectedAt, standing }, retryAfterMs), state } as FailedRefresh
       const next = decide(one, now, random)
-      expect(next.refreshAt).toBeGreaterThan(now)
+      expect(next.refreshAt).toBeGreaterThanOrEqual(now)
+      if (!standing.fleetTrouble) expect(next.refreshAt).toBeGreaterThan(now)
       expect(next.refreshAt).toBeLessThanOrEqual(Math.max(now + 26.5 * HOUR, times.expiresAt))
       if (next.alert === 'reauthorize')
         expect([kind, rejectedAt === null, state === 'reauthorize']).toEqual(['rejected', false, false])
+      const vouched = standing.fleet <= 1 || standing.lastSuccessAt > (rejectedAt ?? now)
+      if (next.alert === 'reauthorize') {
+        expect(standing.fleetTrouble).toBe(false)
+        expect(vouched || now - (rejectedAt ?? now) >= Math.min(life, HOUR)).toBe(true)
+      }
       if (kind !== 'rejected' && state !== 'reauthorize') expect(next.state).not.toBe('reauthorize')
     }),
   )

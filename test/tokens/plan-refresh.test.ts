@@ -44,6 +44,21 @@ describe('the plan of a refresh', () => {
   })
 })
 
+describe('of an account that was refreshed later', () => {
+  test('the next refresh is never earlier: the plan goes with the clock', () => {
+    fc.assert(
+      fc.property(hubId, times, settings, fc.nat(2 ** 32), (id, { obtainedAt, expiresAt }, shares, later) => {
+        const plan = planRefresh(id, { obtainedAt, expiresAt }, shares)
+        const next = planRefresh(id, { obtainedAt: obtainedAt + later, expiresAt: expiresAt + later }, shares)
+        // The sum of a whole and a broken number is rounded where it is large.
+        expect(next.dueAt).toBeGreaterThanOrEqual(plan.dueAt)
+        expect(Math.abs(next.dueAt - plan.dueAt - later)).toBeLessThanOrEqual(1)
+        expect(next.lateAt).toBeGreaterThanOrEqual(plan.lateAt)
+      }),
+    )
+  })
+})
+
 describe('the share of an account', () => {
   /** As hubIds come: in a row, in steps, large. */
   const fleets: [string, (n: number) => number][] = [
@@ -53,6 +68,24 @@ describe('the share of an account', () => {
     ['beyond 32 bits', (n) => 2 ** 40 + n * 4_294_967_296],
     ['scattered', (n) => (n * 2_654_435_761) % 50_000_000],
   ]
+  const random = fc.sample(fc.integer({ min: 1, max: 2 ** 48 }), { numRuns: 5_000, seed: 7 })
+  test.each([
+    ...fleets.map(([name, idOf]): [string, number[]] => [name, Array.from({ length: 5_000 }, (_, n) => idOf(n + 1))]),
+    ['at random', [...new Set(random)]],
+    ['of one small fleet', Array.from({ length: 1_000 }, (_, n) => 40_000 + n)],
+  ])('spreads the moments of accounts with ids %s within 5 % of an even spread (Kolmogorov-Smirnov)', (_, ids) => {
+    const life = 1_800_000
+    const { refreshFrom, refreshBy } = SETTINGS
+    const shares = ids
+      .map((id) => planRefresh(id, { obtainedAt: NOW, expiresAt: NOW + life }, SETTINGS).dueAt - NOW)
+      .map((ms) => (ms / life - refreshFrom) / (refreshBy - refreshFrom))
+      .sort((a, b) => a - b)
+    const distance = Math.max(
+      ...shares.map((share, n) => Math.max(share - n / shares.length, (n + 1) / shares.length - share)),
+    )
+    expect(distance).toBeLessThanOrEqual(0.05)
+  })
+
   test.each(fleets)('spreads accounts with ids %s evenly', (_, idOf) => {
     const count = 20_000
     const bins = new Array<number>(100).fill(0)

@@ -430,6 +430,15 @@ describe('a refresh that fails', () => {
     expect([await w.due('refresh'), await w.due('poll')]).toEqual([until, until])
   })
 
+  test('that a courier goes on with after its daemon keeps its lease: nobody else may redeem the token meanwhile', async () => {
+    const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
+    w.clock.move(25 * MINUTE)
+    w.deps.courier = { redeem: async () => ({ is: 'left' }) }
+    Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
+    expect(await w.refresh()).toEqual({ is: 'held' })
+    expect(await w.lease()).toEqual(expect.any(String))
+  })
+
   test('by an exception leaves the account to be refreshed once its lease has ended', async () => {
     const w = await worker(async () => {
       throw new Error('a bug')
@@ -612,6 +621,127 @@ describe('the lease', () => {
     slow.answer(failure('transient'))
     await refreshing
     expect(await w.lease()).toBeNull()
+  })
+})
+
+describe('a worker that dies between its lease and its answer', () => {
+  /** It took the lease and was killed: the lease ran out, nothing was written. */
+  async function killed(w: Awaited<ReturnType<typeof worker>>, owner = 'dead'): Promise<number> {
+    const at = w.clock.now()
+    expect((await w.deps.tokens.begin(HUB, owner, at)).is).toBe('begun')
+    await redis.store.del(w.keys.account(HUB).lease)
+    return at
+  }
+  const interruptedAt = async (w: Awaited<ReturnType<typeof worker>>) => (await w.record()).interruptedAt
+
+  test('is told in the log, and forgotten when the refresh works', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    w.clock.move(25 * MINUTE)
+    const diedAt = await killed(w)
+    w.clock.move(MINUTE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(w.logged.lines()).toMatchObject([
+      { code: 'token.interrupted', level: 'warn', hubId: HUB, died: new Date(diedAt).toISOString() },
+    ])
+    expect(await w.record()).not.toHaveProperty('interruptedAt')
+    expect(await w.record()).not.toHaveProperty('refreshing')
+  })
+
+  test('is told in the alert when the refresh token is refused from then on, whatever failed in between', async () => {
+    let answer = failure('transient')
+    const w = await worker(async () => answer)
+    w.clock.move(25 * MINUTE)
+    const diedAt = await killed(w)
+    for (const next of ['transient', 'rejected', 'rejected'] as const) {
+      w.clock.move(10 * MINUTE)
+      answer = failure(next)
+      expect(await w.refresh()).toMatchObject({ is: 'failed' })
+      expect(await interruptedAt(w)).toBe(String(diedAt))
+    }
+    const [alert] = await w.outbox()
+    expect(alert).toMatchObject({ level: 'critical', kind: 'token' })
+    expect(alert?.message).toContain(`a worker was killed at ${new Date(diedAt).toISOString()}`)
+    w.clock.move(24 * 60 * MINUTE)
+    const provider = fakeProvider({ refresh: async () => tokens('access-2') })
+    expect(await refreshAccount({ ...w.deps, provider }, HUB)).toMatchObject({ is: 'refreshed' })
+    expect(await interruptedAt(w)).toBeUndefined()
+  })
+
+  test('is remembered by whoever finds that the account is not due', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    const diedAt = await killed(w)
+    expect(await w.refresh()).toEqual({ is: 'fresh' })
+    expect(await interruptedAt(w)).toBe(String(diedAt))
+    expect(await w.record()).not.toHaveProperty('refreshing')
+  })
+
+  test('is forgotten when the account is connected again', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    await killed(w)
+    await w.refresh()
+    await seedAccount(redis.store, w.keys, { obtainedAt: w.clock.now() })
+    expect(await interruptedAt(w)).toBeUndefined()
+  })
+
+  test('is not a worker that failed, found nothing due or came too late', async () => {
+    const w = await worker(async () => failure('transient'))
+    await w.refresh()
+    w.clock.move(25 * MINUTE)
+    await w.refresh()
+    expect(await w.record()).not.toHaveProperty('refreshing')
+    w.clock.move(MINUTE)
+    const begun = await w.deps.tokens.begin(HUB, 'late', w.clock.now())
+    if (begun.is !== 'begun') throw new Error(begun.is)
+    const record = { state: 'failing' as const, refreshAt: 0, pollAt: 'unchanged' as const, fields: {} }
+    // Somebody else has opened the alert meanwhile.
+    const alerts = { changes: [['token', 'as it was', ''] as [string, string, string]], messages: [] }
+    const { generation } = begun.context
+    expect(await w.deps.tokens.recordFailure(HUB, 'late', { ...record, generation, alerts })).toBe('lost')
+    expect(await w.record()).not.toHaveProperty('refreshing')
+    await w.refresh()
+    expect(w.logged.text()).not.toContain('token.interrupted')
+  })
+
+  test('is not taken for itself by a worker that asks twice because the answer was lost', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    const { tokens: store } = w.deps
+    await store.begin(HUB, 'me', w.clock.now())
+    expect(await store.begin(HUB, 'me', w.clock.now() + 5)).toMatchObject({
+      is: 'begun',
+      context: { interruptedAt: null },
+    })
+  })
+})
+
+describe('a token endpoint that is closed', () => {
+  test('lets the account wait: no lease, no call, nothing changed', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    w.clock.move(25 * MINUTE)
+    const endpoint = openEndpoint(redis.store, w.keys, w.clock)
+    const down = failure('transient', { status: 503 }).failure
+    await endpoint.room(0, 1_000)
+    await Promise.all(Array.from({ length: 10 }, (_, n) => endpoint.failed(1_000 + n, down)))
+    const before = await dump(redis.store, w.keys)
+    const outcome = await refreshAccount({ ...w.deps, endpoint }, HUB)
+    expect(outcome).toEqual({ is: 'waiting', until: w.clock.now() + 5_000 })
+    expect(w.provider.calls).toEqual([])
+    expect(await dump(redis.store, w.keys)).toEqual(before)
+  })
+
+  test('lets one through as a probe, whose refusal is not held against the account', async () => {
+    const w = await worker(async () => failure('rejected'))
+    w.clock.move(25 * MINUTE)
+    const endpoint = openEndpoint(redis.store, w.keys, w.clock)
+    await endpoint.room(0, 1_000)
+    const refused = failure('rejected').failure
+    await Promise.all(Array.from({ length: 10 }, (_, n) => endpoint.failed(1_000 + n, refused)))
+    w.clock.move(5_000)
+    const deps = { ...w.deps, endpoint }
+    expect(await refreshAccount(deps, HUB)).toMatchObject({ is: 'failed', state: 'active', alerted: false })
+    const record = await w.record()
+    expect(record).toMatchObject({ state: 'active', failures: '0', failureClass: 'rejected' })
+    expect(record).not.toHaveProperty('rejectedAt')
+    expect(await w.due('refresh')).toBe(w.clock.now() + 5_000 + 500)
   })
 })
 

@@ -1,4 +1,4 @@
-import { seriesName } from '../../alerts/series-name.ts'
+import { subjectOf } from '../../alerts/open-alerts.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { TimedAlert } from '../../views/fleet-status.ts'
 import { when } from '../when.ts'
@@ -24,7 +24,7 @@ export function alertTable(
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
-      ...(withAccount ? [accountLink(alert)] : []),
+      ...(withAccount ? [whoseOf(alert)] : []),
       subjectOf(alert),
       fullnessOf(alert),
       html`<span class="name">${alert.rule}</span>`,
@@ -33,10 +33,8 @@ export function alertTable(
   )
 }
 
-function subjectOf(alert: TimedAlert): string {
-  if (alert.series !== undefined) return seriesName(alert.series)
-  if (alert.kind === 'token') return 'tokens: to be authorised again'
-  return alert.kind === 'poll' ? 'limits: no scope that lets them be read' : alert.kind
+function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
+  return hubId === null ? html`the whole fleet` : accountLink({ hubId, hubDomain })
 }
 
 function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {

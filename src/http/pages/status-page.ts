@@ -1,4 +1,5 @@
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
+import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { PlannedAccount } from '../../views/account-view.ts'
@@ -23,6 +24,7 @@ export function statusPage({ status, health, accounts, next }: StatusPage): Html
 <div class="tiles">
 ${accountsTile(status)}
 ${tile('Tokens', overdue(status.tokens), nextText('refresh', status.tokens, now), status.tokens.overdue)}
+${endpointTile(status)}
 ${tile('Polls', overdue(status.polls), nextText('poll', status.polls, now), status.polls.overdue)}
 ${alertsTile(status)}
 ${deliveriesTile(status)}
@@ -37,10 +39,14 @@ ${next === undefined ? undefined : html`<p><a href="/?after=${next}">More accoun
 }
 
 /** One sentence that says whether somebody has to do something. */
-function verdict({ alerts, tokens, polls, deliveries, accounts }: FleetStatus, health: HealthReport): Html {
+function verdict(
+  { alerts, tokens, tokenEndpoint, polls, deliveries, accounts }: FleetStatus,
+  health: HealthReport,
+): Html {
   const stuck = health.checks.filter((check) => !check.ok)
   const sentences = [
     ...stuck.map((check) => `${check.name}: ${check.detail}`),
+    ...(isInTrouble(tokenEndpoint) ? ['the token endpoint is in trouble: no account is at fault'] : []),
     ...(tokens.overdue > 0 ? [`${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`] : []),
     ...(polls.overdue > 0 ? [`${countOf(polls.overdue, 'poll')} overdue`] : []),
     ...(accounts.byState.reauthorize > 0
@@ -51,7 +57,8 @@ function verdict({ alerts, tokens, polls, deliveries, accounts }: FleetStatus, h
     ...deliveries.disabledReceivers.map(({ receiver }) => `receiver ${receiver} is switched off`),
   ]
   if (sentences.length === 0) return html`<p class="verdict good">All is well.</p>`
-  const look = stuck.length > 0 || tokens.overdue > 0 || alerts.critical > 0 ? 'critical' : 'warning'
+  const look =
+    stuck.length > 0 || isInTrouble(tokenEndpoint) || tokens.overdue > 0 || alerts.critical > 0 ? 'critical' : 'warning'
   return html`<p class="verdict ${look}">${sentences.join(' · ')}</p>`
 }
 
@@ -66,6 +73,19 @@ function alertsTile({ alerts }: FleetStatus): Html {
   return html`<section class="tile"><h2>Alerts</h2><p class="figure">${formatCount(alerts.critical + alerts.warning)}</p>
 <ul><li><a href="/alerts?level=critical">${formatCount(alerts.critical)} critical</a></li>
 <li><a href="/alerts?level=warning">${formatCount(alerts.warning)} warning</a></li></ul></section>`
+}
+
+function isInTrouble(endpoint: FleetStatus['tokenEndpoint']): boolean {
+  return endpoint !== null && endpoint.breaker !== 'closed'
+}
+
+function endpointTile({ tokenEndpoint }: FleetStatus): Html | undefined {
+  if (tokenEndpoint === null) return undefined
+  const { breaker, cause, detail, requestsPerSecond, clockSkewMs } = tokenEndpoint
+  const limit = `at most ${formatCount(Math.round(requestsPerSecond))} requests a second`
+  const skew = clockSkewMs === null ? '' : `, clock ${(clockSkewMs / 1_000).toFixed(1)} s ahead of ours`
+  const note = breaker === 'closed' ? limit + skew : `${cause}: ${cleanText(detail ?? '', 120)}`
+  return tile('Token endpoint', breaker === 'closed' ? 'works' : breaker, note, breaker === 'closed' ? 0 : 1)
 }
 
 function deliveriesTile({ deliveries }: FleetStatus): Html {

@@ -21,7 +21,11 @@ end
 local interruptedAt = a[11] or ''
 if a[10] then
   local by, at = string.match(a[10], '^(%S+) (%d+)$')
-  if by ~= owner then interruptedAt = at end
+  if by ~= owner then
+    interruptedAt = at
+    -- Kept until a refresh works or the account is connected again, whoever finds it and whatever comes of that.
+    redis.call('HSET', ACCOUNT, 'interruptedAt', at)
+  end
 end
 redis.call('HSET', ACCOUNT, 'refreshing', owner .. ' ' .. now)
 return { 'begun', lease, a[1], a[2] or '', a[3], a[4], a[5], a[6] or '0', a[7] or '', a[8] or '',

@@ -3,7 +3,7 @@
 -- ARGV: hubId, owner of the lease, next refresh.
 local hubId, owner, refreshAt = ARGV[1], ARGV[2], ARGV[3]
 
+endRefreshing(owner)
 if redis.call('GET', LEASE) ~= owner then return 0 end
 redis.call('DEL', LEASE)
-redis.call('HDEL', ACCOUNT, 'refreshing')
 return redis.call('ZADD', DUE_REFRESH, 'XX', refreshAt, hubId)

@@ -7,9 +7,9 @@ local hubId, owner, generation, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local refreshAt, pollAt, fields, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7]), cjson.decode(ARGV[8])
 
 releaseLease(owner)
+endRefreshing(owner)
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('HDEL', ACCOUNT, 'refreshing')
 setState(hubId, state)
 setFields(fields)
 if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end

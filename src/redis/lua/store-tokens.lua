@@ -10,6 +10,7 @@ local access, refresh, obtainedAt, expiresAt = ARGV[4], ARGV[5], ARGV[6], ARGV[7
 local refreshAt, pollAt, writes = ARGV[8], ARGV[9], cjson.decode(ARGV[10])
 
 releaseLease(owner)
+endRefreshing(owner)
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) then
   if refresh ~= '' then

@@ -43,6 +43,8 @@ const THROTTLED_FOR_MS = 2 * MINUTE
 const FIRST_PROBE_MS = 5 * SECOND
 const LONGEST_PROBE_MS = 30 * SECOND
 const WORKED_TO_CLOSE = 10
+/** Two failures for each success are an outage; a third of all calls is not, however many calls there are. */
+const FAILURES_PER_SUCCESS = 2
 const HALF_OPEN_MS = 30 * SECOND
 
 export function closedBreaker(): Breaker {
@@ -79,22 +81,33 @@ export function breakerAfterFailure(
   const cause = causeOf(failure)
   if (cause === undefined) return breaker
   const { message: detail } = failure
-  if (breaker.is === 'open') return { ...breaker, detail }
-  const recent = breaker.suspects[cause].filter(([id, at]) => id !== hubId && at > now - REMEMBERED_MS)
-  const suspects = { ...breaker.suspects, [cause]: [...recent, [hubId, now]].slice(-MOST_NEEDED) }
-  const suspected = { ...breaker, suspects }
+  // What a probe was told is what is wrong now.
+  if (breaker.is === 'open') return { ...breaker, cause, detail }
+  const suspects = { ...breaker.suspects, [cause]: suspectsAfter(breaker.suspects[cause], cause, hubId, now) }
+  // Half-open: it closes by itself only after a while in which nothing failed.
+  const suspected = { ...breaker, suspects, ...(breaker.is === 'half-open' ? { halfOpenAt: now } : {}) }
   return enough(suspected, cause, fleet, now) ? opened(suspected, cause, detail, now) : suspected
 }
 
 const MOST_NEEDED = 10
 
+type Suspects = Breaker['suspects'][Cause]
+
+/** The newest; but of the throttled the oldest stays, because there it counts for how long nothing has gone through. */
+function suspectsAfter(before: Suspects, cause: Cause, hubId: number, now: number): Suspects {
+  const recent = before.filter(([, at]) => at > now - REMEMBERED_MS)
+  const others = recent.filter(([id]) => id !== hubId)
+  const keepsOld = cause === 'throttled' && (others.length < recent.length || recent.length === MOST_NEEDED)
+  return keepsOld ? recent : [...others, [hubId, now] satisfies Suspects[number]].slice(-MOST_NEEDED)
+}
+
 function enough(breaker: Breaker, cause: Cause, fleet: number, now: number): boolean {
   const found = breaker.suspects[cause]
-  if (breaker.is === 'half-open') return found.length >= 3
   if (cause === 'throttled') {
     const [first] = found
     return found.length >= 3 && first !== undefined && first[1] <= now - THROTTLED_FOR_MS
   }
+  if (breaker.is === 'half-open') return found.length >= 3
   // That the app is refused can be said of it after fewer: no account has a part in it.
   return found.length >= (cause === 'credentials' ? clamp(fleet, 3, 5) : clamp(fleet, 5, MOST_NEEDED))
 }
@@ -109,19 +122,24 @@ function opened(breaker: Breaker, cause: Cause, detail: string, now: number): Br
 
 export function breakerAfterSuccesses(breaker: Breaker, count: number, now: number): Breaker {
   if (count === 0) return breaker
+  // Nobody was let through since it opened: this was asked before, and is told late.
+  if (breaker.is === 'open' && breaker.probes === 0) return { ...breaker, lastSuccessAt: now }
   const { unreachable } = breaker.suspects
-  // An outage is rarely whole, so there each success speaks for one failure only; for the rest one proves the contrary.
-  const suspects = { ...noSuspects(), unreachable: unreachable.slice(count) }
+  // An outage is rarely whole, so there each success speaks for a few failures only; for the rest one proves the contrary.
+  const suspects = { ...noSuspects(), unreachable: unreachable.slice(FAILURES_PER_SUCCESS * count) }
   const better = { ...breaker, suspects, lastSuccessAt: now }
   if (breaker.is === 'closed') return better
   if (breaker.is === 'open') return { ...better, is: 'half-open', worked: count, halfOpenAt: now }
   return settle({ ...better, worked: breaker.worked + count }, now)
 }
 
-/** Closes it once enough has worked, or in a quiet fleet nothing has failed for a while. */
+/** What time alone brings: closed once enough has worked, or in a quiet fleet nothing has failed for a while. */
 export function settle(breaker: Breaker, now: number): Breaker {
+  // A probe further away than any pause comes of a clock that was set back: nobody would be taken up for it.
+  if (breaker.is === 'open' && breaker.probeAt > now + LONGEST_PROBE_MS) return { ...breaker, probeAt: now }
   if (breaker.is !== 'half-open') return breaker
-  if (breaker.worked < WORKED_TO_CLOSE && now - breaker.halfOpenAt < HALF_OPEN_MS) return breaker
+  const quietFor = now - breaker.halfOpenAt
+  if (breaker.worked < WORKED_TO_CLOSE && quietFor >= 0 && quietFor < HALF_OPEN_MS) return breaker
   return { ...closedBreaker(), suspects: breaker.suspects, lastSuccessAt: breaker.lastSuccessAt }
 }
 

@@ -17,7 +17,7 @@ export interface Pace {
   closedUntil: number
   /** 429s in a row that said nothing of how long to wait. */
   refusals: number
-  /** What the provider allowed when it last refused, calls a second; Infinity is written as null in JSON. */
+  /** What the provider allowed when it last refused, calls a second; null = it never has. */
   knownLimit: number | null
   lastSuccessAt: number
   /** Successes in the second `recentSecond` (of the clock) and each of those before it. */
@@ -49,16 +49,23 @@ export function newPace(mostPerSecond: number, now: number): Pace {
   }
 }
 
+/** Permits that were taken and not used. */
+export function giveBack(pace: Pace, unused: number): Pace {
+  return { ...pace, permits: pace.permits + unused }
+}
+
 /** Permits that time has brought. */
 export function refill(pace: Pace, mostPerSecond: number, now: number): Pace {
   const ceiling = Math.min(pace.ceiling, mostPerSecond)
-  const quiet = now - pace.lastSuccessAt > QUIET_MS
-  const perSecond = Math.min(quiet ? Math.min(pace.perSecond, START_PER_SECOND) : pace.perSecond, ceiling)
   // A clock that was set back must not stop the world until it has caught up.
-  const from = Math.min(Math.max(pace.at, pace.closedUntil), Math.max(pace.closedUntil, now))
+  const lastSuccessAt = Math.min(pace.lastSuccessAt, now)
+  const closedUntil = Math.min(pace.closedUntil, now + LONGEST_CLOSED_MS)
+  const quiet = now - lastSuccessAt > QUIET_MS
+  const perSecond = Math.min(quiet ? Math.min(pace.perSecond, START_PER_SECOND) : pace.perSecond, ceiling)
+  const from = Math.max(Math.min(pace.at, now), closedUntil)
   const brought = (Math.max(0, now - from) / SECOND) * perSecond
-  const permits = now < pace.closedUntil ? 0 : Math.min(burstOf(perSecond), pace.permits + brought)
-  return { ...pace, ceiling, perSecond, permits, at: Math.max(from, now) }
+  const permits = now < closedUntil ? 0 : Math.min(burstOf(perSecond), pace.permits + brought)
+  return { ...pace, ceiling, perSecond, permits, at: now, closedUntil, lastSuccessAt }
 }
 
 function burstOf(perSecond: number): number {
@@ -68,6 +75,8 @@ function burstOf(perSecond: number): number {
 
 export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
   if (count === 0) return pace
+  // Asked before the provider refused, answered after: no sign that it would take more.
+  if (now < pace.closedUntil) return { ...counted(pace, count, now), lastSuccessAt: now }
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
   // Only who runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
@@ -75,19 +84,24 @@ export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number,
   return { ...counted(pace, count, now), perSecond, ceiling, refusals: 0, lastSuccessAt: now }
 }
 
-/** Ten percent a second; two around the limit that is known, where the next refusal is to be expected. */
+/** Ten percent a second; half a percent around the limit that is known, where the next refusal is to be expected. */
 function growth({ perSecond, ceiling, knownLimit }: Pace, count: number): number {
-  const isNear = knownLimit !== null && ceiling > knownLimit * 0.95 && ceiling < knownLimit * 1.05
-  return 1 + ((isNear ? 0.02 : 0.1) * count) / Math.max(1, perSecond)
+  const isNear = knownLimit !== null && ceiling >= knownLimit * 0.9 && ceiling < knownLimit * 1.05
+  return 1 + ((isNear ? 0.005 : 0.1) * count) / Math.max(1, perSecond)
 }
 
 /** The endpoint answered 429. `waitMs` is what it said, if it said so. */
 export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number): Pace {
-  const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
-  const closedUntil = Math.max(pace.closedUntil, now + wait)
   // Others of the same moment: the ceiling was lowered for the first of them.
-  if (now < pace.closedUntil) return { ...pace, closedUntil, permits: 0 }
-  const rate = rateAllowed(counted(pace, 0, now), wait, now)
+  if (now < pace.closedUntil) {
+    const told = now + Math.min(waitMs ?? 0, LONGEST_CLOSED_MS)
+    return { ...pace, closedUntil: Math.max(pace.closedUntil, told), permits: 0 }
+  }
+  const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
+  const closedUntil = now + wait
+  const measured = rateAllowed(counted(pace, 0, now), wait, now)
+  // Refused from the first call on nothing was measured: half as fast, and half of that, until something goes through.
+  const rate = measured > 0 ? measured : pace.perSecond / 2
   const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
   return {
     ...pace,

@@ -8,7 +8,7 @@ import {
   settle,
   takeProbe,
 } from './breaker.ts'
-import { afterRefusal, afterSuccesses, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
+import { afterRefusal, afterSuccesses, giveBack, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
 import { afterCalls, newBudget, type RetryBudget } from './retry-budget.ts'
 
 /** What all workers know together of the provider's token endpoint: one small document in Redis. */
@@ -16,8 +16,12 @@ export interface EndpointState {
   pace: Pace
   breaker: Breaker
   budget: RetryBudget
-  /** How far the provider's clock is ahead of ours, ms; null = never seen. */
+  /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
+  rotates: boolean
+  /** How far the provider's clock is ahead of ours, ms: of the workers' the furthest off, null = never seen. */
   skewMs: number | null
+  /** When that was seen last, ms. */
+  skewAt: number
   /** How many accounts there are. */
   fleet: number
   /** States of the fleet's alerts as the alerts room writes them, '' = none. */
@@ -33,8 +37,12 @@ export interface Report {
   outcomes: (number | { hubId: number; failure: ProviderFailure })[]
   /** Calls to the other endpoints. */
   others: { worked: number; failed: number }
+  /** A refresh brought another refresh token. */
+  rotated: boolean
   skewMs: number | undefined
   fleet: number | undefined
+  /** Permits that it had been given and gives back. */
+  unused: number
   /** The worker was just started. */
   started: boolean
 }
@@ -49,12 +57,17 @@ export interface EndpointSettings {
 export function newState(settings: EndpointSettings, now: number): EndpointState {
   return {
     ...{ pace: newPace(settings.mostPerSecond, now), breaker: closedBreaker(), budget: newBudget(now) },
-    ...{ skewMs: null, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
+    ...{ rotates: false, skewMs: null, skewAt: 0, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
   }
 }
 
+const SKEW_KEPT_MS = 600_000
+
 export function emptyReport(): Report {
-  return { outcomes: [], others: { worked: 0, failed: 0 }, skewMs: undefined, fleet: undefined, started: false }
+  return {
+    ...{ outcomes: [], others: { worked: 0, failed: 0 }, rotated: false, skewMs: undefined, fleet: undefined },
+    ...{ unused: 0, started: false },
+  }
 }
 
 /** The state after a worker's report. */
@@ -65,7 +78,7 @@ export function afterReport(
   now: number,
 ): EndpointState {
   const fleet = report.fleet ?? before.fleet
-  let pace = refill(before.pace, settings.mostPerSecond, now)
+  let pace = refill(giveBack(before.pace, report.unused), settings.mostPerSecond, now)
   let breaker = report.started ? probeNow(before.breaker, now) : before.breaker
   let { worked, failed } = report.others
   for (const outcome of report.outcomes) {
@@ -85,9 +98,18 @@ export function afterReport(
   return {
     ...{ pace, breaker, fleet },
     budget: afterCalls(before.budget, { worked, failed }, settings.errorCeiling, now),
-    skewMs: report.skewMs ?? before.skewMs,
+    rotates: before.rotates || report.rotated,
+    ...skewAfter(before, report.skewMs, now),
     alerts: before.alerts,
   }
+}
+
+/** Workers on several machines may disagree: one that is right must not end the alert about one that is wrong. */
+function skewAfter(before: EndpointState, skewMs: number | undefined, now: number) {
+  const { skewAt } = before
+  const isStale = now < skewAt || now - skewAt > SKEW_KEPT_MS
+  const takesOver = skewMs !== undefined && (isStale || Math.abs(skewMs) >= Math.abs(before.skewMs ?? 0))
+  return takesOver ? { skewMs, skewAt: now } : { skewMs: before.skewMs, skewAt }
 }
 
 function slowly(pace: Pace, settings: EndpointSettings, now: number): Pace {
@@ -110,10 +132,20 @@ export function grant(
   return { state: { ...state, pace }, granted, until: nextPermitAt(pace) }
 }
 
+/** Moves on with the shape: what another version has learnt is learnt anew. */
+const SHAPE = 1
+
 export function encodeEndpoint(state: EndpointState): string {
-  return JSON.stringify(state)
+  return JSON.stringify({ shape: SHAPE, ...state })
 }
 
-export function decodeEndpoint(stored: string): EndpointState {
-  return JSON.parse(stored) as EndpointState
+/** Undefined for what is none, or was written by another version: no word of it may stop the refreshes. */
+export function decodeEndpoint(stored: string): EndpointState | undefined {
+  try {
+    const { shape, ...state } = JSON.parse(stored) as EndpointState & { shape: number }
+    // Daemons from before don't know it.
+    return shape === SHAPE ? { ...state, rotates: state.rotates === true } : undefined
+  } catch {
+    return undefined
+  }
 }

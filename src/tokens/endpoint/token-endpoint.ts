@@ -87,6 +87,8 @@ export class TokenEndpoint {
   #report: Report = { ...emptyReport(), started: true }
   #exchange: Promise<void> | undefined
   #reportPlanned = false
+  /** Seen here: this process need not wait for its own report to go round. */
+  #hasRotated = false
   readonly #closing = new AbortController()
 
   constructor(deps: EndpointDeps) {
@@ -98,7 +100,7 @@ export class TokenEndpoint {
   enter(): Promise<Admission> {
     const now = this.#deps.clock.now()
     if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
-    if (this.#permits > 0 && now - this.#fetchedAt < STALE_MS) {
+    if (this.#permits > 0 && this.#isFresh(now)) {
       this.#permits--
       this.#used++
       return Promise.resolve({ is: 'admitted' })
@@ -114,17 +116,24 @@ export class TokenEndpoint {
     this.#permits++
   }
 
-  succeeded(): void {
+  /** `rotated`: another refresh token came back. */
+  succeeded({ rotated }: { rotated: boolean }): void {
     const { outcomes } = this.#report
     const last = outcomes.at(-1)
     if (typeof last === 'number') outcomes[outcomes.length - 1] = last + 1
     else outcomes.push(1)
-    this.#reportSoon()
+    if (rotated && !this.rotates) {
+      this.#hasRotated = true
+      this.#report.rotated = true
+      // All others must know it, the sooner the better.
+      void this.#exchangeFromNow()
+    } else this.#reportSoon()
   }
 
   /** Reports a failure at once, and says what it means in the light of all others. */
   async failed(hubId: number, failure: ProviderFailure): Promise<Standing> {
     this.#report.outcomes.push({ hubId, failure })
+    this.#report.unused += this.#permits
     this.#permits = 0
     await this.#exchangeFromNow()
     const { breaker, fleet } = this.#state
@@ -168,6 +177,11 @@ export class TokenEndpoint {
     void this.#exchangeNow()
   }
 
+  /** Whether a refresh token is good for one refresh only, as far as anybody knows. */
+  get rotates(): boolean {
+    return this.#hasRotated || this.#state.rotates
+  }
+
   /** As last seen, for pages and metrics of this process. */
   get state(): Readonly<EndpointState> {
     return this.#state
@@ -176,6 +190,16 @@ export class TokenEndpoint {
   close(): void {
     this.#closing.abort()
     this.#turnAway(this.#deps.clock.now())
+  }
+
+  /** Whether permits fetched earlier still count: not once somebody else was refused. */
+  #isOpen(): boolean {
+    const { breaker, pace } = this.#state
+    return breaker.is !== 'open' && pace.closedUntil <= this.#deps.clock.now()
+  }
+
+  #isFresh(now: number): boolean {
+    return now >= this.#fetchedAt && now - this.#fetchedAt < STALE_MS
   }
 
   #until(): number {
@@ -226,8 +250,8 @@ export class TokenEndpoint {
     this.#report = emptyReport()
     try {
       const { granted, until } = await this.#commit(report, clock)
-      const fresh = clock.now() - this.#fetchedAt < STALE_MS
-      this.#permits = granted + (fresh ? this.#permits : 0)
+      const left = this.#isOpen() && this.#isFresh(clock.now()) ? this.#permits : 0
+      this.#permits = granted + left
       this.#fetchedAt = clock.now()
       this.#admit(until)
     } catch (error) {
@@ -240,13 +264,14 @@ export class TokenEndpoint {
     let stored = this.#stored ?? (await this.#deps.store.read())
     for (;;) {
       const now = clock.now()
-      const before = stored === '' ? newState(this.#deps.settings, now) : decodeEndpoint(stored)
+      const before = decodeEndpoint(stored) ?? newState(this.#deps.settings, now)
       const reported = afterReport(before, report, this.#deps.settings, now)
       const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
       const { state: taken, granted, until } = grant(reported, wanted, now)
       const { state, writes } = this.#announce(before, taken, now)
       const after = encodeEndpoint(state)
-      const found = after === stored ? undefined : await this.#deps.store.change(stored, after, writes)
+      // Also if nothing changed: what is cached here may be old.
+      const found = await this.#deps.store.change(stored, after, writes)
       if (found !== undefined) {
         stored = found
         continue
@@ -256,9 +281,16 @@ export class TokenEndpoint {
       this.#used = 0
       this.#logChange(before.breaker, state.breaker)
       this.#logRefusal(before.pace, state.pace, now)
-      if (writes.messages.length > 0) await this.#deps.alerted()
+      if (writes.messages.length > 0) await this.#wakeAlerts()
       return { granted, until }
     }
+  }
+
+  /** What was committed is committed: if nobody can be woken, the clock's next tick finds it. */
+  async #wakeAlerts(): Promise<void> {
+    await this.#deps.alerted().catch((error: unknown) => {
+      this.#deps.log.warn({ code: 'endpoint.not-woken', err: error }, 'nobody could be told of a new alert')
+    })
   }
 
   #announce(before: EndpointState, state: EndpointState, now: number): { state: EndpointState; writes: AlertWrites } {
@@ -320,6 +352,8 @@ function joined(first: Report, second: Report): Report {
       worked: first.others.worked + second.others.worked,
       failed: first.others.failed + second.others.failed,
     },
+    unused: first.unused + second.unused,
+    rotated: first.rotated || second.rotated,
     skewMs: second.skewMs ?? first.skewMs,
     fleet: second.fleet ?? first.fleet,
     started: first.started || second.started,

@@ -21,6 +21,7 @@ const READ = {
   hubDomain: 'acme.example.com',
   user: 'ada@acme.example.com',
   scopes: ['oauth', 'crm.objects.contacts.read'],
+  lifeLeftMs: 1_754_000,
 }
 
 async function metadataAnswered({ client, connect, fault }: Contract, body: unknown) {
@@ -56,6 +57,7 @@ export const metadata: ContractCase[] = [
         hubDomain: 'acme-01.example.com',
         user: 'admin@acme-01.example.com',
         scopes: ['oauth', 'crm.objects.contacts.read'],
+        lifeLeftMs: expect.closeTo(1_800_000, -4),
       })
     },
   },
@@ -67,7 +69,7 @@ export const metadata: ContractCase[] = [
     says: 'metadata of which only the account and its scopes are there is enough',
     run: async (contract) => {
       const { hub_id, scopes } = METADATA
-      const read = { ...READ, hubDomain: undefined, user: undefined }
+      const read = { ...READ, hubDomain: undefined, user: undefined, lifeLeftMs: undefined }
       expect(good(await metadataAnswered(contract, { hub_id, scopes }))).toEqual(read)
     },
   },

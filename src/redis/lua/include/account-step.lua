@@ -40,6 +40,12 @@ local function releaseLease(owner)
   if redis.call('GET', LEASE) == owner then redis.call('DEL', LEASE) end
 end
 
+-- Takes away the note of a refresh under way, if it is the owner's.
+local function endRefreshing(owner)
+  local note = redis.call('HGET', ACCOUNT, 'refreshing')
+  if note and string.match(note, '^%S+') == owner then redis.call('HDEL', ACCOUNT, 'refreshing') end
+end
+
 -- changes: { { field, state as it was read ('' = none), state from now on ('' = none) }, ... }
 local function alertsAreAsRead(changes)
   for _, change in ipairs(changes) do

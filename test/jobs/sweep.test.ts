@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import type { ChunkJob } from '../../jobs/queues.ts'
+import { sweep } from '../../jobs/sweep.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const MINUTE = 60_000
+
+/** Accounts whose tokens, of different lives, are all due; and a queue that shows what is handed on. */
+async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCeiling: 0.05 }) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  const begun = clock.now()
+  // The longest life first in the set of due moments, so that its order is not that of expiry.
+  const lives = Array.from({ length: count }, (_, n) => ({ hubId: n + 1, lifeMs: 40 * MINUTE - n * 1_000 }))
+  for (const { hubId, lifeMs } of lives) await seedAccount(redis.store, keys, { hubId, obtainedAt: begun, lifeMs })
+  const due = new DueSets(redis.store, keys)
+  clock.move(39 * MINUTE)
+  const endpoint = openEndpoint(redis.store, keys, clock, { settings })
+  const world = { handedOn: [] as number[], woken: [] as [string, number, boolean][], waiting: 0 }
+  const queue = {
+    name: 'refresh-tokens',
+    getWaitingCount: async () => world.waiting,
+    addBulk: async (jobs: { data: ChunkJob }[]) => {
+      world.handedOn.push(...jobs.flatMap(({ data }) => data.hubIds))
+    },
+  }
+  const queues = {
+    refreshTokens: queue,
+    wake: async (kind: string, at: number, _until: number, chained = false) => {
+      world.woken.push([kind, at - clock.now(), chained])
+    },
+  }
+  const deps = { due, endpoint, queues, clock, metrics: createMetrics(), progress: async () => {} } as never
+  const run = (chained = false) => sweep(deps, { kind: 'refresh-tokens', until: clock.now() + 10_000, chained })
+  return { ...{ keys, clock, due, endpoint, world, run } }
+}
+
+describe('a sweep for tokens', () => {
+  test('hands on everybody who is due, nearest to expiry first, each once', async () => {
+    const { world, run } = await overdue(40)
+    await run()
+    expect(world.handedOn).toEqual(Array.from({ length: 40 }, (_, n) => 40 - n))
+    await run()
+    expect(world.handedOn).toHaveLength(40)
+  })
+
+  test('hands on no more than the endpoint takes soon, and looks again at once for the rest', async () => {
+    const { world, run } = await overdue(60, { mostPerSecond: 10, errorCeiling: 0.05 })
+    await run()
+    expect(world.handedOn.length).toBeGreaterThan(5)
+    expect(world.handedOn.length).toBeLessThanOrEqual(30)
+    expect(world.handedOn[0]).toBe(60)
+    expect(world.woken).toEqual([['refresh-tokens', expect.any(Number), true]])
+    expect(world.woken[0]?.[1]).toBeLessThanOrEqual(1_000)
+  })
+
+  test('hands on nothing while enough is waiting', async () => {
+    const { world, run } = await overdue(10)
+    world.waiting = 50
+    await run()
+    expect(world.handedOn).toEqual([])
+    expect(world.woken).toHaveLength(1)
+  })
+
+  test('hands on one account as a probe while the breaker is open, when its moment has come', async () => {
+    const { world, run, endpoint, clock } = await overdue(40)
+    await endpoint.room(0, 1_000)
+    const { failure: down } = failure('transient', { status: 503 })
+    for (let hubId = 1_001; hubId <= 1_010; hubId++) await endpoint.failed(hubId, down)
+    await run()
+    expect(world.handedOn).toEqual([])
+    const [, waits = 0] = world.woken.at(-1) ?? []
+    expect(waits).toBeGreaterThan(1_000)
+    clock.move(waits)
+    await run()
+    expect(world.handedOn).toEqual([40])
+  })
+
+  test('of a chain plans a spare one before it begins, so that a killed worker takes no chain along', async () => {
+    const { world, run } = await overdue(1)
+    await run(true)
+    expect(world.woken[0]).toEqual(['refresh-tokens', 2_000, false])
+  })
+})

@@ -1,0 +1,289 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
+import {
+  type Breaker,
+  breakerAfterFailure,
+  breakerAfterSuccesses,
+  type Cause,
+  causeOf,
+  closedBreaker,
+  probeNow,
+  settle,
+  takeProbe,
+} from '../../../src/tokens/endpoint/breaker.ts'
+import { NOW } from './simulate.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const FLEET = 10_000
+
+const OF_CAUSE: Record<Cause, ProviderFailure> = {
+  credentials: failure('client', 401),
+  refused: failure('rejected', 400),
+  unreachable: failure('transient', 503),
+  throttled: failure('transient', 429),
+}
+const CAUSES = Object.keys(OF_CAUSE) as Cause[]
+
+function failure(kind: FailureClass, status: number): ProviderFailure {
+  return { class: kind, code: String(status), message: `the provider answered ${status}`, status }
+}
+
+/** After `count` accounts have failed, one every `everyMs`. */
+function afterFailures(cause: Cause, count: number, fleet = FLEET, everyMs = 0, from = closedBreaker()): Breaker {
+  let breaker = from
+  for (let n = 1; n <= count; n++) breaker = breakerAfterFailure(breaker, n, OF_CAUSE[cause], fleet, NOW + n * everyMs)
+  return breaker
+}
+
+function opened(cause: Cause = 'unreachable'): Breaker {
+  const breaker = cause === 'throttled' ? afterFailures(cause, 9, FLEET, 20 * SECOND) : afterFailures(cause, 10)
+  expect(breaker.is).toBe('open')
+  return breaker
+}
+
+/** Open, with a probe under way. */
+function probed(): Breaker {
+  return takeProbe(opened(), NOW + 5 * SECOND).breaker
+}
+
+/** The same chance every time, from 0 to below 1. */
+function chance(seed: number): () => number {
+  let s = seed
+  return () => {
+    s = (Math.imul(s, 1_664_525) + 1_013_904_223) >>> 0
+    return s / 2 ** 32
+  }
+}
+
+describe('the breaker', () => {
+  test.each([
+    ['credentials', FLEET, 5],
+    ['credentials', 4, 4],
+    ['credentials', 3, 3],
+    ['refused', FLEET, 10],
+    ['refused', 7, 7],
+    ['refused', 5, 5],
+    ['unreachable', FLEET, 10],
+    ['unreachable', 6, 6],
+  ] as const)('opens for %s in a fleet of %i after %i accounts, and not before', (cause, fleet, count) => {
+    expect(afterFailures(cause, count - 1, fleet)).toMatchObject({ is: 'closed', cause: null })
+    expect(afterFailures(cause, count, fleet)).toMatchObject({
+      ...{ is: 'open', cause, since: NOW, probeAt: NOW + 5 * SECOND, probes: 0 },
+      detail: OF_CAUSE[cause].message,
+    })
+  })
+
+  test('never opens in a fleet so small that its accounts can be told of one by one', () => {
+    for (const fleet of [1, 2]) for (const cause of CAUSES) expect(afterFailures(cause, fleet, fleet).is).toBe('closed')
+  })
+
+  test.each(CAUSES)('counts accounts, not failures: one that fails for %s a hundred times is one', (cause) => {
+    let breaker = closedBreaker()
+    for (let n = 0; n < 100; n++)
+      breaker = breakerAfterFailure(breaker, 7, OF_CAUSE[cause], FLEET, NOW + n * 5 * SECOND)
+    expect(breaker.is).toBe('closed')
+    expect(breaker.suspects[cause]).toHaveLength(1)
+  })
+
+  test('believes the causes one by one: nine of each are nothing yet', () => {
+    let breaker = closedBreaker()
+    for (const cause of ['refused', 'unreachable'] as const) breaker = afterFailures(cause, 9, FLEET, 0, breaker)
+    expect(breaker.is).toBe('closed')
+  })
+
+  test.each(['credentials', 'refused', 'throttled'] as const)(
+    'forgets who failed for %s as soon as one works',
+    (cause) => {
+      let breaker = closedBreaker()
+      for (let n = 0; n < 200; n++) {
+        breaker = breakerAfterFailure(breaker, n, OF_CAUSE[cause], FLEET, NOW + n * 30 * SECOND)
+        if (n % 4 === 3) breaker = breakerAfterSuccesses(breaker, 1, NOW + n * 30 * SECOND)
+      }
+      expect(breaker.is).toBe('closed')
+    },
+  )
+
+  test('forgets who failed an hour ago', () => {
+    const long = afterFailures('refused', 9)
+    expect(breakerAfterFailure(long, 99, OF_CAUSE.refused, FLEET, NOW + 60 * MINUTE).is).toBe('closed')
+    expect(breakerAfterFailure(long, 99, OF_CAUSE.refused, FLEET, NOW + 59 * MINUTE).is).toBe('open')
+  })
+
+  test('never blames the fleet for an account that moves house', () => {
+    let breaker = closedBreaker()
+    for (let n = 0; n < 1_000; n++) breaker = breakerAfterFailure(breaker, n, failure('parked', 477), FLEET, NOW)
+    expect(breaker).toEqual(closedBreaker())
+  })
+
+  test.each([
+    ['client', 401, 'credentials'],
+    ['client', 400, 'credentials'],
+    ['forbidden', 403, 'credentials'],
+    ['unauthorized', 401, 'credentials'],
+    ['rejected', 400, 'refused'],
+    ['transient', 0, 'unreachable'],
+    ['transient', 502, 'unreachable'],
+    ['transient', 429, 'throttled'],
+    ['parked', 477, undefined],
+  ] as const)('takes %s with status %i for %s', (kind, status, cause) => {
+    expect(causeOf(failure(kind, status))).toBe(cause)
+  })
+})
+
+describe('a flood of 429s', () => {
+  test('is told only after two minutes in which nothing went through', () => {
+    expect(afterFailures('throttled', 13, FLEET, 10 * SECOND)).toMatchObject({ is: 'open', cause: 'throttled' })
+    expect(afterFailures('throttled', 12, FLEET, 10 * SECOND).is).toBe('closed')
+  })
+
+  test('is told however many accounts are refused in a minute', () => {
+    expect(afterFailures('throttled', 2_000, FLEET, SECOND).is).toBe('open')
+    expect(afterFailures('throttled', 110, FLEET, SECOND).is).toBe('closed')
+  })
+
+  test('is told in a fleet of three whose accounts come round and round', () => {
+    let breaker = closedBreaker()
+    for (let n = 0; n < 20; n++)
+      breaker = breakerAfterFailure(breaker, n % 3, OF_CAUSE.throttled, 3, NOW + n * 7 * SECOND)
+    expect(breaker).toMatchObject({ is: 'open', cause: 'throttled' })
+  })
+
+  test('after an outage does not bring the outage back: the pace sees to it', () => {
+    const better = breakerAfterSuccesses(probed(), 1, NOW + MINUTE)
+    expect(afterFailures('throttled', 8, FLEET, 0, better).is).toBe('half-open')
+  })
+})
+
+describe('an outage that is not whole', () => {
+  /** How often it opens in 10,000 calls. */
+  function opens(share: number): number {
+    const random = chance(7)
+    let [breaker, count] = [closedBreaker(), 0]
+    for (let n = 0; n < 10_000; n++) {
+      const now = NOW + n * 10
+      breaker =
+        random() < share
+          ? breakerAfterFailure(breaker, n, OF_CAUSE.unreachable, FLEET, now)
+          : breakerAfterSuccesses(breaker, 1, now)
+      if (breaker.is === 'closed') continue
+      count++
+      breaker = closedBreaker()
+    }
+    return count
+  }
+
+  test('does not open it at three failures in ten, and does at eight', () => {
+    expect(opens(0.3)).toBe(0)
+    expect(opens(0.8)).toBeGreaterThan(100)
+  })
+})
+
+describe('an open breaker', () => {
+  test.each(CAUSES)('for %s probes, soon at first, twice a minute for as long as it lasts', (cause) => {
+    let breaker = opened(cause)
+    const start = breaker.probeAt - 5 * SECOND
+    const probes: number[] = []
+    for (let now = start; now < start + 60 * MINUTE; now += 20) {
+      const taken = takeProbe(breaker, now)
+      breaker = taken.breaker
+      if (taken.granted === 0) continue
+      expect(breaker.probeAt).toBeGreaterThan(now)
+      probes.push(now)
+      breaker = breakerAfterFailure(breaker, probes.length, OF_CAUSE[cause], FLEET, now)
+    }
+    expect(probes[0]).toBe(start + 5 * SECOND)
+    const inMinute = (at: number) => probes.filter((other) => other >= at && other < at + MINUTE).length
+    expect(Math.max(...probes.map(inMinute))).toBeLessThan(10)
+    expect(inMinute(start + 30 * MINUTE)).toBe(2)
+    expect(breaker).toMatchObject({ is: 'open', cause })
+  })
+
+  test('says what the last probe was told', () => {
+    const breaker = breakerAfterFailure(opened('unreachable'), 99, OF_CAUSE.credentials, FLEET, NOW + MINUTE)
+    expect(breaker).toMatchObject({ is: 'open', cause: 'credentials', detail: 'the provider answered 401', since: NOW })
+  })
+
+  test('is not closed by what was asked before it opened and is told late', () => {
+    expect(breakerAfterSuccesses(opened(), 50, NOW + 200)).toEqual({ ...opened(), lastSuccessAt: NOW + 200 })
+  })
+
+  test('may be asked at once by a daemon that was just started', () => {
+    expect(takeProbe(probeNow(opened(), NOW + 1), NOW + 1).granted).toBe(1)
+    expect(probeNow(closedBreaker(), NOW)).toEqual(closedBreaker())
+  })
+
+  test('goes on probing when the clock is set back', () => {
+    const [before, after] = [NOW - 1, NOW - 60 * MINUTE]
+    expect(settle(opened(), before)).toEqual(opened())
+    expect(settle(opened(), after).probeAt).toBe(after)
+  })
+
+  test('is half open once one works, and closed after ten', () => {
+    const one = breakerAfterSuccesses(probed(), 1, NOW + MINUTE)
+    expect(one).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
+    const nine = breakerAfterSuccesses(one, 8, NOW + MINUTE)
+    expect(nine.is).toBe('half-open')
+    expect(breakerAfterSuccesses(nine, 1, NOW + MINUTE)).toEqual({ ...closedBreaker(), lastSuccessAt: NOW + MINUTE })
+  })
+})
+
+describe('a half-open breaker', () => {
+  const halfOpen = () => breakerAfterSuccesses(probed(), 1, NOW + MINUTE)
+
+  test('opens again after three more accounts fail, as the same trouble', () => {
+    const two = afterFailures('unreachable', 2, FLEET, 0, halfOpen())
+    expect(two.is).toBe('half-open')
+    const three = breakerAfterFailure(two, 3, OF_CAUSE.unreachable, FLEET, NOW + 2 * MINUTE)
+    expect(three).toMatchObject({ is: 'open', since: NOW, probes: 0, probeAt: NOW + 2 * MINUTE + 5 * SECOND })
+  })
+
+  test('closes in a quiet fleet once nothing has failed for half a minute', () => {
+    const at = NOW + MINUTE
+    expect(settle(halfOpen(), at + 29 * SECOND).is).toBe('half-open')
+    expect(settle(halfOpen(), at + 30 * SECOND).is).toBe('closed')
+    const failed = breakerAfterFailure(halfOpen(), 3, OF_CAUSE.unreachable, FLEET, at + 20 * SECOND)
+    expect(settle(failed, at + 30 * SECOND).is).toBe('half-open')
+    expect(settle(failed, at + 50 * SECOND).is).toBe('closed')
+  })
+
+  test('is not held half open by a clock that was set back', () => {
+    expect(settle(halfOpen(), NOW - 60 * MINUTE).is).toBe('closed')
+  })
+})
+
+test('whatever happens in whatever order, a breaker makes sense', () => {
+  const event = fc.record({
+    is: fc.constantFrom('failure', 'success', 'probe', 'settle', 'started'),
+    hubId: fc.integer({ min: 1, max: 40 }),
+    cause: fc.constantFrom(...CAUSES),
+    count: fc.integer({ min: 0, max: 12 }),
+    passes: fc.oneof(fc.nat(2_000), fc.nat(10 * MINUTE), fc.constantFrom(-60 * MINUTE, 60 * MINUTE)),
+  })
+  fc.assert(
+    fc.property(fc.nat(50), fc.array(event, { maxLength: 120 }), (fleet, events) => {
+      let breaker = closedBreaker()
+      let now = NOW
+      for (const { is, hubId, cause, count, passes } of events) {
+        now += passes
+        if (is === 'failure') breaker = breakerAfterFailure(breaker, hubId, OF_CAUSE[cause], fleet, now)
+        if (is === 'success') breaker = breakerAfterSuccesses(breaker, count, now)
+        if (is === 'settle') breaker = settle(breaker, now)
+        if (is === 'started') breaker = probeNow(breaker, now)
+        if (is === 'probe' && breaker.is === 'open') {
+          const { breaker: after, granted } = takeProbe(breaker, now)
+          if (granted > 0) expect(after.probeAt).toBeGreaterThan(now)
+          expect(granted).toBeLessThanOrEqual(1)
+          breaker = after
+        }
+        expect(breaker.cause === null).toBe(breaker.is === 'closed')
+        for (const found of Object.values(breaker.suspects)) {
+          expect(found.length).toBeLessThanOrEqual(10)
+          expect(new Set(found.map(([id]) => id)).size).toBe(found.length)
+        }
+        expect(JSON.parse(JSON.stringify(breaker))).toEqual(breaker)
+      }
+    }),
+  )
+})

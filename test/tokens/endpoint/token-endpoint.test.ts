@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest'
+import { tokenAnnouncer } from '../../../src/alerts/token-alert.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import type { AlertWrites } from '../../../src/redis/steps.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { EndpointStore } from '../../../src/tokens/endpoint/endpoint-store.ts'
+import type { EndpointState } from '../../../src/tokens/endpoint/state.ts'
+import type { EndpointDeps, TokenEndpoint } from '../../../src/tokens/endpoint/token-endpoint.ts'
+import { outboxOf } from '../../support/accounts.ts'
+import { openEndpoint } from '../../support/endpoint.ts'
+import { failure } from '../../support/fake-provider.ts'
+import { eventually } from '../../support/fleet.ts'
+import { HandClock } from '../../support/hand-clock.ts'
+import { logLines } from '../../support/log-lines.ts'
+import { useRedis } from '../../support/test-store.ts'
+
+const redis = useRedis()
+const SECOND = 1_000
+const HOUR = 3_600_000
+
+const announce = tokenAnnouncer({
+  installPage: 'https://plimsoll.example.com/install',
+  pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
+  repeatEveryMs: 24 * HOUR,
+})
+const down = failure('transient', { status: 503 }).failure
+const tooMany = (retryAfterMs?: number) =>
+  failure('transient', { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).failure
+
+/** Workers of one installation, by a clock of their own making. */
+function installation(more: Partial<EndpointDeps> = {}) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  const worker = (of: Partial<EndpointDeps> = {}) =>
+    openEndpoint(redis.store, keys, clock, { announce, ...more, ...of })
+  return {
+    ...{ keys, clock, worker },
+    state: async (): Promise<EndpointState> => JSON.parse((await redis.store.get(keys.endpoint)) ?? 'null'),
+    outbox: () => outboxOf(redis.store, keys, 0),
+    fleetAlerts: () => redis.store.hgetall(keys.account(0).alerts),
+  }
+}
+
+/** Calls that go through at once. */
+async function admitted(endpoint: TokenEndpoint, calls: number): Promise<number> {
+  let count = 0
+  const waiting = Array.from({ length: calls }, () =>
+    endpoint.enter().then((admission) => {
+      if (admission.is === 'admitted') count++
+    }),
+  )
+  await Promise.race([Promise.all(waiting), endpoint.room(0, undefined).then(() => endpoint.room(0, undefined))])
+  return count
+}
+
+/** Ten accounts of a large fleet fail. */
+async function breakDown(endpoint: TokenEndpoint, what = down) {
+  await endpoint.room(0, 1_000)
+  return Promise.all(Array.from({ length: 10 }, (_, n) => endpoint.failed(n + 1, what)))
+}
+
+describe('two workers', () => {
+  test('know both that refresh tokens rotate as soon as one of them has seen it', async () => {
+    const { worker, state } = installation()
+    const [one, two] = [worker(), worker()]
+    one.succeeded({ rotated: false })
+    await one.room(0, undefined)
+    await two.room(0, undefined)
+    expect([one.rotates, two.rotates]).toEqual([false, false])
+    one.succeeded({ rotated: true })
+    expect(one.rotates).toBe(true)
+    // No clock is moved: it need not wait for the next report.
+    await eventually('it is written', async () => (await state()).rotates)
+    await two.room(0, undefined)
+    expect(two.rotates).toBe(true)
+    expect(worker().rotates).toBe(false)
+  })
+
+  test('share the permits there are', async () => {
+    const { worker, clock, state } = installation()
+    const [one, two] = [worker(), worker()]
+    const calls = [await admitted(one, 5), await admitted(two, 50), await admitted(one, 50)]
+    expect(calls[0]).toBe(5)
+    expect(calls.reduce((sum, count) => sum + count, 0)).toBe(8)
+    clock.move(100)
+    await two.room(0, undefined)
+    expect((await state()).pace.permits).toBeLessThan(1)
+    one.close()
+    two.close()
+  })
+
+  test('count together what came of the calls of both, also when they report in the same moment', async () => {
+    const { worker, state } = installation()
+    const workers = Array.from({ length: 8 }, () => worker())
+    for (const one of workers) for (let n = 0; n < 25; n++) one.succeeded({ rotated: false })
+    await Promise.all(workers.map((one) => one.room(0, undefined)))
+    expect((await state()).pace.recent[0]).toBe(200)
+  })
+
+  test('open the breaker together, and tell it once', async () => {
+    let woken = 0
+    const { worker, outbox, fleetAlerts, keys } = installation({ alerted: async () => void woken++ })
+    const [one, two] = [worker(), worker()]
+    await one.room(0, 1_000)
+    const standings = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : two).failed(n + 1, down)),
+    )
+    expect(standings.every(({ fleetTrouble }) => fleetTrouble)).toBe(true)
+    expect(await outbox()).toMatchObject([{ kind: 'fleet', level: 'critical', reason: 'entered', status: 'firing' }])
+    expect(Object.keys(await fleetAlerts())).toEqual(['token-endpoint'])
+    expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
+    expect(woken).toBe(1)
+    expect(JSON.stringify(await outbox())).toContain('the provider says transient')
+  })
+})
+
+describe('the alert about the fleet', () => {
+  test('is repeated while the trouble lasts, and closed once when it is over', async () => {
+    const { worker, clock, outbox, fleetAlerts } = installation()
+    const [one, two] = [worker(), worker()]
+    await breakDown(one)
+    for (const wait of [12 * HOUR, 13 * HOUR]) {
+      clock.move(wait)
+      expect((await one.enter()).is).toBe('admitted')
+      await Promise.all([one.failed(99, down), two.room(0, undefined)])
+    }
+    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat'])
+    clock.move(HOUR)
+    expect((await two.enter()).is).toBe('admitted')
+    two.succeeded({ rotated: false })
+    await two.room(0, undefined)
+    expect(await outbox()).toHaveLength(2)
+    clock.move(31 * SECOND)
+    await Promise.all([one.room(0, undefined), two.room(0, undefined)])
+    const told = await outbox()
+    expect(told.map(({ reason }) => reason)).toEqual(['entered', 'repeat', 'recovered'])
+    expect(told[2]).toMatchObject({ status: 'resolved', message: expect.stringContaining('lasted 26 h') })
+    expect(new Set(told.map(({ id }) => String(id).split('-')[0])).size).toBe(1)
+    expect(new Set(told.map(({ id }) => id)).size).toBe(3)
+    expect(await fleetAlerts()).toEqual({})
+  })
+
+  test('about the clock is told once, however many machines there are and whichever of them is right', async () => {
+    let skew = -90 * SECOND
+    const { worker, clock, outbox } = installation()
+    const [wrong, right] = [worker({ skewMs: () => skew }), worker({ skewMs: () => 100 })]
+    for (let n = 0; n < 20; n++) {
+      await (n % 2 === 0 ? wrong : right).room(0, undefined)
+      clock.move(SECOND)
+    }
+    expect(await outbox()).toMatchObject([{ reason: 'entered', message: expect.stringContaining('90 s ahead of') }])
+    skew = 0
+    clock.move(601 * SECOND)
+    await right.room(0, undefined)
+    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'recovered'])
+  })
+
+  test('stays committed though nobody could be woken, and its report counts once', async () => {
+    const { worker, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
+    const one = worker()
+    one.noteOthers(0, 3)
+    await breakDown(one)
+    expect(await outbox()).toHaveLength(1)
+    expect((await state()).budget.credit).toBe(100 - 3 - 10)
+  })
+})
+
+describe('a failure', () => {
+  test('gives back at once what was fetched and not used', async () => {
+    const { worker, clock, state } = installation()
+    const one = worker()
+    expect(await admitted(one, 8)).toBe(8)
+    clock.move(160)
+    // As many as were used lately come along with the one that is wanted.
+    expect(await admitted(one, 1)).toBe(1)
+    clock.move(1)
+    const before = (await state()).pace.permits
+    await one.failed(1, down)
+    expect((await state()).pace.permits).toBeGreaterThanOrEqual(before)
+    one.close()
+  })
+
+  test('elsewhere takes back the permits that this worker had not used yet', async () => {
+    const { worker, clock } = installation()
+    const [one, two] = [worker(), worker()]
+    await admitted(one, 4)
+    clock.move(100)
+    await admitted(one, 1)
+    await breakDown(two)
+    await one.room(0, undefined)
+    expect(await one.enter()).toEqual({ is: 'closed', until: clock.now() + 5 * SECOND })
+  })
+
+  test('turns away those who wait when it opens the breaker, and lets one through as a probe when its time has come', async () => {
+    const { worker, clock } = installation()
+    const one = worker()
+    await admitted(one, 8)
+    const waiting = Array.from({ length: 20 }, () => one.enter())
+    await breakDown(one)
+    const until = clock.now() + 5 * SECOND
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => ({ is: 'closed', until })))
+    expect(await one.room(1_500, undefined)).toEqual({ calls: 0, retries: 1, until })
+    clock.move(5 * SECOND)
+    expect(await one.room(1_500, undefined)).toMatchObject({ calls: 1, retries: 1 })
+    const probes = await Promise.all(Array.from({ length: 5 }, () => one.enter()))
+    expect(probes.filter(({ is }) => is === 'admitted')).toHaveLength(1)
+  })
+
+  test('is worth taking an account up for as a probe when the clock was set back', async () => {
+    const { worker, clock } = installation()
+    const one = worker()
+    await breakDown(one)
+    clock.move(-HOUR)
+    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, until: clock.now() })
+    expect(await one.enter()).toEqual({ is: 'admitted' })
+  })
+
+  test('with 429 and a long Retry-After turns away those who wait; with a short one they wait', async () => {
+    const { worker, clock } = installation()
+    const one = worker()
+    await admitted(one, 8)
+    const waiting = one.enter()
+    const { fleetTrouble, until } = await one.failed(1, tooMany(30 * SECOND))
+    expect([fleetTrouble, until]).toEqual([false, clock.now() + 30 * SECOND])
+    expect((await waiting).is).toBe('closed')
+    clock.move(30 * SECOND)
+    await admitted(one, 1)
+    await one.failed(1, tooMany(SECOND))
+    let answer: string | undefined
+    void one.enter().then(({ is }) => {
+      answer = is
+    })
+    await one.room(0, undefined)
+    expect(answer).toBeUndefined()
+    for (let n = 0; n < 100 && answer === undefined; n++) {
+      clock.move(50)
+      await one.room(0, undefined)
+    }
+    expect(answer).toBe('admitted')
+    one.close()
+  })
+})
+
+describe('a report', () => {
+  test('is not lost when another worker changes the state at the same time', async () => {
+    const { worker, keys, state } = installation()
+    let interfered = 0
+    class Racing extends EndpointStore {
+      override async change(before: string, after: string, alerts: AlertWrites) {
+        if (interfered++ < 3) {
+          await other.room(0, 500 + interfered)
+        }
+        return super.change(before, after, alerts)
+      }
+    }
+    const other = worker()
+    const one = worker({ store: new Racing(redis.store, keys) })
+    for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
+    one.noteOthers(0, 2)
+    await one.room(0, undefined)
+    expect(interfered).toBeGreaterThan(3)
+    expect(await state()).toMatchObject({ pace: { recent: [7] }, fleet: 503 })
+    expect((await state()).budget.credit).toBeCloseTo(98 + (7 * 0.05) / 0.95)
+  })
+
+  test('is not lost when Redis refuses the write, and those who wait are turned away meanwhile', async () => {
+    const logged = logLines()
+    const { worker, clock, state } = installation({ log: logged.log })
+    const one = worker()
+    await one.room(0, 1_000)
+    const before = ((await redis.store.config('GET', 'maxmemory')) as string[])[1] ?? '0'
+    await redis.store.config('SET', 'maxmemory', '1')
+    try {
+      for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
+      await one.failed(1, down)
+      expect(await one.enter()).toEqual({ is: 'closed', until: clock.now() + SECOND })
+    } finally {
+      await redis.store.config('SET', 'maxmemory', before)
+    }
+    expect(logged.text()).toContain('endpoint.no-redis')
+    await one.room(0, undefined)
+    expect(await state()).toMatchObject({
+      pace: { recent: [7] },
+      breaker: { suspects: { unreachable: [[1, clock.now()]] } },
+    })
+  })
+
+  test('goes out by itself a moment after a success', async () => {
+    const { worker, clock, state } = installation()
+    const one = worker()
+    one.succeeded({ rotated: false })
+    clock.move(250)
+    await eventually('the success is reported', async () => (await state())?.pace.recent[0] === 1)
+  })
+
+  test('survives that the state was deleted', async () => {
+    const { worker, keys, state } = installation()
+    const one = worker()
+    await one.room(0, 9)
+    await redis.store.del(keys.endpoint)
+    one.succeeded({ rotated: false })
+    await one.room(0, 9)
+    expect(await state()).toMatchObject({ fleet: 9, pace: { recent: [1] } })
+  })
+})
+
+test('a daemon that was just started asks at once, though the breaker is open', async () => {
+  const { worker, clock } = installation()
+  const one = worker()
+  await breakDown(one)
+  expect((await one.enter()).is).toBe('closed')
+  clock.move(SECOND)
+  const started = worker()
+  expect(await started.enter()).toEqual({ is: 'admitted' })
+  await started.room(0, undefined)
+  expect((await started.enter()).is).toBe('closed')
+})
+
+test('a call that was not needed leaves its permit to another', async () => {
+  const { worker } = installation()
+  const one = worker()
+  expect(await admitted(one, 8)).toBe(8)
+  one.leave()
+  expect(await one.enter()).toEqual({ is: 'admitted' })
+})
+
+test('a worker that closes turns away who waits and who comes', async () => {
+  const { worker, clock } = installation()
+  const one = worker()
+  await admitted(one, 8)
+  const waiting = [one.enter(), one.enter()]
+  one.close()
+  expect(await Promise.all([...waiting, one.enter()])).toEqual(
+    Array.from({ length: 3 }, () => ({ is: 'closed', until: clock.now() })),
+  )
+})
+
+test('calls that wait go through one after the other as permits come, in real time too', async () => {
+  const keys: Keys = redis.freshKeys()
+  const one = openEndpoint(redis.store, keys, systemClock, { settings: { mostPerSecond: 200, errorCeiling: 0.05 } })
+  const from = Date.now()
+  const admissions = await Promise.all(Array.from({ length: 40 }, () => one.enter()))
+  expect(admissions.every(({ is }) => is === 'admitted')).toBe(true)
+  // 8 at once, 50 a second from then on.
+  expect(Date.now() - from).toBeGreaterThan(550)
+  one.close()
+})

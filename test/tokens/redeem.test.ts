@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { type RedeemJob, redeemAndStore } from '../../src/tokens/redeem.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const HUB = 123
+const LIFE = 1_800_000
+
+/** An account whose lease is held, and the job to redeem its token. */
+async function begun(refresh: ProviderClient['refresh']) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+  const store = new TokenStore(redis.store, keys)
+  const is = await store.begin(HUB, 'me', clock.now())
+  if (is.is !== 'begun') throw new Error('not begun')
+  const { leaseMs, generation, refreshToken } = is.context
+  const job: RedeemJob = {
+    ...{ hubId: HUB, owner: 'me', leaseMs, generation, refreshToken, previousToken: undefined },
+    ...{ restartPoll: false, recovered: NO_ALERT_WRITES },
+  }
+  const provider = fakeProvider({ refresh })
+  const deps = {
+    ...{ provider, tokens: store, vault, settings: { refreshFrom: 0.5, refreshBy: 0.8 }, clock, log: logLines().log },
+    ...{ unstored: new Set<number>(), inFlight: new InFlight(2) },
+  }
+  return { keys, clock, job, deps, provider, stored: () => storedTokens(redis.store, keys, HUB) }
+}
+
+test.each([
+  ['another refresh token', 'refresh-2', true],
+  ['the same refresh token', 'refresh-1', false],
+  ['no refresh token', undefined, false],
+])(
+  'an answer with %s is stored, and says whether the old one is good for nothing now',
+  async (_, returned, rotated) => {
+    const one = await begun(async () => tokens('access-2', returned, LIFE))
+    const sentAt = one.clock.now()
+    const redeemed = await redeemAndStore(one.deps, one.job)
+    expect(redeemed).toEqual({ is: 'stored', sentAt, expiresAt: sentAt + LIFE, unstoredMs: 0, rotated })
+    expect(structuredClone(redeemed)).toEqual(redeemed)
+    expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: returned ?? 'refresh-1' })
+  },
+)
+
+test('a job and what came of it hold no token in clear, so that they may travel', async () => {
+  const one = await begun(async () => tokens('access-2', 'refresh-2'))
+  const job = structuredClone(one.job)
+  const redeemed = await redeemAndStore(one.deps, { ...job, refreshToken: Buffer.from(job.refreshToken) })
+  const text = JSON.stringify([job, redeemed]) + Buffer.from(job.refreshToken).toString('latin1')
+  expect(text).not.toMatch(/refresh-1|refresh-2|access-2/)
+})
+
+test('where the token before the last one is the one that works, that is kept; it was not rotated for it', async () => {
+  const one = await begun(async (token) => (token.reveal() === 'refresh-0' ? tokens('access-2') : failure('rejected')))
+  const previousToken = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, previousToken })
+  expect(redeemed).toMatchObject({ is: 'stored', rotated: false })
+  expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-0' })
+})
+
+test('a failure comes back as it is, and nothing is written', async () => {
+  const one = await begun(async () => failure('transient'))
+  expect(await redeemAndStore(one.deps, one.job)).toEqual({ is: 'failed', failure: failure('transient').failure })
+  expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+})
+
+test('tokens of an account that was written meanwhile are not stored over it', async () => {
+  const one = await begun(async () => tokens('access-2', 'refresh-2'))
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '0' })
+  expect(redeemed).toMatchObject({ is: 'lost', rotated: true })
+  expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+})
