@@ -30,6 +30,7 @@ import { connectRedis, type Purpose, type RedisAddress, type Store } from './red
 import { openEmbeddedRedis } from './redis/embedded.ts'
 import { createKeys, type Keys } from './redis/keys.ts'
 import type { Clock } from './runtime/clock.ts'
+import { ClockWatch } from './runtime/clock-watch.ts'
 import { InFlight } from './runtime/in-flight.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
@@ -406,7 +407,7 @@ function createCourier(parts: Parts, work: ReturnType<typeof workerDeps>): Couri
       logLevel: config.log.level,
     },
     unstored: work.unstored,
-    redeemHere: (job) => redeemAndStore(work, job),
+    redeemHere: (job, lease) => redeemAndStore(work, job, lease),
     clock,
     log,
   })
@@ -427,6 +428,7 @@ function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endp
     announceScopes: scopesAnnouncer(config),
     settings: config.tokens,
     unstored: new Set<number>(),
+    clockWatch: new ClockWatch(clock, () => performance.now()),
     pairs: config.limits.associations,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,
