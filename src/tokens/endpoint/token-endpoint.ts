@@ -264,7 +264,7 @@ export class TokenEndpoint {
     let stored = this.#stored ?? (await this.#deps.store.read())
     for (;;) {
       const now = clock.now()
-      const before = decodeEndpoint(stored) ?? newState(this.#deps.settings, now)
+      const before = decodeEndpoint(stored) ?? (await this.#begin(now))
       const reported = afterReport(before, report, this.#deps.settings, now)
       const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
       const { state: taken, granted, until } = grant(reported, wanted, now)
@@ -291,6 +291,10 @@ export class TokenEndpoint {
     await this.#deps.alerted().catch((error: unknown) => {
       this.#deps.log.warn({ code: 'endpoint.not-woken', err: error }, 'nobody could be told of a new alert')
     })
+  }
+
+  async #begin(now: number): Promise<EndpointState> {
+    return { ...newState(this.#deps.settings, now), alerts: await this.#deps.store.openAlerts() }
   }
 
   #announce(before: EndpointState, state: EndpointState, now: number): { state: EndpointState; writes: AlertWrites } {
