@@ -32,6 +32,8 @@ export default defineConfig({
           fileParallelism: false,
           sequence: { groupOrder: 2 },
           testTimeout: 240_000,
+          // Of one file, where it says that they share a scene.
+          maxConcurrency: 10,
         },
       },
     ],
