@@ -34,7 +34,7 @@ export type FleetTrouble = 'token-endpoint' | 'clock'
 /** What one worker has seen since its last report. */
 export interface Report {
   /** In order: a number of successes, or a failure. */
-  outcomes: (number | { hubId: number; failure: ProviderFailure })[]
+  outcomes: (number | { hubId: number; failure: ProviderFailure; isNew?: boolean })[]
   /** Calls to the other endpoints. */
   others: { worked: number; failed: number }
   /** A refresh brought another refresh token. */
@@ -87,9 +87,10 @@ export function afterReport(
       pace = afterSuccesses(pace, outcome, settings.mostPerSecond, now)
       breaker = breakerAfterSuccesses(breaker, outcome, now)
     } else {
+      const { hubId, failure, isNew } = outcome
       failed++
-      if (outcome.failure.status === 429) pace = afterRefusal(pace, outcome.failure.retryAfterMs, now)
-      breaker = breakerAfterFailure(breaker, outcome.hubId, outcome.failure, fleet, now)
+      if (failure.status === 429) pace = afterRefusal(pace, failure.retryAfterMs, now)
+      breaker = breakerAfterFailure(breaker, hubId, failure, fleet, now, isNew)
     }
   }
   breaker = settle(breaker, now)

@@ -130,9 +130,9 @@ export class TokenEndpoint {
     } else this.#reportSoon()
   }
 
-  /** Reports a failure at once, and says what it means in the light of all others. */
-  async failed(hubId: number, failure: ProviderFailure): Promise<Standing> {
-    this.#report.outcomes.push({ hubId, failure })
+  /** Reports a failure at once, and says what it means in the light of all others. `isNew`: it never worked so far. */
+  async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<Standing> {
+    this.#report.outcomes.push({ hubId, failure, isNew })
     this.#report.unused += this.#permits
     this.#permits = 0
     await this.#exchangeFromNow()
