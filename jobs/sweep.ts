@@ -1,4 +1,4 @@
-import { chooseDue } from '../src/accounts/choose-due.ts'
+import { chooseDue, chooseProbe } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
@@ -12,6 +12,7 @@ export interface SweepDeps extends SweepAlertsDeps {
   queues: Queues
   metrics: Metrics
   clock: Clock
+  random: () => number
   /** Notes that a sweep finished: health is progress. */
   progress: (kind: SweepKind, at: number) => Promise<void>
 }
@@ -66,9 +67,9 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const now = deps.clock.now()
   if (waiting >= MOST_WAITING) return now
   const { due, next, fleet } = await deps.due.dueTokens(now)
-  const { calls, retries, until } = await deps.endpoint.room(AHEAD_MS, fleet)
+  const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
-  const chosen = chooseDue(due, Math.max(0, places), retries)
+  const chosen = isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
   const left = chosen.length < due.length
   return left ? Math.max(until, now) : next
