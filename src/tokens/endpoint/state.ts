@@ -144,8 +144,31 @@ export function encodeEndpoint(state: EndpointState): string {
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {
     const { shape, ...state } = JSON.parse(stored) as EndpointState & { shape: number }
-    return shape === SHAPE ? state : undefined
+    return shape === SHAPE && isLike(state, ANY_STATE) && isWhole(state) ? state : undefined
   } catch {
     return undefined
   }
+}
+
+const ANY_STATE = newState({ mostPerSecond: 1, errorCeiling: 0 }, 0)
+
+/** Of the same kind, field by field; what is null in `like` is seen to by `isWhole`. */
+function isLike(value: unknown, like: unknown): boolean {
+  if (like === null) return true
+  if (typeof like !== 'object') return typeof value === typeof like
+  if (Array.isArray(like)) return Array.isArray(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(like).every(([name, part]) => isLike((value as Record<string, unknown>)[name], part))
+}
+
+function isWhole({ pace, breaker, skewMs }: EndpointState): boolean {
+  const isPair = (suspect: unknown) => Array.isArray(suspect) && suspect.length === 2 && suspect.every(Number.isFinite)
+  return (
+    ['closed', 'open', 'half-open'].includes(breaker.is) &&
+    (breaker.is === 'closed') === (breaker.cause === null) &&
+    (breaker.cause === null || Object.hasOwn(breaker.suspects, breaker.cause)) &&
+    Object.values(breaker.suspects).every((suspects) => suspects.every(isPair)) &&
+    pace.recent.every(Number.isFinite) &&
+    [pace.knownLimit, skewMs].every((number) => number === null || Number.isFinite(number))
+  )
 }
