@@ -1,4 +1,4 @@
-import { chooseDue } from '../src/accounts/choose-due.ts'
+import { chooseDue, chooseProbe } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { ClockWatch } from '../src/runtime/clock-watch.ts'
@@ -16,6 +16,7 @@ export interface SweepDeps extends SweepAlertsDeps {
   metrics: Metrics
   clock: Clock
   log: Logger
+  random: () => number
   /** Notes that a sweep finished: health is progress. */
   progress: (kind: SweepKind, at: number) => Promise<void>
 }
@@ -71,9 +72,9 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   if (deps.clockWatch.mayHaveBeenSetBack()) await bringForward(deps, now)
   if (waiting >= MOST_WAITING) return now
   const { due, next, fleet } = await deps.due.dueTokens(now)
-  const { calls, retries, until } = await deps.endpoint.room(AHEAD_MS, fleet)
+  const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
-  const chosen = chooseDue(due, Math.max(0, places), retries)
+  const chosen = isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
   const left = chosen.length < due.length
   return left ? Math.max(until, now) : next

@@ -209,7 +209,9 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
 
 /** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */
 async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: ProviderFailure) {
-  if (context.state !== 'reauthorize') return deps.endpoint.failed(hubId, failure)
+  if (context.state !== 'reauthorize') {
+    return deps.endpoint.failed(hubId, failure, hasNoTokenYet(context.times))
+  }
   deps.endpoint.noteOthers(0, 1)
   return NOTHING_WRONG
 }

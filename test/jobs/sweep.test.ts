@@ -25,7 +25,7 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
   const due = new DueSets(redis.store, keys)
   clock.move(39 * MINUTE)
   const endpoint = openEndpoint(redis.store, keys, clock, { settings })
-  const world = { handedOn: [] as number[], woken: [] as [string, number, boolean][], waiting: 0 }
+  const world = { handedOn: [] as number[], woken: [] as [string, number, boolean][], waiting: 0, random: 0 }
   const queue = {
     name: 'refresh-tokens',
     getWaitingCount: async () => world.waiting,
@@ -47,6 +47,7 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
     queues,
     clock,
     clockWatch,
+    random: () => world.random,
     log: logLines().log,
     metrics: createMetrics(),
     progress: async () => {},
@@ -97,7 +98,19 @@ describe('a sweep for tokens', () => {
     expect(waits).toBeGreaterThan(1_000)
     clock.move(waits)
     await run()
-    expect(world.handedOn).toEqual([40])
+    expect(world.handedOn).toHaveLength(1)
+  })
+
+  test('probes with anybody: two dead accounts must not keep the trouble going', async () => {
+    const { world, run, endpoint, clock } = await overdue(40)
+    await endpoint.room(0, 1_000)
+    const { failure: down } = failure('transient', { status: 503 })
+    for (let hubId = 1_001; hubId <= 1_010; hubId++) await endpoint.failed(hubId, down)
+    for (world.random of [0.1, 0.4, 0.7, 0.99]) {
+      clock.move(30_000)
+      await run()
+    }
+    expect(new Set(world.handedOn).size).toBe(4)
   })
 
   test('after the clock was set back takes up whose token seems to come from the future', async () => {
