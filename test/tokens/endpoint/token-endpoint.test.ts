@@ -211,7 +211,7 @@ describe('a failure', () => {
     const one = worker()
     await breakDown(one)
     clock.move(-HOUR)
-    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, until: clock.now() })
+    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, isProbe: true, until: clock.now() })
     expect(await one.enter()).toEqual({ is: 'admitted' })
   })
 
