@@ -14,6 +14,7 @@ import { Registry } from './accounts/registry.ts'
 import { type BegunUninstall, beginUninstall, type UninstallRequest } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
 import { announceDisabled } from './alerts/delivery-alert.ts'
+import { fleetAnnouncer } from './alerts/fleet-alert.ts'
 import { pollAnnouncer } from './alerts/poll-alert.ts'
 import { tokenAnnouncer } from './alerts/token-alert.ts'
 import { Deliveries } from './delivery/deliveries.ts'
@@ -290,9 +291,8 @@ function wakeNow(parts: Parts, ...kinds: SweepKind[]): Promise<void>[] {
 }
 
 function announcer(config: Config) {
-  const { http, alerts } = config
-  const installPage = `${http.publicUrl}/install`
-  return tokenAnnouncer({ installPage, pageOf: pageOf(config), repeatEveryMs: alerts.repeatEvery })
+  const installPage = `${config.http.publicUrl}/install`
+  return tokenAnnouncer({ installPage, pageOf: pageOf(config) })
 }
 
 function scopesAnnouncer(config: Config) {
@@ -376,7 +376,7 @@ function openEndpoint(parts: Parts, skewMs: () => number | undefined): TokenEndp
   return new TokenEndpoint({
     store: new EndpointStore(store, keys),
     settings: { mostPerSecond: (tokenRate.requests * 1_000) / tokenRate.per, errorCeiling },
-    announce: announcer(config),
+    announce: fleetAnnouncer({ repeatEveryMs: config.alerts.repeatEvery }),
     skewMs,
     alerted: async () => {
       await Promise.all(wakeNow(parts, 'alerts'))

@@ -48,7 +48,7 @@ function refresher(keys: Keys, clock: HandClock, refresh: ProviderClient['refres
     tokens: new TokenStore(redis.store, keys),
     store: redis.store,
     vault,
-    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: () => 'http://x', repeatEveryMs: 86_400_000 }),
+    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: () => 'http://x' }),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     unstored: new Set<number>(),

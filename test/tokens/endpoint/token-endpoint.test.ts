@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tokenAnnouncer } from '../../../src/alerts/token-alert.ts'
+import { fleetAnnouncer } from '../../../src/alerts/fleet-alert.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -18,11 +18,7 @@ const redis = useRedis()
 const SECOND = 1_000
 const HOUR = 3_600_000
 
-const announce = tokenAnnouncer({
-  installPage: 'https://plimsoll.example.com/install',
-  pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
-  repeatEveryMs: 24 * HOUR,
-})
+const announce = fleetAnnouncer({ repeatEveryMs: 24 * HOUR })
 const down = failure('transient', { status: 503 }).failure
 const tooMany = (retryAfterMs?: number) =>
   failure('transient', { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).failure
