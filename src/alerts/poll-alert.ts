@@ -1,3 +1,4 @@
+import type { GrantedAccount, ScopesAnnouncer } from '../accounts/metadata.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
 import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from './alert-state.ts'
@@ -12,19 +13,8 @@ export interface PollAlertSettings {
   pageOf: (hubId: number) => string
 }
 
-export interface GrantedAccount {
-  hubId: number
-  hubDomain: string
-  scopes: readonly string[]
-  /** Whether polls will be answered with these scopes. */
-  opensLimits: boolean
-  /** State of the account's poll alert as stored, '' = none. */
-  pollAlert: string
-  now: number
-}
-
 /** The alert about an account whose scopes don't let its limits be read: opened once, closed when they do. */
-export function pollAnnouncer(settings: PollAlertSettings): (account: GrantedAccount) => AlertWrites {
+export function pollAnnouncer(settings: PollAlertSettings): ScopesAnnouncer {
   return (account) => {
     if (account.opensLimits === (account.pollAlert === '')) return NO_ALERT_WRITES
     return account.opensLimits ? closed(settings, account) : opened(settings, account)

@@ -1,6 +1,7 @@
+import type { UninstallAnnouncer } from '../accounts/uninstall.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../tokens/refresh-account.ts'
-import type { Alert, AlertLevel } from './alert.ts'
+import { type Alert, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
 import { decodeState, encodeState, openedState, TOKEN_FIELD, toldState, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
@@ -12,14 +13,7 @@ export interface TokenAlertSettings {
 }
 
 /** An account's token alert is about one thing at a time: each is opened once, and closed when it is over. */
-export interface TokenAlerts extends TokenAnnouncer {
-  /** An uninstall that was asked for long ago, and whose refresh token can't be deleted. */
-  undeleted(account: AnnouncedSubject, uninstall: { askedAt: number; reason: string }): AlertWrites
-  deleted(account: AnnouncedSubject): AlertWrites
-}
-
-/** The rule of a token alert that is about an uninstall. */
-export const UNINSTALL_RULE = 'uninstall'
+export type TokenAlerts = TokenAnnouncer & UninstallAnnouncer
 
 /** Alerts about an account's tokens: failing for long, to be authorised again, another account's, not deleted. */
 export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
