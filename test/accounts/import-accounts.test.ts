@@ -90,7 +90,7 @@ describe('an imported account', () => {
     const { keys, clock, due, bring } = installation()
     await bring(row('refresh-1'))
     const { due: tokens } = await due.dueTokens(clock.now())
-    expect(tokens).toMatchObject([{ hubId: HUB, standing: 'new' }])
+    expect(tokens).toMatchObject([{ hubId: HUB, lane: 'new' }])
     expect(await due.claimTokens(tokens, clock.now())).toEqual([HUB])
     expect(await due.when('refresh', HUB)).toBe(clock.now() + 60_000)
     const begun = await new TokenStore(redis.store, keys).begin(HUB, 'me', clock.now())
