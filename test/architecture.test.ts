@@ -26,8 +26,12 @@ const ROOMS: RoomTable = {
   tokens: { of: ['provider', 'redis', 'runtime'] },
   accounts: { of: ['tokens', 'provider', 'redis', 'runtime'] },
   limits: { of: ['tokens', 'provider', 'redis', 'runtime'] },
-  alerts: { of: ['limits', 'redis', 'text', 'runtime'], types: ['tokens'] },
-  delivery: { of: ['redis', 'text', 'runtime'], types: ['alerts'], files: ['src/alerts/series-name.ts'] },
+  alerts: { of: ['limits', 'redis', 'text', 'runtime'], types: ['accounts', 'tokens'] },
+  delivery: {
+    of: ['redis', 'text', 'runtime'],
+    types: ['alerts'],
+    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts'],
+  },
   views: {
     of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],

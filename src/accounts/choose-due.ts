@@ -4,7 +4,7 @@ export interface DueToken {
   obtainedAt: number
   expiresAt: number
   /** `failing`: its last attempts failed, whatever its state. `new`: it was imported and never refreshed. */
-  standing: 'healthy' | 'failing' | 'new'
+  lane: 'healthy' | 'failing' | 'new'
 }
 
 /** Of the places, the part that failing and new accounts may take while healthy ones wait. */
@@ -16,8 +16,8 @@ const SHARE_OF_OTHERS = 0.25
  * leave. `retries`: how many failing ones may be tried at all.
  */
 export function chooseDue(due: readonly DueToken[], places: number, retries: number): DueToken[] {
-  const nearest = (standing: DueToken['standing']) =>
-    due.filter((token) => token.standing === standing).sort((a, b) => a.expiresAt - b.expiresAt)
+  const nearest = (lane: DueToken['lane']) =>
+    due.filter((token) => token.lane === lane).sort((a, b) => a.expiresAt - b.expiresAt)
   const healthy = nearest('healthy')
   const others = inTurns(nearest('failing').slice(0, retries), nearest('new'))
   const forHealthy = Math.max(Math.ceil(places * (1 - SHARE_OF_OTHERS)), places - others.length)
@@ -30,7 +30,7 @@ export function chooseDue(due: readonly DueToken[], places: number, retries: num
  * two again and again, and if those are dead, the end of the trouble would never be seen.
  */
 export function chooseProbe(due: readonly DueToken[], random: number): DueToken[] {
-  const healthy = due.filter(({ standing }) => standing === 'healthy')
+  const healthy = due.filter(({ lane }) => lane === 'healthy')
   const some = healthy.length > 0 ? healthy : due
   return some.slice(Math.floor(random * some.length)).slice(0, 1)
 }

@@ -131,6 +131,6 @@ function readDueToken([hubId, obtainedAt, expiresAt, failures, state, refreshedA
   const isHealthy = (failures === '' || failures === '0') && state === 'active'
   return {
     ...{ hubId: Number(hubId), obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
-    standing: !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy',
+    lane: !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy',
   }
 }

@@ -6,7 +6,9 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 
 /** What the alerts room says of the scopes that an account granted. */
-export type ScopesAnnouncer = (account: {
+export type ScopesAnnouncer = (account: GrantedAccount) => AlertWrites
+
+export interface GrantedAccount {
   hubId: number
   hubDomain: string
   scopes: readonly string[]
@@ -15,7 +17,7 @@ export type ScopesAnnouncer = (account: {
   /** State of the account's poll alert as stored, '' = none. */
   pollAlert: string
   now: number
-}) => AlertWrites
+}
 
 export interface AskedMetadata {
   askedAt: number

@@ -6,22 +6,16 @@ import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '..
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { keepLease, newLeaseOwner, REFRESH_LEASE } from '../tokens/lease.ts'
+import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
 import type { Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
 import { purgeAccount } from './purge-account.ts'
 
 /** What the alerts room says of a refresh token that can't be deleted for long, and when it is deleted after all. */
 export interface UninstallAnnouncer {
-  undeleted(account: UninstallingAccount, uninstall: { askedAt: number; reason: string }): AlertWrites
-  deleted(account: UninstallingAccount): AlertWrites
-}
-
-export interface UninstallingAccount {
-  hubId: number
-  hubDomain: string
-  /** State of the account's token alert as stored, '' = none. */
-  tokenAlert: string
-  now: number
+  /** It was asked for long ago, and its refresh token can't be deleted. */
+  undeleted(account: AnnouncedSubject, uninstall: { askedAt: number; reason: string }): AlertWrites
+  deleted(account: AnnouncedSubject): AlertWrites
 }
 
 export interface UninstallDeps {

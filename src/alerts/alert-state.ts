@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AlertKind } from './alert.ts'
+import type { AlertKind, AlertLevel } from './alert.ts'
 import type { SeriesState } from './evaluate.ts'
 
 /** The field of an account's token alert among its alert states. */
@@ -19,6 +19,16 @@ export function encodeState(state: SeriesState): string {
 export function decodeState(stored: string): SeriesState {
   const [level, rule, since, messages, messageAt, said, pending] = JSON.parse(stored)
   return { level, rule, since, messages, messageAt, said, pending }
+}
+
+/** With its first message. For alerts about other things than a number: there is nothing that was read. */
+export function openedState(level: AlertLevel, rule: string, now: number): SeriesState {
+  return { level, rule, since: now, messages: 1, messageAt: now, said: null, pending: null }
+}
+
+/** With one more message. */
+export function toldState(before: SeriesState, now: number): SeriesState {
+  return { ...before, messages: before.messages + 1, messageAt: now }
 }
 
 /** What an alert is about, from its field. */

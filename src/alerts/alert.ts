@@ -5,6 +5,9 @@ export type AlertLevel = 'warning' | 'critical'
 
 export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'uninstalled' | 'test'
 
+/** The rule of a token alert that is about an uninstall. */
+export const UNINSTALL_RULE = 'uninstall'
+
 /** A record at or near an association limit, as the provider's samples name it. */
 export interface AlertRecord {
   objectId: number

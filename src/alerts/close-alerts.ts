@@ -1,7 +1,7 @@
 import { parseSeriesId } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import { decodeState, kindOf, toldState, transitionId } from './alert-state.ts'
 import { encodeEntry } from './outbox-entry.ts'
 
 /** Closes whatever is open for an account that is being uninstalled: not recovered, but nobody's business any more. */
@@ -16,7 +16,7 @@ export function closeAlerts(
     writes.changes.push([field, stored, ''])
     const before = decodeState(stored)
     if (before.level === 'ok') continue
-    const state = { ...before, messages: before.messages + 1, messageAt: now }
+    const state = toldState(before, now)
     const series = parseSeriesId(field)
     const alert: Alert = {
       id: transitionId(account.hubId, field, state),

@@ -2,7 +2,7 @@ import type { Readings } from '../limits/readings.ts'
 import { parseSeriesId, recordsOf, type Series, seriesOf } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, encodeState, transitionId } from './alert-state.ts'
+import { decodeState, encodeState, toldState, transitionId } from './alert-state.ts'
 import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
@@ -75,7 +75,7 @@ function closeVanished(
     const series = previous.get(id)
     writes.changes.push([id, stored, ''])
     if (before.level === 'ok' || series === undefined) continue
-    const state = { ...before, messages: before.messages + 1, messageAt: now }
+    const state = toldState(before, now)
     const event = {
       ...{ reason: 'recovered' as const, level: before.level, before: before.level },
       beganWithFirstReading: false,

@@ -4,10 +4,9 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { FleetTrouble } from '../tokens/endpoint/state.ts'
-import type { AlertKind, AlertLevel } from './alert.ts'
+import { type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
 import { decodeState, kindOf, transitionId } from './alert-state.ts'
 import { seriesName } from './series-name.ts'
-import { UNINSTALL_RULE } from './token-alert.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {

@@ -1,6 +1,7 @@
+import type { GrantedAccount, ScopesAnnouncer } from '../accounts/metadata.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, encodeState, POLL_FIELD, transitionId } from './alert-state.ts'
+import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
 
@@ -12,19 +13,8 @@ export interface PollAlertSettings {
   pageOf: (hubId: number) => string
 }
 
-export interface GrantedAccount {
-  hubId: number
-  hubDomain: string
-  scopes: readonly string[]
-  /** Whether polls will be answered with these scopes. */
-  opensLimits: boolean
-  /** State of the account's poll alert as stored, '' = none. */
-  pollAlert: string
-  now: number
-}
-
 /** The alert about an account whose scopes don't let its limits be read: opened once, closed when they do. */
-export function pollAnnouncer(settings: PollAlertSettings): (account: GrantedAccount) => AlertWrites {
+export function pollAnnouncer(settings: PollAlertSettings): ScopesAnnouncer {
   return (account) => {
     if (account.opensLimits === (account.pollAlert === '')) return NO_ALERT_WRITES
     return account.opensLimits ? closed(settings, account) : opened(settings, account)
@@ -32,10 +22,7 @@ export function pollAnnouncer(settings: PollAlertSettings): (account: GrantedAcc
 }
 
 function opened(settings: PollAlertSettings, account: GrantedAccount): AlertWrites {
-  const { now } = account
-  const state: SeriesState = {
-    ...{ level: 'warning', rule: 'poll', since: now, messages: 1, messageAt: now, said: null, pending: null },
-  }
+  const state = openedState('warning', 'poll', account.now)
   const missing = settings.scopes.filter((scope) => !account.scopes.includes(scope))
   const message =
     'The scopes that were granted for this account do not let its limits be read' +
@@ -48,8 +35,7 @@ function opened(settings: PollAlertSettings, account: GrantedAccount): AlertWrit
 }
 
 function closed(settings: PollAlertSettings, account: GrantedAccount): AlertWrites {
-  const before = decodeState(account.pollAlert)
-  const state = { ...before, messages: before.messages + 1, messageAt: account.now }
+  const state = toldState(decodeState(account.pollAlert), account.now)
   const message = 'The scopes that were granted for this account let its limits be read again.'
   return {
     changes: [[POLL_FIELD, account.pollAlert, '']],

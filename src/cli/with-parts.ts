@@ -1,4 +1,4 @@
-import { openParts, type Parts } from '../app.ts'
+import { openParts, type Parts } from '../app/parts.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { checkKeys } from '../tokens/canary.ts'

@@ -43,16 +43,12 @@ export function judgeAfterRefresh(
   const judged = judgeToken(token, now)
   if (judged.is !== 'refresh') return judged
   if (token !== undefined && hasToken(token) && token.expiresAt > now) return { is: 'good', token }
-  return { is: 'later', at: Math.max(now + ASK_AGAIN_MS, untilOf(outcome) ?? 0) }
+  const openAt = outcome?.is === 'waiting' ? outcome.until : now
+  return { is: 'later', at: Math.max(now + ASK_AGAIN_MS, openAt) }
 }
 
 function hasToken(token: StoredToken): token is StoredToken & { accessToken: Buffer } {
   return token.accessToken !== null
-}
-
-/** An outcome that says how long to wait says it as `until`; any other means soon. */
-function untilOf(outcome: RefreshOutcome | undefined): number | undefined {
-  return outcome !== undefined && 'until' in outcome && typeof outcome.until === 'number' ? outcome.until : undefined
 }
 
 export interface AccessTokenDeps {

@@ -4,17 +4,17 @@ import { chooseDue, chooseProbe, type DueToken } from '../../src/accounts/choose
 
 const NOW = 1_763_719_200_000
 
-function tokens(standing: DueToken['standing'], count: number, firstId: number): DueToken[] {
+function tokens(lane: DueToken['lane'], count: number, firstId: number): DueToken[] {
   // Nearest to expiry last, so that order is no accident.
   return Array.from({ length: count }, (_, n) => {
-    const expiresAt = standing === 'new' ? 0 : NOW + 1_000 * (count - n)
-    return { ...{ hubId: firstId + n, standing, expiresAt }, obtainedAt: standing === 'new' ? 0 : NOW - 1_800_000 }
+    const expiresAt = lane === 'new' ? 0 : NOW + 1_000 * (count - n)
+    return { ...{ hubId: firstId + n, lane, expiresAt }, obtainedAt: lane === 'new' ? 0 : NOW - 1_800_000 }
   })
 }
-const standingsOf = (chosen: DueToken[]) => ({
-  healthy: chosen.filter(({ standing }) => standing === 'healthy').length,
-  failing: chosen.filter(({ standing }) => standing === 'failing').length,
-  new: chosen.filter(({ standing }) => standing === 'new').length,
+const lanesOf = (chosen: DueToken[]) => ({
+  healthy: chosen.filter(({ lane }) => lane === 'healthy').length,
+  failing: chosen.filter(({ lane }) => lane === 'failing').length,
+  new: chosen.filter(({ lane }) => lane === 'new').length,
 })
 
 const HEALTHY = tokens('healthy', 100, 1)
@@ -28,27 +28,27 @@ describe('of the accounts that are due', () => {
 
   test('failing and new ones share a quarter of the places while healthy ones wait', () => {
     const chosen = chooseDue([...NEW, ...FAILING, ...HEALTHY], 40, 100)
-    expect(standingsOf(chosen)).toEqual({ healthy: 30, failing: 5, new: 5 })
-    expect(chosen.slice(0, 30).every(({ standing }) => standing === 'healthy')).toBe(true)
+    expect(lanesOf(chosen)).toEqual({ healthy: 30, failing: 5, new: 5 })
+    expect(chosen.slice(0, 30).every(({ lane }) => lane === 'healthy')).toBe(true)
   })
 
   test('failing and new ones take what healthy ones leave, and the other way round', () => {
     const few = HEALTHY.slice(0, 6)
-    expect(standingsOf(chooseDue([...FAILING, ...few, ...NEW], 40, 100))).toEqual({ healthy: 6, failing: 17, new: 17 })
-    expect(standingsOf(chooseDue([...FAILING.slice(0, 2), ...HEALTHY], 40, 100))).toMatchObject({
+    expect(lanesOf(chooseDue([...FAILING, ...few, ...NEW], 40, 100))).toEqual({ healthy: 6, failing: 17, new: 17 })
+    expect(lanesOf(chooseDue([...FAILING.slice(0, 2), ...HEALTHY], 40, 100))).toMatchObject({
       healthy: 38,
       failing: 2,
     })
   })
 
   test('no more failing ones are tried than there are retries', () => {
-    expect(standingsOf(chooseDue([...FAILING, ...NEW.slice(0, 4)], 40, 3))).toEqual({ healthy: 0, failing: 3, new: 4 })
+    expect(lanesOf(chooseDue([...FAILING, ...NEW.slice(0, 4)], 40, 3))).toEqual({ healthy: 0, failing: 3, new: 4 })
     expect(chooseDue(FAILING, 40, 0)).toEqual([])
   })
 
   test('the only place there is goes to a healthy one', () => {
-    expect(standingsOf(chooseDue([...FAILING, ...NEW, ...HEALTHY], 1, 1))).toMatchObject({ healthy: 1 })
-    expect(standingsOf(chooseDue([...FAILING, ...NEW], 1, 1))).toMatchObject({ failing: 1 })
+    expect(lanesOf(chooseDue([...FAILING, ...NEW, ...HEALTHY], 1, 1))).toMatchObject({ healthy: 1 })
+    expect(lanesOf(chooseDue([...FAILING, ...NEW], 1, 1))).toMatchObject({ failing: 1 })
   })
 
   test('whoever they are, no more are chosen than there are places, nobody twice, and no place is left free in vain', () => {
@@ -57,21 +57,21 @@ describe('of the accounts that are due', () => {
         hubId: fc.integer({ min: 1, max: 500 }),
         obtainedAt: fc.constant(NOW),
         expiresAt: fc.integer({ min: NOW - 1_000, max: NOW + 1_000 }),
-        standing: fc.constantFrom('healthy', 'failing', 'new'),
+        lane: fc.constantFrom('healthy', 'failing', 'new'),
       }),
       { selector: ({ hubId }) => hubId, maxLength: 120 },
     )
     fc.assert(
       fc.property(due, fc.nat(150), fc.nat(60), (all, places, retries) => {
         const chosen = chooseDue(all, places, retries)
-        const [of, from] = [standingsOf(chosen), standingsOf(all)]
+        const [of, from] = [lanesOf(chosen), lanesOf(all)]
         expect(new Set(chosen.map(({ hubId }) => hubId)).size).toBe(chosen.length)
         expect(chosen.length).toBe(Math.min(places, from.healthy + from.new + Math.min(from.failing, retries)))
         expect(of.failing).toBeLessThanOrEqual(retries)
         if (of.healthy < from.healthy) expect(of.failing + of.new).toBeLessThanOrEqual(places / 4)
-        for (const standing of ['healthy', 'failing', 'new'] as const) {
-          const mine = chosen.filter((token) => token.standing === standing).map(({ expiresAt }) => expiresAt)
-          const best = all.filter((token) => token.standing === standing).map(({ expiresAt }) => expiresAt)
+        for (const lane of ['healthy', 'failing', 'new'] as const) {
+          const mine = chosen.filter((token) => token.lane === lane).map(({ expiresAt }) => expiresAt)
+          const best = all.filter((token) => token.lane === lane).map(({ expiresAt }) => expiresAt)
           expect(mine).toEqual(best.sort((a, b) => a - b).slice(0, mine.length))
         }
       }),
@@ -82,7 +82,7 @@ describe('of the accounts that are due', () => {
     const all = [...NEW, ...HEALTHY, ...FAILING]
     const probes = Array.from({ length: 100 }, (_, n) => chooseProbe(all, (n + 0.5) / 100))
     expect(new Set(probes.flat().map(({ hubId }) => hubId)).size).toBe(100)
-    expect(standingsOf(probes.flat())).toEqual({ healthy: 100, failing: 0, new: 0 })
+    expect(lanesOf(probes.flat())).toEqual({ healthy: 100, failing: 0, new: 0 })
     expect(chooseProbe([...NEW, ...FAILING], 0.999)).toEqual(FAILING.slice(-1))
     expect(chooseProbe([], 0.5)).toEqual([])
   })

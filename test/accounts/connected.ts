@@ -16,7 +16,7 @@ export const HUB = 123
 export const KEEP_MS = 30 * 86_400_000
 export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
-export const announce = tokenAnnouncer({ ...pages, repeatEveryMs: 86_400_000 })
+export const announce = tokenAnnouncer(pages)
 export const announceScopes = pollAnnouncer({ ...pages, scopes: ['oauth', 'crm.objects.contacts.read'] })
 
 export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: TokenMetadata } {

@@ -48,7 +48,7 @@ function refresher(keys: Keys, clock: HandClock, refresh: ProviderClient['refres
     tokens: new TokenStore(redis.store, keys),
     store: redis.store,
     vault,
-    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: () => 'http://x', repeatEveryMs: 86_400_000 }),
+    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: () => 'http://x' }),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     unstored: new Set<number>(),
@@ -90,7 +90,7 @@ describe('an imported account', () => {
     const { keys, clock, due, bring } = installation()
     await bring(row('refresh-1'))
     const { due: tokens } = await due.dueTokens(clock.now())
-    expect(tokens).toMatchObject([{ hubId: HUB, standing: 'new' }])
+    expect(tokens).toMatchObject([{ hubId: HUB, lane: 'new' }])
     expect(await due.claimTokens(tokens, clock.now())).toEqual([HUB])
     expect(await due.when('refresh', HUB)).toBe(clock.now() + 60_000)
     const begun = await new TokenStore(redis.store, keys).begin(HUB, 'me', clock.now())

@@ -6,7 +6,6 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = tokenAnnouncer({
   installPage: 'https://plimsoll.example.com/install',
   pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
-  repeatEveryMs: 24 * 3_600_000,
 })
 const account = {
   ...{ hubId: 123, hubDomain: 'acme.example.com', refreshedAt: NOW - 1_000, expiresAt: NOW, tokenAlert: '' },
@@ -76,37 +75,6 @@ test('that a worker was killed at the refresh is told to whoever has to connect 
     /a worker was killed at 2026-11-21T09:59:00.*may have been lost/,
   )
   expect(announcer.reauthorize(account, 'x').messages[0]).not.toContain('killed')
-})
-
-describe('the alert about the fleet', () => {
-  const fire = (stored: string, now: number) => announcer.fleet('token-endpoint', 'firing', stored, 'it fails', now)
-
-  test('names no account, is repeated after a day and closed once', () => {
-    const first = fire('', NOW)
-    expect(decodeEntry(first.writes.messages[0] ?? '').alert).toEqual({
-      ...{
-        id: expect.any(String),
-        kind: 'fleet',
-        status: 'firing',
-        level: 'critical',
-        reason: 'entered',
-        rule: 'fleet',
-      },
-      ...{ measuredAt: '2026-11-21T10:00:00.000Z', since: '2026-11-21T10:00:00.000Z', message: 'it fails' },
-    })
-    expect(first.writes.changes).toEqual([['token-endpoint', '', first.stored]])
-    expect(fire(first.stored, NOW + 24 * 3_600_000 - 1)).toEqual({
-      ...{ writes: { changes: [], messages: [] }, stored: first.stored },
-    })
-    const again = fire(first.stored, NOW + 24 * 3_600_000)
-    expect(decodeEntry(again.writes.messages[0] ?? '').alert).toMatchObject({ reason: 'repeat', status: 'firing' })
-    const over = announcer.fleet('token-endpoint', 'over', again.stored, 'it works', NOW + 25 * 3_600_000)
-    expect(over.writes.changes).toEqual([['token-endpoint', again.stored, '']])
-    expect(decodeEntry(over.writes.messages[0] ?? '').alert).toMatchObject({ status: 'resolved', message: 'it works' })
-    expect(announcer.fleet('token-endpoint', 'over', over.stored, 'x', NOW)).toEqual({
-      ...{ writes: { changes: [], messages: [] }, stored: '' },
-    })
-  })
 })
 
 describe('the alert about an uninstall whose refresh token is not deleted', () => {

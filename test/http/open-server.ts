@@ -63,7 +63,6 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     announceScopes: () => NO_ALERT_WRITES,
     announce: tokenAnnouncer({
       installPage: 'http://x/install',
-      repeatEveryMs: 86_400_000,
       pageOf: (hubId) => `http://x/accounts/${hubId}`,
     }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },

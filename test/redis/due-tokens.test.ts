@@ -27,8 +27,8 @@ describe('whose tokens are due', () => {
     const found = await due.dueTokens(NOW)
     expect(found).toEqual({
       due: [
-        { hubId: ONE, obtainedAt: NOW - LIFE, expiresAt: NOW, standing: 'healthy' },
-        { hubId: TWO, obtainedAt: NOW - LIFE, expiresAt: NOW, standing: 'failing' },
+        { hubId: ONE, obtainedAt: NOW - LIFE, expiresAt: NOW, lane: 'healthy' },
+        { hubId: TWO, obtainedAt: NOW - LIFE, expiresAt: NOW, lane: 'failing' },
       ],
       next: NOW + 700,
       fleet: 4,
@@ -41,9 +41,9 @@ describe('whose tokens are due', () => {
     await set(TWO, { state: 'reauthorize' })
     await redis.store.hdel(keys.account(THREE).account, 'refreshedAt', 'obtainedAt', 'expiresAt')
     const found = await due.dueTokens(NOW)
-    const standingOf = (hubId: number) => found.due.find((token) => token.hubId === hubId)?.standing
-    expect([ONE, TWO, THREE].map(standingOf)).toEqual(['failing', 'failing', 'new'])
-    expect(found.due).toContainEqual({ hubId: THREE, obtainedAt: 0, expiresAt: 0, standing: 'new' })
+    const laneOf = (hubId: number) => found.due.find((token) => token.hubId === hubId)?.lane
+    expect([ONE, TWO, THREE].map(laneOf)).toEqual(['failing', 'failing', 'new'])
+    expect(found.due).toContainEqual({ hubId: THREE, obtainedAt: 0, expiresAt: 0, lane: 'new' })
   })
 
   test('is nobody in an empty fleet', async () => {
@@ -74,7 +74,7 @@ describe('a claim on chosen tokens', () => {
 
   test('on one that has never had an access token lasts longest', async () => {
     const { due } = await fleet()
-    await due.claimTokens([{ hubId: ONE, obtainedAt: 0, expiresAt: 0, standing: 'new' }], NOW)
+    await due.claimTokens([{ hubId: ONE, obtainedAt: 0, expiresAt: 0, lane: 'new' }], NOW)
     expect(await due.when('refresh', ONE)).toBe(NOW + 60_000)
   })
 })

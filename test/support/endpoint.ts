@@ -6,7 +6,7 @@ import { EndpointStore } from '../../src/tokens/endpoint/endpoint-store.ts'
 import { type EndpointDeps, TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { logLines } from './log-lines.ts'
 
-/** A worker's door to the token endpoint, wide open unless a test says otherwise. */
+/** A daemon's door to the token endpoint, wide open unless a test says otherwise. */
 export function openEndpoint(store: Store, keys: Keys, clock: Clock, more: Partial<EndpointDeps> = {}): TokenEndpoint {
   return new TokenEndpoint({
     store: new EndpointStore(store, keys),

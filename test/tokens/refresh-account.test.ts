@@ -40,7 +40,6 @@ async function worker(
     announce: tokenAnnouncer({
       installPage: 'https://plimsoll.example.com/install',
       pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
-      repeatEveryMs: 24 * 3_600_000,
     }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     unstored: new Set<number>(),

@@ -1,4 +1,4 @@
-import type { Alert, AlertRecord } from '../../alerts/alert.ts'
+import { type Alert, type AlertRecord, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatChange, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
@@ -77,7 +77,7 @@ export function topicOf({ kind, status, level, rule, series }: Alert): string {
   const resolved = status === 'resolved'
   switch (kind) {
     case 'token':
-      if (rule === 'uninstall') return resolved ? 'uninstall is over' : 'uninstall can not be finished'
+      if (rule === UNINSTALL_RULE) return resolved ? 'uninstall is over' : 'uninstall can not be finished'
       if (resolved) return 'token is kept alive again'
       // Refreshing that merely fails for long is a warning; a token that can't be saved any more is critical.
       return level === 'critical' ? 'reauthorisation needed' : 'token refresh keeps failing'

@@ -1,5 +1,5 @@
 --!include account-step
--- Changes what all workers know of the token endpoint, if it still is as it was read, together with the alerts about the
+-- Changes what all daemons know of the token endpoint, if it still is as it was read, together with the alerts about the
 -- fleet that follow from it (they belong to no account: its keys are those of account 0).
 -- KEYS: that of account 0, then the state. ARGV: state as read ('' = none), state from now on, alert writes (JSON).
 -- Returns nil, or the state that was found instead.

@@ -1,6 +1,6 @@
 /**
- * How fast the token endpoint may be asked: one pace for all workers, because the provider counts the app's calls and
- * not a worker's. How many it allows is nowhere published, so it is learnt: from quiet it starts slowly, so that a wrong
+ * How fast the token endpoint may be asked: one pace for all daemons, because the provider counts the app's calls and
+ * not a daemon's. How many it allows is nowhere published, so it is learnt: from quiet it starts slowly, so that a wrong
  * client secret costs a handful of calls and not one per account; every success makes it faster; a 429 closes it for as
  * long as the answer says, and sets the ceiling to what went through.
  */

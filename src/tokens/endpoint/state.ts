@@ -11,14 +11,14 @@ import {
 import { afterRefusal, afterSuccesses, giveBack, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
 import { afterCalls, newBudget, type RetryBudget } from './retry-budget.ts'
 
-/** What all workers know together of the provider's token endpoint: one small document in Redis. */
+/** What all daemons know together of the provider's token endpoint: one small document in Redis. */
 export interface EndpointState {
   pace: Pace
   breaker: Breaker
   budget: RetryBudget
   /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
   rotates: boolean
-  /** How far the provider's clock is ahead of ours, ms: of the workers' the furthest off, null = never seen. */
+  /** How far the provider's clock is ahead of ours, ms: of the daemons' the furthest off, null = never seen. */
   skewMs: number | null
   /** When that was seen last, ms. */
   skewAt: number
@@ -31,7 +31,7 @@ export interface EndpointState {
 /** What the fleet as a whole can suffer from. */
 export type FleetTrouble = 'token-endpoint' | 'clock'
 
-/** What one worker has seen since its last report. */
+/** What one daemon has seen since its last report. */
 export interface Report {
   /** In order: a number of successes, or a failure. */
   outcomes: (number | { hubId: number; failure: ProviderFailure; isNew?: boolean })[]
@@ -43,7 +43,7 @@ export interface Report {
   fleet: number | undefined
   /** Permits that it had been given and gives back. */
   unused: number
-  /** The worker was just started. */
+  /** The daemon was just started, or given another config. */
   started: boolean
 }
 
@@ -70,7 +70,7 @@ export function emptyReport(): Report {
   }
 }
 
-/** The state after a worker's report. */
+/** The state after a daemon's report. */
 export function afterReport(
   before: EndpointState,
   report: Report,
@@ -105,7 +105,7 @@ export function afterReport(
   }
 }
 
-/** Workers on several machines may disagree: one that is right must not end the alert about one that is wrong. */
+/** Daemons on several machines may disagree: one that is right must not end the alert about one that is wrong. */
 function skewAfter(before: EndpointState, skewMs: number | undefined, now: number) {
   const { skewAt } = before
   const isStale = now < skewAt || now - skewAt > SKEW_KEPT_MS

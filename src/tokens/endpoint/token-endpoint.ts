@@ -80,7 +80,7 @@ interface Waiter {
 }
 
 /**
- * This process's door to the token endpoint. Permits come from the state that all workers share, several at a time, so
+ * This daemon's door to the token endpoint. Permits come from the state that all daemons share, several at a time, so
  * that a call costs no round trip of its own; what came of the calls is reported when the next ones are fetched. The
  * first failure gives back what is left: what was learnt elsewhere counts at once.
  */
@@ -97,7 +97,7 @@ export class TokenEndpoint {
   #report: Report = { ...emptyReport(), started: true }
   #exchange: Promise<void> | undefined
   #reportPlanned = false
-  /** Seen here: this process need not wait for its own report to go round. */
+  /** Seen here: this daemon need not wait for its own report to go round. */
   #hasRotated = false
   readonly #closing = new AbortController()
 
@@ -189,7 +189,7 @@ export class TokenEndpoint {
     return this.#hasRotated || this.#state.rotates
   }
 
-  /** As last seen, for pages and metrics of this process. */
+  /** As last seen, for pages and metrics of this daemon. */
   get state(): Readonly<EndpointState> {
     return this.#state
   }

@@ -3,7 +3,7 @@ import { afterReport, type EndpointState, emptyReport, grant, newState } from '.
 export const SETTINGS = { mostPerSecond: 1_000, errorCeiling: 0.05 }
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 
-/** A provider that allows `calls` in any `perMs`, and a worker with a backlog. */
+/** A provider that allows `calls` in any `perMs`, and a daemon with a backlog. */
 export interface Simulation {
   limit: { calls: number; perMs: number }
   saysHowLong: boolean

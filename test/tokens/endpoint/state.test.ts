@@ -28,7 +28,7 @@ describe("the endpoint's state", () => {
     for (const junk of ['', '{', 'null', '7', '[]', '{"pace":{}}']) expect(decodeEndpoint(junk)).toBeUndefined()
   })
 
-  test('knows for good that refresh tokens rotate once one worker has seen it', () => {
+  test('knows for good that refresh tokens rotate once one daemon has seen it', () => {
     const before = newState(SETTINGS, NOW)
     expect(told(before, { outcomes: [3] }).rotates).toBe(false)
     const seen = told(before, { outcomes: [1], rotated: true })
@@ -99,7 +99,7 @@ describe("the endpoint's state", () => {
     expect(told(taken.state, { unused: 5_000 }).pace.permits).toBe(10)
   })
 
-  test('believes the worker whose clock is furthest off, until it has not been heard for ten minutes', () => {
+  test('believes the daemon whose clock is furthest off, until it has not been heard for ten minutes', () => {
     const wrong = told(newState(SETTINGS, NOW), { skewMs: -90_000 })
     const right = told(wrong, { skewMs: 200 }, NOW + 1_000)
     expect(right.skewMs).toBe(-90_000)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tokenAnnouncer } from '../../../src/alerts/token-alert.ts'
+import { fleetAnnouncer } from '../../../src/alerts/fleet-alert.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -18,23 +18,19 @@ const redis = useRedis()
 const SECOND = 1_000
 const HOUR = 3_600_000
 
-const announce = tokenAnnouncer({
-  installPage: 'https://plimsoll.example.com/install',
-  pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
-  repeatEveryMs: 24 * HOUR,
-})
+const announce = fleetAnnouncer({ repeatEveryMs: 24 * HOUR })
 const down = failure('transient', { status: 503 }).failure
 const tooMany = (retryAfterMs?: number) =>
   failure('transient', { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).failure
 
-/** Workers of one installation, by a clock of their own making. */
+/** Daemons of one installation, by a clock of their own making. */
 function installation(more: Partial<EndpointDeps> = {}) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
-  const worker = (of: Partial<EndpointDeps> = {}) =>
+  const daemon = (of: Partial<EndpointDeps> = {}) =>
     openEndpoint(redis.store, keys, clock, { announce, ...more, ...of })
   return {
-    ...{ keys, clock, worker },
+    ...{ keys, clock, daemon },
     state: async (): Promise<EndpointState> => JSON.parse((await redis.store.get(keys.endpoint)) ?? 'null'),
     outbox: () => outboxOf(redis.store, keys, 0),
     fleetAlerts: () => redis.store.hgetall(keys.account(0).alerts),
@@ -59,10 +55,10 @@ async function breakDown(endpoint: TokenEndpoint, what = down) {
   return Promise.all(Array.from({ length: 10 }, (_, n) => endpoint.failed(n + 1, what)))
 }
 
-describe('two workers', () => {
+describe('two daemons', () => {
   test('know both that refresh tokens rotate as soon as one of them has seen it', async () => {
-    const { worker, state } = installation()
-    const [one, two] = [worker(), worker()]
+    const { daemon, state } = installation()
+    const [one, two] = [daemon(), daemon()]
     one.succeeded({ rotated: false })
     await one.room(0, undefined)
     await two.room(0, undefined)
@@ -73,12 +69,12 @@ describe('two workers', () => {
     await eventually('it is written', async () => (await state()).rotates)
     await two.room(0, undefined)
     expect(two.rotates).toBe(true)
-    expect(worker().rotates).toBe(false)
+    expect(daemon().rotates).toBe(false)
   })
 
   test('share the permits there are', async () => {
-    const { worker, clock, state } = installation()
-    const [one, two] = [worker(), worker()]
+    const { daemon, clock, state } = installation()
+    const [one, two] = [daemon(), daemon()]
     const calls = [await admitted(one, 5), await admitted(two, 50), await admitted(one, 50)]
     expect(calls[0]).toBe(5)
     expect(calls.reduce((sum, count) => sum + count, 0)).toBe(8)
@@ -90,17 +86,17 @@ describe('two workers', () => {
   })
 
   test('count together what came of the calls of both, also when they report in the same moment', async () => {
-    const { worker, state } = installation()
-    const workers = Array.from({ length: 8 }, () => worker())
-    for (const one of workers) for (let n = 0; n < 25; n++) one.succeeded({ rotated: false })
-    await Promise.all(workers.map((one) => one.room(0, undefined)))
+    const { daemon, state } = installation()
+    const daemons = Array.from({ length: 8 }, () => daemon())
+    for (const one of daemons) for (let n = 0; n < 25; n++) one.succeeded({ rotated: false })
+    await Promise.all(daemons.map((one) => one.room(0, undefined)))
     expect((await state()).pace.recent[0]).toBe(200)
   })
 
   test('open the breaker together, and tell it once', async () => {
     let woken = 0
-    const { worker, outbox, fleetAlerts, keys } = installation({ alerted: async () => void woken++ })
-    const [one, two] = [worker(), worker()]
+    const { daemon, outbox, fleetAlerts, keys } = installation({ alerted: async () => void woken++ })
+    const [one, two] = [daemon(), daemon()]
     await one.room(0, 1_000)
     const standings = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : two).failed(n + 1, down)),
@@ -116,8 +112,8 @@ describe('two workers', () => {
 
 describe('the alert about the fleet', () => {
   test('is repeated while the trouble lasts, and closed once when it is over', async () => {
-    const { worker, clock, outbox, fleetAlerts } = installation()
-    const [one, two] = [worker(), worker()]
+    const { daemon, clock, outbox, fleetAlerts } = installation()
+    const [one, two] = [daemon(), daemon()]
     await breakDown(one)
     for (const wait of [12 * HOUR, 13 * HOUR]) {
       clock.move(wait)
@@ -142,8 +138,8 @@ describe('the alert about the fleet', () => {
 
   test('about the clock is told once, however many machines there are and whichever of them is right', async () => {
     let skew = -90 * SECOND
-    const { worker, clock, outbox } = installation()
-    const [wrong, right] = [worker({ skewMs: () => skew }), worker({ skewMs: () => 100 })]
+    const { daemon, clock, outbox } = installation()
+    const [wrong, right] = [daemon({ skewMs: () => skew }), daemon({ skewMs: () => 100 })]
     for (let n = 0; n < 20; n++) {
       await (n % 2 === 0 ? wrong : right).room(0, undefined)
       clock.move(SECOND)
@@ -156,8 +152,8 @@ describe('the alert about the fleet', () => {
   })
 
   test('stays committed though nobody could be woken, and its report counts once', async () => {
-    const { worker, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
-    const one = worker()
+    const { daemon, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
+    const one = daemon()
     one.noteOthers(0, 3)
     await breakDown(one)
     expect(await outbox()).toHaveLength(1)
@@ -167,8 +163,8 @@ describe('the alert about the fleet', () => {
 
 describe('a failure', () => {
   test('gives back at once what was fetched and not used', async () => {
-    const { worker, clock, state } = installation()
-    const one = worker()
+    const { daemon, clock, state } = installation()
+    const one = daemon()
     expect(await admitted(one, 8)).toBe(8)
     clock.move(160)
     // As many as were used lately come along with the one that is wanted.
@@ -180,9 +176,9 @@ describe('a failure', () => {
     one.close()
   })
 
-  test('elsewhere takes back the permits that this worker had not used yet', async () => {
-    const { worker, clock } = installation()
-    const [one, two] = [worker(), worker()]
+  test('elsewhere takes back the permits that this daemon had not used yet', async () => {
+    const { daemon, clock } = installation()
+    const [one, two] = [daemon(), daemon()]
     await admitted(one, 4)
     clock.move(100)
     await admitted(one, 1)
@@ -192,8 +188,8 @@ describe('a failure', () => {
   })
 
   test('turns away those who wait when it opens the breaker, and lets one through as a probe when its time has come', async () => {
-    const { worker, clock } = installation()
-    const one = worker()
+    const { daemon, clock } = installation()
+    const one = daemon()
     await admitted(one, 8)
     const waiting = Array.from({ length: 20 }, () => one.enter())
     await breakDown(one)
@@ -207,8 +203,8 @@ describe('a failure', () => {
   })
 
   test('is worth taking an account up for as a probe when the clock was set back', async () => {
-    const { worker, clock } = installation()
-    const one = worker()
+    const { daemon, clock } = installation()
+    const one = daemon()
     await breakDown(one)
     clock.move(-HOUR)
     expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, isProbe: true, until: clock.now() })
@@ -216,8 +212,8 @@ describe('a failure', () => {
   })
 
   test('with 429 and a long Retry-After turns away those who wait; with a short one they wait', async () => {
-    const { worker, clock } = installation()
-    const one = worker()
+    const { daemon, clock } = installation()
+    const one = daemon()
     await admitted(one, 8)
     const waiting = one.enter()
     const { fleetTrouble, until } = await one.failed(1, tooMany(30 * SECOND))
@@ -242,8 +238,8 @@ describe('a failure', () => {
 })
 
 describe('a report', () => {
-  test('is not lost when another worker changes the state at the same time', async () => {
-    const { worker, keys, state } = installation()
+  test('is not lost when another daemon changes the state at the same time', async () => {
+    const { daemon, keys, state } = installation()
     let interfered = 0
     class Racing extends EndpointStore {
       override async change(before: string, after: string, alerts: AlertWrites) {
@@ -253,8 +249,8 @@ describe('a report', () => {
         return super.change(before, after, alerts)
       }
     }
-    const other = worker()
-    const one = worker({ store: new Racing(redis.store, keys) })
+    const other = daemon()
+    const one = daemon({ store: new Racing(redis.store, keys) })
     for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
     one.noteOthers(0, 2)
     await one.room(0, undefined)
@@ -265,8 +261,8 @@ describe('a report', () => {
 
   test('is not lost when Redis refuses the write, and those who wait are turned away meanwhile', async () => {
     const logged = logLines()
-    const { worker, clock, state } = installation({ log: logged.log })
-    const one = worker()
+    const { daemon, clock, state } = installation({ log: logged.log })
+    const one = daemon()
     await one.room(0, 1_000)
     const before = ((await redis.store.config('GET', 'maxmemory')) as string[])[1] ?? '0'
     await redis.store.config('SET', 'maxmemory', '1')
@@ -286,16 +282,16 @@ describe('a report', () => {
   })
 
   test('goes out by itself a moment after a success', async () => {
-    const { worker, clock, state } = installation()
-    const one = worker()
+    const { daemon, clock, state } = installation()
+    const one = daemon()
     one.succeeded({ rotated: false })
     clock.move(250)
     await eventually('the success is reported', async () => (await state())?.pace.recent[0] === 1)
   })
 
   test('survives that the state was deleted', async () => {
-    const { worker, keys, state } = installation()
-    const one = worker()
+    const { daemon, keys, state } = installation()
+    const one = daemon()
     await one.room(0, 9)
     await redis.store.del(keys.endpoint)
     one.succeeded({ rotated: false })
@@ -305,28 +301,28 @@ describe('a report', () => {
 })
 
 test('a daemon that was just started asks at once, though the breaker is open', async () => {
-  const { worker, clock } = installation()
-  const one = worker()
+  const { daemon, clock } = installation()
+  const one = daemon()
   await breakDown(one)
   expect((await one.enter()).is).toBe('closed')
   clock.move(SECOND)
-  const started = worker()
+  const started = daemon()
   expect(await started.enter()).toEqual({ is: 'admitted' })
   await started.room(0, undefined)
   expect((await started.enter()).is).toBe('closed')
 })
 
 test('a call that was not needed leaves its permit to another', async () => {
-  const { worker } = installation()
-  const one = worker()
+  const { daemon } = installation()
+  const one = daemon()
   expect(await admitted(one, 8)).toBe(8)
   one.leave()
   expect(await one.enter()).toEqual({ is: 'admitted' })
 })
 
-test('a worker that closes turns away who waits and who comes', async () => {
-  const { worker, clock } = installation()
-  const one = worker()
+test('a daemon that closes turns away who waits and who comes', async () => {
+  const { daemon, clock } = installation()
+  const one = daemon()
   await admitted(one, 8)
   const waiting = [one.enter(), one.enter()]
   one.close()

@@ -1,0 +1,57 @@
+import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
+import type { FleetTrouble } from '../tokens/endpoint/state.ts'
+import type { FleetAnnouncer } from '../tokens/endpoint/token-endpoint.ts'
+import type { Alert } from './alert.ts'
+import { decodeState, encodeState, openedState, toldState, transitionId } from './alert-state.ts'
+import type { SeriesState } from './evaluate.ts'
+import { encodeEntry } from './outbox-entry.ts'
+
+export interface FleetAlertSettings {
+  /** How often a trouble that lasts is told again, ms. */
+  repeatEveryMs: number
+}
+
+/** The alert about what keeps all accounts from being refreshed: told when it begins, now and then, and when it is over. */
+export function fleetAnnouncer({ repeatEveryMs }: FleetAlertSettings): FleetAnnouncer {
+  return {
+    fleet: (trouble, is, stored, message, now) => {
+      const before = stored === '' ? undefined : decodeState(stored)
+      if (is === 'over') {
+        if (before === undefined) return { writes: NO_ALERT_WRITES, stored }
+        const alert = fleetAlert(trouble, toldState(before, now), 'recovered', message, now)
+        return { writes: fleetWrites(trouble, stored, '', alert), stored: '' }
+      }
+      if (before !== undefined && now - (before.messageAt ?? 0) < repeatEveryMs) {
+        return { writes: NO_ALERT_WRITES, stored }
+      }
+      const state = before === undefined ? openedState('critical', 'fleet', now) : toldState(before, now)
+      const after = encodeState(state)
+      const alert = fleetAlert(trouble, state, before === undefined ? 'entered' : 'repeat', message, now)
+      return { writes: fleetWrites(trouble, stored, after, alert), stored: after }
+    },
+  }
+}
+
+function fleetAlert(
+  trouble: FleetTrouble,
+  state: SeriesState,
+  reason: 'entered' | 'repeat' | 'recovered',
+  message: string,
+  now: number,
+): Alert {
+  return {
+    id: transitionId(NOBODY, trouble, state),
+    kind: 'fleet',
+    status: reason === 'recovered' ? 'resolved' : 'firing',
+    level: 'critical',
+    reason,
+    rule: 'fleet',
+    measuredAt: new Date(now).toISOString(),
+    since: new Date(state.since).toISOString(),
+    message,
+  }
+}
+
+function fleetWrites(trouble: FleetTrouble, before: string, after: string, alert: Alert): AlertWrites {
+  return { changes: [[trouble, before, after]], messages: [encodeEntry({ alert })] }
+}

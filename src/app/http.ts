@@ -1,0 +1,70 @@
+import { longestPauses } from '../../jobs/clock.ts'
+import type { Movement } from '../../jobs/movement.ts'
+import { DueSets } from '../accounts/due-sets.ts'
+import { Registry } from '../accounts/registry.ts'
+import { Deliveries } from '../delivery/deliveries.ts'
+import { type HealthReport, judgeHealth } from '../http/health.ts'
+import { type HttpServer, startHttpServer } from '../http/server.ts'
+import { History } from '../limits/history.ts'
+import type { Store } from '../redis/connect.ts'
+import type { AccessTokens } from '../tokens/access-token.ts'
+import { connectDeps, connected, uninstall } from './account-actions.ts'
+import type { Parts } from './parts.ts'
+
+export function startHttp(
+  parts: Parts,
+  pages: Store,
+  accessTokens: AccessTokens,
+  health: () => Promise<HealthReport>,
+): Promise<HttpServer> {
+  const { config, keys, provider, metrics, clock, log } = parts
+  return startHttpServer({
+    listen: { ...config.http.listen },
+    publicUrl: config.http.publicUrl,
+    adminToken: config.http.adminToken,
+    // Read anew for each install: the app may be another one after a reload.
+    install: {
+      ...config.provider,
+      get clientId() {
+        return provider.app.clientId
+      },
+    },
+    connect: connectDeps(parts),
+    store: pages,
+    keys,
+    registry: new Registry(pages, keys),
+    history: new History(pages, keys),
+    due: new DueSets(pages, keys),
+    deliveries: new Deliveries(pages, keys),
+    metrics,
+    actions: {
+      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),
+      accessToken: (hubId, to) => accessTokens.serve(hubId, to),
+      connected: () => connected(parts),
+    },
+    health,
+    clock,
+    log,
+  })
+}
+
+export async function readHealth(
+  parts: Parts,
+  pages: Store,
+  startedAt: number | undefined,
+  movement: Movement,
+): Promise<HealthReport> {
+  // A write, because a Redis that only reads is of no use: no lease could be taken.
+  const [, sweeps] = await Promise.all([
+    pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
+    pages.hgetall(parts.keys.progress),
+  ]).catch(() => [])
+  return judgeHealth({
+    now: parts.clock.now(),
+    startedAt,
+    redisOk: sweeps !== undefined,
+    lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
+    standstills: movement.standstills(),
+    expected: longestPauses(parts.config.schedule),
+  })
+}

@@ -1,0 +1,102 @@
+import type { Config } from '../../config/schema.ts'
+import { createQueues, type Queues } from '../../jobs/queues.ts'
+import { DueSets } from '../accounts/due-sets.ts'
+import { Registry } from '../accounts/registry.ts'
+import { Deliveries } from '../delivery/deliveries.ts'
+import { History } from '../limits/history.ts'
+import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../provider/client.ts'
+import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
+import { openEmbeddedRedis } from '../redis/embedded.ts'
+import { createKeys, type Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { createVault, type Vault } from '../tokens/vault.ts'
+import { encryptionKeys } from './encryption-keys.ts'
+
+/** What is handed in: everything that a test holds still. */
+export interface AppInput {
+  config: Config
+  clock: Clock
+  random: () => number
+  log: Logger
+}
+
+/** What every process of Plimsoll needs, daemon or command: the store, the keys, the provider, who changes accounts. */
+export interface Parts extends AppInput {
+  lifecycle: Lifecycle
+  address: RedisAddress
+  store: Store
+  keys: Keys
+  vault: Vault
+  provider: ConfiguredClient
+  registry: Registry
+  due: DueSets
+  deliveries: Deliveries
+  history: History
+  queues: Queues
+  metrics: Metrics
+}
+
+/** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
+export const CONNECTIONS = 64
+
+/**
+ * Opens what every process needs. A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The
+ * caller closes `lifecycle`, also when this throws.
+ */
+export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
+  const { config, clock, log } = input
+  const { keys: vaultKeys, made } = encryptionKeys(config)
+  const vault = createVault(vaultKeys)
+  if (made !== undefined) {
+    log.warn(
+      { code: 'vault.key-made', file: made },
+      `made an encryption key: back up ${made}, or lose all tokens with it`,
+    )
+  }
+  // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
+  const provider = createProviderClient({ ...providerOptions(config), clock })
+  lifecycle.onClose('the connections to the provider', () => provider.close())
+  const address = await openRedis(config, clock, log, lifecycle)
+  const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
+  lifecycle.onClose('the Redis connection', () => store.disconnect())
+  const keys = createKeys(config.redis.prefix)
+
+  const queueStore = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
+  const queues = createQueues(queueStore, keys.queues, clock, log)
+  lifecycle.onClose('the queues', () => queues.close())
+  return {
+    ...input,
+    ...{ lifecycle, address, store, keys, vault, provider, queues },
+    registry: new Registry(store, keys),
+    due: new DueSets(store, keys),
+    deliveries: new Deliveries(store, keys),
+    history: new History(store, keys),
+    metrics: createMetrics(),
+  }
+}
+
+export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock'> {
+  const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
+  return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
+}
+
+/** Where Redis is, after the private one was started where there is no other. */
+export async function openRedis(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<RedisAddress> {
+  const { url, sentinels, name, cluster, password, tls } = config.redis
+  const access = { tls, ...(password === undefined ? {} : { password }) }
+  if (url !== undefined) return { kind: 'url', url, ...access }
+  if (sentinels !== undefined) return { kind: 'sentinels', sentinels: [...sentinels], name: name ?? '', ...access }
+  if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
+  const embedded = await openEmbeddedRedis(config.dataDir, clock, log)
+  lifecycle.onClose('the embedded Redis', () => embedded.close())
+  return { kind: 'embedded', socket: embedded.socket }
+}

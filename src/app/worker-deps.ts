@@ -1,0 +1,73 @@
+import { Turns } from '../../jobs/deliver.ts'
+import type { SweepKind } from '../../jobs/queues.ts'
+import { CLAIM_MS } from '../accounts/due-sets.ts'
+import { closeAlerts } from '../alerts/close-alerts.ts'
+import { announceDisabled } from '../alerts/delivery-alert.ts'
+import type { Receiver } from '../delivery/receiver.ts'
+import { CallShare } from '../limits/call-share.ts'
+import { PollStore } from '../limits/poll-store.ts'
+import { ClockWatch } from '../runtime/clock-watch.ts'
+import { InFlight } from '../runtime/in-flight.ts'
+import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { TokenStore } from '../tokens/token-store.ts'
+import { announcer, pageOf, scopesAnnouncer } from './announcers.ts'
+import { CONNECTIONS, type Parts } from './parts.ts'
+
+/** Of the connections to the provider, those that polls may not take. */
+const KEPT_FOR_TOKENS = 16
+
+/** What the workers' jobs need, each setting by the name under which its job knows it. */
+export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endpoint: TokenEndpoint) {
+  const { config, store, keys, clock, random, log } = parts
+  const { requests, per } = config.provider.accountRate
+  return {
+    ...parts,
+    endpoint,
+    tokens: new TokenStore(store, keys),
+    polls: new PollStore(store, keys),
+    stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIM_MS.poll),
+    share: new CallShare(store, keys, { requests, perMs: per }, clock),
+    inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
+    announce: announcer(config),
+    announceScopes: scopesAnnouncer(config),
+    settings: config.tokens,
+    unstored: new Set<number>(),
+    clockWatch: new ClockWatch(clock, () => performance.now()),
+    pairs: config.limits.associations,
+    everyMs: config.limits.every,
+    historyKeepMs: config.limits.history.raw,
+    uninstallKeepMs: config.uninstall.keep,
+    uninstallAfterRefusedMs: config.uninstall.afterRefused,
+    alerts: {
+      rules: config.thresholds,
+      recoverBelow: config.alerts.recoverBelow,
+      for: config.alerts.for,
+      repeatEveryMs: config.alerts.repeatEvery,
+      firstRun: config.alerts.firstRun,
+      pageOf: pageOf(config),
+    },
+    relay: {
+      store,
+      keys,
+      routes: config.routes,
+      receivers: [...receivers.keys()],
+      group: {
+        by: config.alerts.group.by,
+        waitMs: config.alerts.group.wait,
+        intervalMs: config.alerts.group.interval,
+        max: config.alerts.group.max,
+      },
+      log,
+    },
+    closeAlerts: closeAlerts.bind(undefined, pageOf(config)),
+    progress: async (kind: SweepKind, at: number) => {
+      await store.hset(keys.progress, kind, at)
+    },
+    receivers,
+    turns: new Turns(),
+    announceDisabled: announceDisabled.bind(undefined, store, keys),
+    clock,
+    random,
+    log,
+  }
+}
