@@ -115,7 +115,7 @@ function enough(breaker: Breaker, cause: Cause, fleet: number, now: number): boo
   }
   if (breaker.is === 'half-open') return found.length >= 3
   // That the app is refused can be said of it after fewer: no account has a part in it.
-  return found.length >= (cause === 'credentials' ? clamp(fleet, 3, 5) : clamp(fleet, 5, MOST_NEEDED))
+  return found.length >= (cause === 'credentials' ? clamp(fleet, 3, 5) : clamp(fleet, 3, MOST_NEEDED))
 }
 
 function opened(breaker: Breaker, cause: Cause, detail: string, now: number): Breaker {
