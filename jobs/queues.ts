@@ -49,7 +49,7 @@ const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { cou
 /** A delivery waits in its queue once, by its id; a failed one must not keep that id taken. */
 const DELIVER_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 /** Finished sweeps are remembered for a moment, so that the tick of a second daemon finds its slot taken. */
-const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 500 }, removeOnFail: { count: 100 } }
+const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 40 }, removeOnFail: { count: 100 } }
 /** How far ahead a sweep is planned that nobody gave a tick for. */
 const HORIZON_MS = 60_000
 

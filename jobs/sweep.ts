@@ -1,6 +1,8 @@
-import { chooseDue } from '../src/accounts/choose-due.ts'
+import { chooseDue, chooseProbe } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
 import type { Clock } from '../src/runtime/clock.ts'
+import type { ClockWatch } from '../src/runtime/clock-watch.ts'
+import type { Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
@@ -9,9 +11,12 @@ import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 export interface SweepDeps extends SweepAlertsDeps {
   due: DueSets
   endpoint: TokenEndpoint
+  clockWatch: ClockWatch
   queues: Queues
   metrics: Metrics
   clock: Clock
+  log: Logger
+  random: () => number
   /** Notes that a sweep finished: health is progress. */
   progress: (kind: SweepKind, at: number) => Promise<void>
 }
@@ -64,14 +69,21 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
+  if (deps.clockWatch.mayHaveBeenSetBack()) await bringForward(deps, now)
   if (waiting >= MOST_WAITING) return now
   const { due, next, fleet } = await deps.due.dueTokens(now)
-  const { calls, retries, until } = await deps.endpoint.room(AHEAD_MS, fleet)
+  const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
-  const chosen = chooseDue(due, Math.max(0, places), retries)
+  const chosen = isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
   const left = chosen.length < due.length
   return left ? Math.max(until, now) : next
+}
+
+async function bringForward(deps: SweepDeps, now: number): Promise<void> {
+  const accounts = await deps.due.bringForward(now)
+  if (accounts === 0) return
+  deps.log.warn({ code: 'clock.set-back', accounts }, 'the clock was set back: these tokens are refreshed at once')
 }
 
 async function handOn(queue: Queues['pollLimits'], hubIds: number[]): Promise<void> {

@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config'
 
-const integration = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
+/** Whole daemons against the clock: they measure lateness, so each gets the machine to itself. */
+const timed = ['test/faults/{two-daemons,killed-daemons,fleet-trouble}.test.ts', 'test/e2e/{demo,bench}.test.ts']
+/** Whole daemons and commands that mostly wait for each other. */
+const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
 
 export default defineConfig({
   root: '.',
@@ -9,16 +12,28 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'rooms', include: ['test/**/*.test.ts'], exclude: integration } },
-      // Whole daemons against the clock: they measure lateness, so they get the machine to themselves.
+      { extends: true, test: { name: 'rooms', include: ['test/**/*.test.ts'], exclude: whole } },
       {
         extends: true,
         test: {
           name: 'whole',
-          include: integration,
-          fileParallelism: false,
+          include: whole,
+          exclude: timed,
           sequence: { groupOrder: 1 },
+          maxWorkers: 2,
           testTimeout: 240_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'timed',
+          include: timed,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+          testTimeout: 240_000,
+          // Of one file, where it says that they share a scene.
+          maxConcurrency: 10,
         },
       },
     ],

@@ -25,6 +25,16 @@ export function chooseDue(due: readonly DueToken[], places: number, retries: num
   return [...taken, ...others.slice(0, places - taken.length)]
 }
 
+/**
+ * Who is tried while nothing works: anybody, healthy ones first. Always the nearest to expiry would be the same one or
+ * two again and again, and if those are dead, the end of the trouble would never be seen.
+ */
+export function chooseProbe(due: readonly DueToken[], random: number): DueToken[] {
+  const healthy = due.filter(({ lane }) => lane === 'healthy')
+  const some = healthy.length > 0 ? healthy : due
+  return some.slice(Math.floor(random * some.length)).slice(0, 1)
+}
+
 function inTurns<T>(some: readonly T[], more: readonly T[]): T[] {
   const turns = Array.from({ length: Math.max(some.length, more.length) }, (_, n) => [some[n], more[n]])
   return turns.flat().filter((one) => one !== undefined)

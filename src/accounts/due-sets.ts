@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
+import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
 /** How long a claim lasts, ms: then what was claimed and not finished is due again. */
@@ -67,6 +68,14 @@ export class DueSets {
       for (let n = 0; n < part.length - 2; n += 6) found.due.push(readDueToken(part.slice(n, n + 6)))
     }
     return found
+  }
+
+  /** After the clock was set back: whose token seems to come from the future is due now. Returns how many those are. */
+  async bringForward(now: number): Promise<number> {
+    const counts = await this.#everyPartition((partition) =>
+      this.#store.bringForward(partition.due.refresh, ...[now, CLOCK_SLACK_MS, partition.accountPrefix]),
+    )
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */

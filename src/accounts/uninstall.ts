@@ -87,11 +87,11 @@ export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<
   const { longestMs } = REFRESH_LEASE
   if ((await deps.store.set(lease, owner, 'PX', longestMs, 'NX')) === null) return again(deps, hubId)
 
-  const stopRenewing = keepLease(deps.store, lease, owner, longestMs)
+  const kept = keepLease(deps.store, deps.clock, { key: lease, owner, ms: longestMs }, deps.clock.now())
   try {
     return await deleteAndFinish(deps, hubId)
   } finally {
-    stopRenewing()
+    kept.end()
     await deps.store.releaseLease(lease, owner)
   }
 }

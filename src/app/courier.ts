@@ -20,7 +20,7 @@ export function createCourier(parts: Parts, work: ReturnType<typeof workerDeps>,
       logLevel: config.log.level,
     },
     unstored: work.unstored,
-    redeemHere: (job) => redeemAndStore(work, job),
+    redeemHere: (job, lease) => redeemAndStore(work, job, lease),
     clock,
     log,
   })

@@ -6,6 +6,7 @@ import { announceDisabled } from '../alerts/delivery-alert.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { CallShare } from '../limits/call-share.ts'
 import { PollStore } from '../limits/poll-store.ts'
+import { ClockWatch } from '../runtime/clock-watch.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
@@ -31,6 +32,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     announceScopes: scopesAnnouncer(config),
     settings: config.tokens,
     unstored: new Set<number>(),
+    clockWatch: new ClockWatch(clock, () => performance.now()),
     pairs: config.limits.associations,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,

@@ -57,6 +57,9 @@ function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, p
   // Never earlier than the start: a daemon that was down for an hour is not stuck for an hour when it comes up.
   const quietMs = now - Math.max(last ?? startedAt, startedAt)
   const finished = last === undefined ? 'none finished yet' : `last finished ${inSeconds(now - last)} s ago`
+  if (last !== undefined && last - now > GRACE_MS) {
+    return { name, ok: false, detail: 'last finished in the future: the clock was set back' }
+  }
   return { name, ok: quietMs <= allowedMs, detail: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
 }
 

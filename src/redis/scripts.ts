@@ -8,25 +8,26 @@ import type { Result } from 'ioredis'
 const STEPS = {
   claimDue: { file: 'claim-due', keys: 1 },
   dueTokens: { file: 'due-tokens', keys: 1 },
+  bringForward: { file: 'bring-forward', keys: 1 },
   claimTokens: { file: 'claim-tokens', keys: 1 },
-  beginRefresh: { file: 'begin-refresh', keys: 17 },
-  leaveRefresh: { file: 'leave-refresh', keys: 17 },
-  storeTokens: { file: 'store-tokens', keys: 17 },
-  recordRefreshFailure: { file: 'record-refresh-failure', keys: 17 },
-  connectAccount: { file: 'connect-account', keys: 18 },
-  importAccount: { file: 'import-account', keys: 18 },
-  storeMetadata: { file: 'store-metadata', keys: 17 },
-  refuseForeignToken: { file: 'refuse-foreign-token', keys: 17 },
-  beginUninstall: { file: 'begin-uninstall', keys: 17 },
-  recordUninstallFailure: { file: 'record-uninstall-failure', keys: 17 },
-  finishUninstall: { file: 'finish-uninstall', keys: 18 },
+  beginRefresh: { file: 'begin-refresh', keys: 1 },
+  leaveRefresh: { file: 'leave-refresh', keys: 1 },
+  storeTokens: { file: 'store-tokens', keys: 1 },
+  recordRefreshFailure: { file: 'record-refresh-failure', keys: 1 },
+  connectAccount: { file: 'connect-account', keys: 2 },
+  importAccount: { file: 'import-account', keys: 2 },
+  storeMetadata: { file: 'store-metadata', keys: 1 },
+  refuseForeignToken: { file: 'refuse-foreign-token', keys: 1 },
+  beginUninstall: { file: 'begin-uninstall', keys: 1 },
+  recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
+  finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
-  commitPoll: { file: 'commit-poll', keys: 17 },
-  noteTokenServed: { file: 'note-token-served', keys: 17 },
+  commitPoll: { file: 'commit-poll', keys: 1 },
+  noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
-  changeEndpoint: { file: 'change-endpoint', keys: 18 },
+  changeEndpoint: { file: 'change-endpoint', keys: 2 },
   registerKeys: { file: 'register-keys', keys: 2 },
   reportWriter: { file: 'report-writer', keys: 2 },
   retireKeys: { file: 'retire-keys', keys: 3 },
@@ -43,6 +44,7 @@ declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
     dueTokens(...args: Argument[]): Result<string[], Context>
+    bringForward(...args: Argument[]): Result<number, Context>
     claimTokens(...args: Argument[]): Result<string[], Context>
     beginRefreshBuffer(...args: Argument[]): Result<(Buffer | null)[], Context>
     leaveRefresh(...args: Argument[]): Result<number, Context>

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, json, noContent, send } from './answer.ts'
-import { type FieldProblem, parseFault } from './faults.ts'
+import { type FieldProblem, parseFault, wholeNumberProblem } from './faults.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { JournalFilter } from './journal.ts'
@@ -20,6 +20,7 @@ export function serveControl(
   serveReports(server, parts)
   serveFaults(server, parts)
   serveTokenLimit(server, parts)
+  serveTokenLifetime(server, parts)
   serveArrivals(server, parts, arrivals)
 }
 
@@ -105,6 +106,20 @@ function serveTokenLimit(server: FastifyInstance, { tokenLimit }: SandboxParts):
     return send(reply, noContent())
   })
 }
+
+function serveTokenLifetime(server: FastifyInstance, { world }: SandboxParts): void {
+  server.put('/sandbox/token-lifetime', (request, reply) => {
+    const asked = objectOf(request)
+    if ('problem' in asked) return send(reply, refusal(asked.problem))
+    const { ms } = asked.object
+    const problem = wholeNumberProblem(ms, 1_000, LONGEST_TOKEN_LIFE_MS)
+    if (problem !== undefined) return send(reply, refusal({ field: 'ms', problem }))
+    world.changeTokenLifetime(Number(ms))
+    return send(reply, noContent())
+  })
+}
+
+const LONGEST_TOKEN_LIFE_MS = 365 * 24 * 3_600_000
 
 function serveArrivals(
   server: FastifyInstance,

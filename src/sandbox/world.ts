@@ -68,7 +68,7 @@ export class World {
   readonly #options: WorldOptions
   readonly #clock: Clock
   readonly #accounts = new Map<number, Account>()
-  // Beside each map its texts in the order of issue: lifetimes are constant, so that is also the order of expiry.
+  // Beside each map its texts in the order of issue, which is the order of expiry for as long as lifetimes stay the same.
   readonly #codes = new Map<string, Code>()
   readonly #codesByAge = new Queue<Code>()
   readonly #accessTokens = new Map<string, AccessToken>()
@@ -78,9 +78,11 @@ export class World {
   readonly #deadRefreshTokens = new Map<string, number>()
   readonly #deadRefreshTokensByAge = new Queue<string>()
   readonly #issued = new BoundedLog<string>({ entries: REMEMBERED_ISSUED_TOKENS })
+  #tokenLifetimeMs: number
 
   constructor(options: WorldOptions, clock: Clock) {
     this.#options = options
+    this.#tokenLifetimeMs = options.tokenLifetimeMs
     this.#clock = clock
     const width = Math.max(2, String(options.accounts).length)
     for (let index = 1; index <= options.accounts; index++) {
@@ -95,6 +97,11 @@ export class World {
 
   account(hubId: number): Account | undefined {
     return this.#accounts.get(hubId)
+  }
+
+  /** Access tokens given out from now on live so long; those that are out keep their life. */
+  changeTokenLifetime(ms: number): void {
+    this.#tokenLifetimeMs = ms
   }
 
   /** False if there is such an account already. */
@@ -206,7 +213,7 @@ export class World {
 
   #issueAccessToken(grant: Grant, refreshToken: string): IssuedTokens {
     this.#forgetOldAccessTokens()
-    const lifetime = this.#options.tokenLifetimeMs
+    const lifetime = this.#tokenLifetimeMs
     const token = newAccessToken(this.#options.accessTokenLength)
     const accessToken = { token, grant, expiresAt: this.#clock.now() + lifetime, revoked: false }
     this.#accessTokens.set(accessToken.token, accessToken)

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { Store } from '../redis/connect.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { freshBytes } from '../runtime/fresh-bytes.ts'
 
 /**
  * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
@@ -14,14 +15,31 @@ export interface LeaseLimits {
 export const REFRESH_LEASE: LeaseLimits = { shortestMs: 2_000, longestMs: 15_000 }
 
 export function newLeaseOwner(): string {
-  return randomBytes(12).toString('base64url')
+  return freshBytes(12).toString('base64url')
 }
 
-/** Keeps the lease alive until the returned function is called. */
-export function keepLease(store: Store, key: string, owner: string, leaseMs: number): () => void {
-  const renewal = setInterval(() => {
-    // Failing to renew is handled where it matters, at the fenced write.
-    store.renewLease(key, owner, leaseMs).catch(() => undefined)
-  }, leaseMs / 3)
-  return () => clearInterval(renewal)
+export interface Lease {
+  /** Whether it is sure to be held still: false once it was lost, or could not be renewed in time. */
+  isHeld(): boolean
+  /** Renews it no more. */
+  end(): void
+}
+
+/** Keeps a lease alive that was asked for at `takenAt`, ms, until it is ended. */
+export function keepLease(
+  store: Store,
+  clock: Clock,
+  lease: { key: string; owner: string; ms: number },
+  takenAt: number,
+): Lease {
+  let until = takenAt + lease.ms
+  const renew = async () => {
+    const askedAt = clock.now()
+    // Redis may be away: then nothing is known, and it ends when it would have.
+    const renewed = await store.renewLease(lease.key, lease.owner, lease.ms).catch(() => undefined)
+    if (renewed === 1) until = askedAt + lease.ms
+    if (renewed === 0) until = 0
+  }
+  const renewal = setInterval(() => void renew(), lease.ms / 3)
+  return { isHeld: () => clock.now() < until, end: () => clearInterval(renewal) }
 }

@@ -12,6 +12,9 @@ export interface TokenTimes {
   expiresAt: number
 }
 
+/** Clocks of several machines may differ by so much; a moment further in the future than that is a clock that was set back. */
+export const CLOCK_SLACK_MS = 5_000
+
 /** An account that was imported has a refresh token alone: both times are 0 until its first refresh. */
 export function hasNoTokenYet({ expiresAt }: TokenTimes): boolean {
   return expiresAt === 0

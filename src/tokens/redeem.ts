@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { InFlight } from '../runtime/in-flight.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
+import type { Lease } from './lease.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { NewTokens, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
@@ -55,17 +56,25 @@ export type Redeemed =
       rotated: boolean
     }
   | { is: 'failed'; failure: ProviderFailure }
+  /** The lease ended before the request was sent: somebody else may be at it. */
+  | { is: 'too-late' }
 
 /** From the refresh token to the stored answer: what must not be torn apart, or the account may be lost. */
-export async function redeemAndStore(deps: RedeemDeps, job: RedeemJob): Promise<Redeemed> {
+export async function redeemAndStore(
+  deps: RedeemDeps,
+  job: RedeemJob,
+  lease: Pick<Lease, 'isHeld'>,
+): Promise<Redeemed> {
   const current = deps.vault.open(job.refreshToken, job.hubId, 'refresh')
-  const first = await redeem(deps, current)
+  const first = await redeem(deps, current, lease)
+  if (first === 'too-late') return { is: 'too-late' }
   if (first.result.ok) return storeAnswer(deps, job, { ...first, sent: current, current, answer: first.result.value })
 
   // The token before the last one is kept until its successor has worked: here is the case for it.
   if (first.result.failure.class === 'rejected' && job.previousToken !== undefined) {
     const previous = deps.vault.open(job.previousToken, job.hubId, 'refresh')
-    const second = await redeem(deps, previous)
+    const second = await redeem(deps, previous, lease)
+    if (second === 'too-late') return { is: 'too-late' }
     if (second.result.ok) {
       return storeAnswer(deps, job, { ...second, sent: previous, current, answer: second.result.value })
     }
@@ -75,8 +84,11 @@ export async function redeemAndStore(deps: RedeemDeps, job: RedeemJob): Promise<
   return { is: 'failed', failure: first.result.failure }
 }
 
-function redeem(deps: RedeemDeps, refreshToken: Secret) {
+function redeem(deps: RedeemDeps, refreshToken: Secret, lease: Pick<Lease, 'isHeld'>) {
   return deps.inFlight.run('urgent', async () => {
+    // It may have waited for its turn: a token that somebody else has redeemed meanwhile must not be sent again. A
+    // provider may take that for theft, and end the account's whole grant.
+    if (!lease.isHeld()) return 'too-late' as const
     const sentAt = deps.clock.now()
     return { sentAt, result: await deps.provider.refresh(refreshToken) }
   })

@@ -6,10 +6,11 @@ import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
 import type { Courier, CourierAnswer } from './courier/courier.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
-import { keepLease, newLeaseOwner } from './lease.ts'
-import { hasNoTokenYet, planRefresh } from './plan-refresh.ts'
+import { keepLease, type Lease, newLeaseOwner } from './lease.ts'
+import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type RedeemJob, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
+import { VaultError } from './vault.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
 export interface TokenAnnouncer {
@@ -80,7 +81,11 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   const admission = await deps.endpoint.enter()
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newLeaseOwner()
-  const begun = await deps.tokens.begin(hubId, owner, deps.clock.now())
+  const takenAt = deps.clock.now()
+  const begun = await deps.tokens.begin(hubId, owner, takenAt).catch((error: unknown) => {
+    deps.endpoint.leave()
+    throw error
+  })
   if (begun.is !== 'begun') {
     deps.endpoint.leave()
     return begun
@@ -88,27 +93,41 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   const { context } = begun
 
   const { dueAt } = planRefresh(hubId, context.times, deps.settings)
-  // After a failure the next attempt has a moment of its own, whoever comes along before it.
-  const plannedAt = context.retryAt ?? (refused === context.generation ? 0 : dueAt)
-  if (deps.clock.now() < plannedAt) {
+  if (deps.clock.now() < plannedAt(context, dueAt, refused, deps.clock.now())) {
     deps.endpoint.leave()
-    await deps.tokens.leave(hubId, owner, plannedAt)
+    await deps.tokens.leave(hubId, owner, plannedAt(context, dueAt, refused, deps.clock.now()))
     return { is: 'fresh' }
   }
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a worker died at the refresh of this account')
   }
-  const stopRenewing = keepLease(deps.store, deps.tokens.leaseKey(hubId), owner, context.leaseMs)
+  const lease = { key: deps.tokens.leaseKey(hubId), owner, ms: context.leaseMs }
+  const kept = keepLease(deps.store, deps.clock, lease, takenAt)
   try {
     const attempt = { hubId, owner, context, dueAt }
-    return await outcomeOf(deps, attempt, await redeem(deps, jobOf(deps, attempt)))
+    return await outcomeOf(deps, attempt, await redeem(deps, jobOf(deps, attempt), kept))
   } catch (error) {
-    await deps.tokens.release(hubId, owner).catch(() => undefined) // It ends by itself; the first error is the news.
+    await giveUp(deps, hubId, owner, error).catch(() => undefined) // It ends by itself; the first error is the news.
     throw error
   } finally {
-    stopRenewing()
+    kept.end()
   }
+}
+
+/** After a failure the next attempt has a moment of its own, whoever comes along before it. */
+function plannedAt(context: RefreshContext, dueAt: number, refused: string | undefined, now: number): number {
+  // The clock was set back since: how much of the token's life is left is not known.
+  if (context.times.obtainedAt > now + CLOCK_SLACK_MS) return now
+  return context.retryAt ?? (refused === context.generation ? 0 : dueAt)
+}
+
+const UNREADABLE_AGAIN_MS = 60_000
+
+/** A token that no key opens was not sent: nothing can be lost of it. Of anything else it is not known. */
+async function giveUp(deps: RefreshDeps, hubId: number, owner: string, error: unknown): Promise<void> {
+  if (error instanceof VaultError) await deps.tokens.leave(hubId, owner, deps.clock.now() + UNREADABLE_AGAIN_MS)
+  else await deps.tokens.release(hubId, owner)
 }
 
 interface Attempt {
@@ -120,8 +139,10 @@ interface Attempt {
 }
 
 /** Where the old token is dead once the new one is made, this process may be killed over it: another one does it. */
-function redeem(deps: RefreshDeps, job: RedeemJob): Promise<CourierAnswer> {
-  return deps.courier !== undefined && deps.endpoint.rotates ? deps.courier.redeem(job) : redeemAndStore(deps, job)
+function redeem(deps: RefreshDeps, job: RedeemJob, lease: Lease): Promise<CourierAnswer> {
+  return deps.courier !== undefined && deps.endpoint.rotates
+    ? deps.courier.redeem(job, lease)
+    : redeemAndStore(deps, job, lease)
 }
 
 function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
@@ -136,6 +157,11 @@ function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
 
 async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: CourierAnswer): Promise<RefreshOutcome> {
   if (redeemed.is === 'left') return { is: 'held' }
+  if (redeemed.is === 'too-late') {
+    deps.endpoint.leave()
+    await deps.tokens.leave(attempt.hubId, attempt.owner, deps.clock.now())
+    return { is: 'held' }
+  }
   if (redeemed.is === 'failed') return recordFailure(deps, attempt, redeemed.failure)
   const { hubId, context } = attempt
   const { sentAt, unstoredMs } = redeemed
@@ -183,7 +209,9 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
 
 /** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */
 async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: ProviderFailure) {
-  if (context.state !== 'reauthorize') return deps.endpoint.failed(hubId, failure)
+  if (context.state !== 'reauthorize') {
+    return deps.endpoint.failed(hubId, failure, hasNoTokenYet(context.times))
+  }
   deps.endpoint.noteOthers(0, 1)
   return NOTHING_WRONG
 }

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { Secret } from '../runtime/secret.ts'
 
 /**
@@ -43,7 +44,7 @@ export function createVault(keys: readonly VaultKey[]): Vault {
     },
     seal: (value, hubId, field, keyId = ring.ids[0]) => {
       const { key, head } = keyOf(ring, keyId)
-      const nonce = randomBytes(NONCE_BYTES)
+      const nonce = freshBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(additionalData(hubId, field))
       const text = Buffer.concat([cipher.update(value.reveal(), 'utf8'), cipher.final()])
@@ -55,7 +56,9 @@ export function createVault(keys: readonly VaultKey[]): Vault {
       decipher.setAAD(additionalData(hubId, field))
       decipher.setAuthTag(tag)
       try {
-        return new Secret(decipher.update(text, undefined, 'utf8') + decipher.final('utf8'))
+        const clear = decipher.update(text)
+        decipher.final() // Adds nothing in this mode, and throws where the tag is wrong.
+        return new Secret(clear.toString('utf8'))
       } catch {
         throw new VaultError(
           `the key ${keyId} doesn't open what is stored: it is another key with the same id, check encryption.keys`,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chooseDue, type DueToken } from '../../src/accounts/choose-due.ts'
+import { chooseDue, chooseProbe, type DueToken } from '../../src/accounts/choose-due.ts'
 
 const NOW = 1_763_719_200_000
 
@@ -76,5 +76,14 @@ describe('of the accounts that are due', () => {
         }
       }),
     )
+  })
+
+  test('as a probe a healthy one is tried, whichever, and another one only where there is none', () => {
+    const all = [...NEW, ...HEALTHY, ...FAILING]
+    const probes = Array.from({ length: 100 }, (_, n) => chooseProbe(all, (n + 0.5) / 100))
+    expect(new Set(probes.flat().map(({ hubId }) => hubId)).size).toBe(100)
+    expect(lanesOf(probes.flat())).toEqual({ healthy: 100, failing: 0, new: 0 })
+    expect(chooseProbe([...NEW, ...FAILING], 0.999)).toEqual(FAILING.slice(-1))
+    expect(chooseProbe([], 0.5)).toEqual([])
   })
 })

@@ -1,10 +1,12 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type Figure, type Measured, measure } from './figure.ts'
+import { accountRecords } from './account-records.ts'
+import { dueMoments } from './due-moments.ts'
+import { type Figure, type Measured, measure, rounded } from './figure.ts'
 import { refreshOnly } from './refresh-only.ts'
 
 /** `npm run bench [-- P5] [-- --json] [-- --rounds 5]`: every figure side by side with its reference, in one run. */
-const FIGURES: Figure[] = [refreshOnly]
+const FIGURES: Figure[] = [refreshOnly, dueMoments, accountRecords]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -12,7 +14,7 @@ const { values, positionals } = parseArgs({
 })
 const unknown = positionals.filter((id) => !FIGURES.some((figure) => figure.id === id))
 if (unknown.length > 0) {
-  console.error(`no figure ${unknown.join(', ')}: there is ${FIGURES.map(({ id }) => id).join(', ')}`)
+  console.error(`no figure ${unknown.join(', ')}: there is ${[...new Set(FIGURES.map(({ id }) => id))].join(', ')}`)
   process.exit(2)
 }
 const wanted = FIGURES.filter(({ id }) => positionals.length === 0 || positionals.includes(id))
@@ -24,7 +26,7 @@ const machine = {
 }
 const figures: Measured[] = []
 for (const figure of wanted)
-  figures.push(await measure(figure, Number(values.rounds), (text) => process.stderr.write(text)))
+  figures.push(...(await measure(figure, Number(values.rounds), (text) => process.stderr.write(text))))
 
 if (values.json === true) console.log(JSON.stringify({ machine, figures }))
 else printTable(figures)
@@ -35,8 +37,6 @@ function printTable(rows: readonly Measured[]): void {
   console.log('|---|---|---|---|---|---|---|')
   for (const { id, what, unit, ours, reference, ratio, min, max, rounds } of rows) {
     const spread = `${ratio.toFixed(2)} [${min.toFixed(2)}..${max.toFixed(2)}]`
-    console.log(
-      `| ${id} | ${what} | ${unit} | ${Math.round(ours)} | ${Math.round(reference)} | ${spread} | ${rounds} |`,
-    )
+    console.log(`| ${id} | ${what} | ${unit} | ${rounded(ours)} | ${rounded(reference)} | ${spread} | ${rounds} |`)
   }
 }

@@ -64,7 +64,7 @@ test('a wrong client secret is one alert and a trickle of requests, and all acco
     ...{ error: 'invalid_client', error_description: 'missing or invalid client secret' },
     ...{ status: 'BAD_CLIENT_SECRET', message: 'missing or invalid client secret' },
   }
-  const { since, until } = await trouble({ status: 400, body: refused }, FULL ? 90_000 : 35_000)
+  const { since, until } = await trouble({ status: 400, body: refused }, FULL ? 90_000 : 25_000)
   const [alert, ...others] = await fleetAlerts()
   expect(others).toEqual([])
   expect(alert).toMatchObject({ status: 'firing', level: 'critical', reason: 'entered' })
@@ -91,8 +91,8 @@ test('a wrong client secret is one alert and a trickle of requests, and all acco
 test('a provider that is down changes no account for good; when it is back, those nearest to expiry come first', {
   timeout: 1_200_000,
 }, async () => {
-  const accounts = FULL ? 5_000 : 400
-  const lifeMs = FULL ? 720_000 : 60_000
+  const accounts = FULL ? 5_000 : 300
+  const lifeMs = FULL ? 720_000 : 32_000
   scene = await openScene({ accounts, tokenLifetimeMs: lifeMs })
   const limit = FULL ? 100 : 20
   const daemon = await scene.daemon({ limits: { every: '7d' } })
@@ -105,7 +105,7 @@ test('a provider that is down changes no account for good; when it is back, thos
   }
   await send(`${scene.sandbox.url}/sandbox/token-limit`, 'PUT', { requests: limit, perMs: 1_000 })
   // Down from before the first is due until after the last was.
-  const { until } = await trouble({ status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 50_000)
+  const { until } = await trouble({ status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 27_000)
   expect(Date.now() - connectedAt).toBeGreaterThan(lifeMs * 0.8)
   const states = await statesOf(daemon.url)
   expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])

@@ -9,7 +9,7 @@ import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts
 /** PLIMSOLL_FULL=1: 2,000 accounts for three minutes. */
 const FULL = process.env.PLIMSOLL_FULL === '1'
 const ACCOUNTS = FULL ? 2_000 : 300
-const WATCH_MS = FULL ? 180_000 : 45_000
+const WATCH_MS = FULL ? 180_000 : 30_000
 const LIFE_MS = 15_000
 const DAEMONS = 4
 

@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { ChunkJob } from '../../jobs/queues.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
+import { ClockWatch } from '../../src/runtime/clock-watch.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -23,7 +25,7 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
   const due = new DueSets(redis.store, keys)
   clock.move(39 * MINUTE)
   const endpoint = openEndpoint(redis.store, keys, clock, { settings })
-  const world = { handedOn: [] as number[], woken: [] as [string, number, boolean][], waiting: 0 }
+  const world = { handedOn: [] as number[], woken: [] as [string, number, boolean][], waiting: 0, random: 0 }
   const queue = {
     name: 'refresh-tokens',
     getWaitingCount: async () => world.waiting,
@@ -37,9 +39,25 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
       world.woken.push([kind, at - clock.now(), chained])
     },
   }
-  const deps = { due, endpoint, queues, clock, metrics: createMetrics(), progress: async () => {} } as never
+  let steadyMs = 0
+  const clockWatch = new ClockWatch(clock, () => steadyMs)
+  const deps = {
+    due,
+    endpoint,
+    queues,
+    clock,
+    clockWatch,
+    random: () => world.random,
+    log: logLines().log,
+    metrics: createMetrics(),
+    progress: async () => {},
+  } as never
   const run = (chained = false) => sweep(deps, { kind: 'refresh-tokens', until: clock.now() + 10_000, chained })
-  return { ...{ keys, clock, due, endpoint, world, run } }
+  const setBack = (ms: number) => {
+    clock.move(-ms)
+    steadyMs += 1
+  }
+  return { ...{ keys, clock, due, endpoint, world, run, setBack } }
 }
 
 describe('a sweep for tokens', () => {
@@ -80,7 +98,29 @@ describe('a sweep for tokens', () => {
     expect(waits).toBeGreaterThan(1_000)
     clock.move(waits)
     await run()
-    expect(world.handedOn).toEqual([40])
+    expect(world.handedOn).toHaveLength(1)
+  })
+
+  test('probes with anybody: two dead accounts must not keep the trouble going', async () => {
+    const { world, run, endpoint, clock } = await overdue(40)
+    await endpoint.room(0, 1_000)
+    const { failure: down } = failure('transient', { status: 503 })
+    for (let hubId = 1_001; hubId <= 1_010; hubId++) await endpoint.failed(hubId, down)
+    for (world.random of [0.1, 0.4, 0.7, 0.99]) {
+      clock.move(30_000)
+      await run()
+    }
+    expect(new Set(world.handedOn).size).toBe(4)
+  })
+
+  test('after the clock was set back takes up whose token seems to come from the future', async () => {
+    const { world, run, setBack, keys, clock } = await overdue(3)
+    await run()
+    await seedAccount(redis.store, keys, { hubId: 99, obtainedAt: clock.now() })
+    world.handedOn = []
+    setBack(60 * MINUTE)
+    await run()
+    expect(world.handedOn).toContain(99)
   })
 
   test('of a chain plans a spare one before it begins, so that a killed worker takes no chain along', async () => {

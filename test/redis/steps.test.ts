@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stepJson } from '../../src/redis/steps.ts'
+import { ACCOUNT_STATES, createKeys } from '../../src/redis/keys.ts'
+import { accountStepKeys, stepJson } from '../../src/redis/steps.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 let redis: TestRedis
@@ -16,6 +18,24 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
   }
   expect(await decode(stepJson({ text: 'half of one: \ud83d.' }))).toBe('half of one: \ufffd.')
   await expect(decode(JSON.stringify({ text: 'half of one: \ud83d.' }))).rejects.toThrow()
+})
+
+test('the names that a step on an account makes for itself are those that everybody else uses', async () => {
+  const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
+  const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
+  const script = `${shared} return {ACCOUNT, TOKENS, LEASE, READINGS, HISTORY, ALERTS, ALERTING, OUTBOX,
+    DUE_REFRESH, DUE_POLL, DUE_UNINSTALL, ${states.join(', ')}}`
+  for (const prefix of ['plimsoll', 'a:account:1']) {
+    for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
+      const keys = createKeys(prefix)
+      const own = keys.account(hubId)
+      const { alerting, outbox, due, state } = keys.partition(keys.partitionOf(hubId))
+      expect(await redis.store().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
+        ...[own.account, own.tokens, own.lease, own.readings, own.history, own.alerts, alerting, outbox],
+        ...[due.refresh, due.poll, due.uninstall, ...ACCOUNT_STATES.map((name) => state[name])],
+      ])
+    }
+  }
 })
 
 const TOKENS = 'test:{1}:tokens:1'

@@ -18,6 +18,7 @@ import { eventually } from '../support/fleet.ts'
 import { logLines } from '../support/log-lines.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
+const HELD = { isHeld: () => true }
 const HUB = 123
 const CLIENT_SECRET = 'the-client-secret-of-the-courier-tests'
 
@@ -107,7 +108,7 @@ describe('a courier', () => {
   test('redeems and stores in a process of its own, one for all jobs', async () => {
     const courier = open()
     const jobs = await Promise.all([1, 2, 3, 4, 5, 6].map((hubId) => job(hubId)))
-    const redeemed = await Promise.all(jobs.map((one) => courier.redeem(one)))
+    const redeemed = await Promise.all(jobs.map((one) => courier.redeem(one, HELD)))
     expect(redeemed).toEqual(
       jobs.map(() => expect.objectContaining({ is: 'stored', rotated: true, sentAt: expect.any(Number) })),
     )
@@ -119,7 +120,7 @@ describe('a courier', () => {
 
   test('says what the provider says where that is a failure', async () => {
     provider.answer = json(503, {})
-    expect(await open().redeem(await job())).toMatchObject({
+    expect(await open().redeem(await job(), HELD)).toMatchObject({
       is: 'failed',
       failure: { class: 'transient', status: 503 },
     })
@@ -129,7 +130,7 @@ describe('a courier', () => {
   test('keeps the account for this process while it is at it', async () => {
     const unstored = new Set<number>()
     const letGo = heldAnswers()
-    const redeeming = open({ unstored }).redeem(await job())
+    const redeeming = open({ unstored }).redeem(await job(), HELD)
     await provider.came(1)
     expect([...unstored]).toEqual([HUB])
     letGo()
@@ -140,7 +141,7 @@ describe('a courier', () => {
   test('that dies over a job says so, leaves the mark that tells of it, and is replaced after a pause', async () => {
     const courier = open()
     const letGo = heldAnswers()
-    const redeeming = courier.redeem(await job())
+    const redeeming = courier.redeem(await job(), HELD)
     const failed = expect(redeeming).rejects.toThrow('may be lost')
     await provider.came(1)
     const died = courier.pid ?? 0
@@ -149,7 +150,7 @@ describe('a courier', () => {
     expect(await marked()).toMatch(/^me \d+$/)
     expect(logged.lines()).toContainEqual(expect.objectContaining({ code: 'courier.ended', underWay: 1, pid: died }))
     const endedAt = Date.now()
-    const next = courier.redeem(await job(7))
+    const next = courier.redeem(await job(7), HELD)
     await provider.came(2)
     letGo()
     expect(await next).toMatchObject({ is: 'stored' })
@@ -165,7 +166,7 @@ describe('a courier', () => {
     }
     // Its private Redis can't be: that is no folder.
     const courier = open({ redeemHere }, { redis: { kind: 'embedded', socket: '' }, dataDir: '/dev/null/x' })
-    expect(await courier.redeem(await job())).toMatchObject({ is: 'stored' })
+    expect(await courier.redeem(await job(), HELD)).toMatchObject({ is: 'stored' })
     expect(here).toEqual([HUB])
     expect(provider.seen).toEqual([])
     expect(logged.lines().map(({ code }) => code)).toEqual(expect.arrayContaining(['courier.broken', 'courier.ended']))
@@ -173,10 +174,10 @@ describe('a courier', () => {
 
   test('takes over other keys and another identity', async () => {
     const courier = open()
-    await courier.redeem(await job(1))
+    await courier.redeem(await job(1), HELD)
     const k2 = { id: 'k2', key: randomBytes(32) }
     await courier.replace([k2, vaultKey], { clientId: 'other', clientSecret: new Secret('other-secret') })
-    await courier.redeem(await job(2))
+    await courier.redeem(await job(2), HELD)
     const sealed = await redis.store().hgetBuffer(keys.account(2).tokens, 'refresh')
     expect(sealed && keyIdOf(sealed)).toBe('k2')
     expect(provider.seen[1]?.body).toContain('other-secret')
@@ -184,11 +185,11 @@ describe('a courier', () => {
 
   test('takes over other keys even while it is being started', async () => {
     const courier = open()
-    const redeeming = courier.redeem(await job())
+    const redeeming = courier.redeem(await job(), HELD)
     const k2 = { id: 'k2', key: randomBytes(32) }
     await courier.replace([k2, vaultKey], { clientId: 'other', clientSecret: new Secret('other-secret') })
     await redeeming
-    await courier.redeem(await job(2))
+    await courier.redeem(await job(2), HELD)
     const sealed = await redis.store().hgetBuffer(keys.account(2).tokens, 'refresh')
     expect(sealed && keyIdOf(sealed)).toBe('k2')
   })
@@ -196,7 +197,7 @@ describe('a courier', () => {
   test('that is stopped finishes what is under way, and is waited for', async () => {
     const courier = open()
     const letGo = heldAnswers()
-    const redeeming = courier.redeem(await job()).catch(() => 'told nothing')
+    const redeeming = courier.redeem(await job(), HELD).catch(() => 'told nothing')
     await provider.came(1)
     const pid = courier.pid ?? 0
     const stopped = courier.stop(10_000)
@@ -205,13 +206,13 @@ describe('a courier', () => {
     await redeeming
     expect(isAlive(pid)).toBe(false)
     expect(await stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
-    await expect(courier.redeem(await job(8))).rejects.toThrow('stopped')
+    expect(await courier.redeem(await job(8), HELD)).toEqual({ is: 'too-late' })
   })
 
   test('that is stopped and takes too long is left to finish by itself', async () => {
     const courier = open()
     const letGo = heldAnswers()
-    const redeeming = courier.redeem(await job())
+    const redeeming = courier.redeem(await job(), HELD)
     await provider.came(1)
     const pid = courier.pid ?? 0
     await courier.stop(50)
@@ -229,16 +230,16 @@ describe('a courier', () => {
 
   test('ignores the signals that its daemon gets', async () => {
     const courier = open()
-    await courier.redeem(await job(1))
+    await courier.redeem(await job(1), HELD)
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(courier.pid ?? 0, signal)
-    expect(await courier.redeem(await job(2))).toMatchObject({ is: 'stored' })
+    expect(await courier.redeem(await job(2), HELD)).toMatchObject({ is: 'stored' })
     expect(logged.lines().filter(({ code }) => code === 'courier.started')).toHaveLength(1)
   })
 
   test('stores also what Redis refuses at first, and says that it is refused', async () => {
     const unstored = new Set<number>()
     const letGo = heldAnswers()
-    const redeeming = open({ unstored }).redeem(await job())
+    const redeeming = open({ unstored }).redeem(await job(), HELD)
     await provider.came(1)
     const store = redis.store()
     await store.config('SET', 'min-replicas-to-write', '1')

@@ -11,6 +11,7 @@ import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { useRedis } from '../support/test-store.ts'
 
+const HELD = { isHeld: () => true }
 const redis = useRedis()
 const HUB = 123
 const LIFE = 1_800_000
@@ -45,7 +46,7 @@ test.each([
   async (_, returned, rotated) => {
     const one = await begun(async () => tokens('access-2', returned, LIFE))
     const sentAt = one.clock.now()
-    const redeemed = await redeemAndStore(one.deps, one.job)
+    const redeemed = await redeemAndStore(one.deps, one.job, HELD)
     expect(redeemed).toEqual({ is: 'stored', sentAt, expiresAt: sentAt + LIFE, unstoredMs: 0, rotated })
     expect(structuredClone(redeemed)).toEqual(redeemed)
     expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: returned ?? 'refresh-1' })
@@ -55,7 +56,7 @@ test.each([
 test('a job and what came of it hold no token in clear, so that they may travel', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   const job = structuredClone(one.job)
-  const redeemed = await redeemAndStore(one.deps, { ...job, refreshToken: Buffer.from(job.refreshToken) })
+  const redeemed = await redeemAndStore(one.deps, { ...job, refreshToken: Buffer.from(job.refreshToken) }, HELD)
   const text = JSON.stringify([job, redeemed]) + Buffer.from(job.refreshToken).toString('latin1')
   expect(text).not.toMatch(/refresh-1|refresh-2|access-2/)
 })
@@ -63,20 +64,27 @@ test('a job and what came of it hold no token in clear, so that they may travel'
 test('where the token before the last one is the one that works, that is kept; it was not rotated for it', async () => {
   const one = await begun(async (token) => (token.reveal() === 'refresh-0' ? tokens('access-2') : failure('rejected')))
   const previousToken = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, previousToken })
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, previousToken }, HELD)
   expect(redeemed).toMatchObject({ is: 'stored', rotated: false })
   expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-0' })
 })
 
 test('a failure comes back as it is, and nothing is written', async () => {
   const one = await begun(async () => failure('transient'))
-  expect(await redeemAndStore(one.deps, one.job)).toEqual({ is: 'failed', failure: failure('transient').failure })
+  const redeemed = await redeemAndStore(one.deps, one.job, HELD)
+  expect(redeemed).toEqual({ is: 'failed', failure: failure('transient').failure })
   expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
 })
 
 test('tokens of an account that was written meanwhile are not stored over it', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '0' })
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '0' }, HELD)
   expect(redeemed).toMatchObject({ is: 'lost', rotated: true })
   expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+})
+
+test('is not sent at all when the lease has ended while it waited for its turn', async () => {
+  const one = await begun(async () => tokens('access-2', 'refresh-2'))
+  expect(await redeemAndStore(one.deps, one.job, { isHeld: () => false })).toEqual({ is: 'too-late' })
+  expect(one.provider.calls).toEqual([])
 })

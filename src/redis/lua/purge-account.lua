@@ -19,7 +19,7 @@ end
 local forgotten = KEYS[#KEYS - own]
 redis.call('SET', forgotten, math.max(a[3] or 0, redis.call('GET', forgotten) or 0))
 for n = #KEYS - own + 1, #KEYS do redis.call('DEL', KEYS[n]) end
-redis.call('ZREM', IN_STATE.uninstalled, hubId)
+redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('ZREM', DUE_REFRESH, hubId)
 redis.call('ZREM', DUE_POLL, hubId)
 redis.call('ZREM', DUE_UNINSTALL, hubId)

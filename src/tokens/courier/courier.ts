@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { AppIdentity } from '../../provider/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { Lease } from '../lease.ts'
 import type { Redeemed, RedeemJob } from '../redeem.ts'
 import type { VaultKey } from '../vault.ts'
 import {
@@ -20,7 +21,7 @@ export interface CourierDeps {
   /** Those whose refresh token is with the courier are among them. */
   unstored: Set<number>
   /** In this very process: late is better than never, where no courier can be started. */
-  redeemHere: (job: RedeemJob) => Promise<Redeemed>
+  redeemHere: (job: RedeemJob, lease: Pick<Lease, 'isHeld'>) => Promise<Redeemed>
   clock: Clock
   log: Logger
 }
@@ -30,6 +31,7 @@ export type CourierAnswer = Redeemed | { is: 'left' }
 
 interface Pending {
   job: RedeemJob
+  lease: Pick<Lease, 'isHeld'>
   sentTo: Running | undefined
   resolve(answer: CourierAnswer): void
   reject(error: Error): void
@@ -78,13 +80,13 @@ export class Courier {
   }
 
   /** Throws when the courier dies over it: whatever the provider answered then may be lost. */
-  async redeem(job: RedeemJob): Promise<CourierAnswer> {
-    if (this.#stopping.signal.aborted) throw new Error('the courier has been stopped')
+  async redeem(job: RedeemJob, lease: Pick<Lease, 'isHeld'>): Promise<CourierAnswer> {
+    if (this.#stopping.signal.aborted) return { is: 'too-late' }
     this.#deps.unstored.add(job.hubId)
     try {
       return await new Promise<CourierAnswer>((resolve, reject) => {
         this.#lastId++
-        this.#pending.set(this.#lastId, { job, sentTo: undefined, resolve, reject })
+        this.#pending.set(this.#lastId, { job, lease, sentTo: undefined, resolve, reject })
         this.#handOver()
       })
     } finally {
@@ -230,10 +232,10 @@ export class Courier {
       `the courier ended (${reason}): what the provider answered may be lost`,
     )
     if (running.isReady) return
-    for (const [id, { job, sentTo, resolve, reject }] of this.#pending) {
+    for (const [id, { job, lease, sentTo, resolve, reject }] of this.#pending) {
       if (sentTo !== undefined) continue
       this.#pending.delete(id)
-      this.#deps.redeemHere(job).then(resolve, reject)
+      this.#deps.redeemHere(job, lease).then(resolve, reject)
     }
   }
 

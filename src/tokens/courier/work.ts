@@ -41,8 +41,12 @@ export async function openWork(settings: CourierSettings, log: Logger): Promise<
   }
   return {
     redeem: async (job) => {
-      const stopRenewing = keepLease(store, tokens.leaseKey(job.hubId), job.owner, job.leaseMs)
-      return redeemAndStore(deps, job).finally(stopRenewing)
+      const lease = { key: tokens.leaseKey(job.hubId), owner: job.owner, ms: job.leaseMs }
+      const askedAt = systemClock.now()
+      // The job may have waited: for this process to start, for another one's end.
+      if ((await store.renewLease(lease.key, lease.owner, lease.ms)) !== 1) return { is: 'too-late' }
+      const kept = keepLease(store, systemClock, lease, askedAt)
+      return redeemAndStore(deps, job, kept).finally(() => kept.end())
     },
     skewMs: () => provider.skewMs(),
     take: ({ keys: next, clientId, clientSecret }) => {

@@ -70,16 +70,22 @@ export function causeOf({ class: kind, status }: ProviderFailure): Cause | undef
   }
 }
 
-/** `fleet`: how many accounts there are. In a small one fewer failures say as much. */
+/**
+ * `fleet`: how many accounts there are. In a small one fewer failures say as much. `isNew`: the account was imported, and
+ * no refresh of it has ever worked.
+ */
 export function breakerAfterFailure(
   breaker: Breaker,
   hubId: number,
   failure: ProviderFailure,
   fleet: number,
   now: number,
+  isNew = false,
 ): Breaker {
   const cause = causeOf(failure)
   if (cause === undefined) return breaker
+  // A list that was imported may be full of dead tokens. Where tokens that did work still do, those blame nobody else.
+  if (cause === 'refused' && isNew && now - breaker.lastSuccessAt < REMEMBERED_MS) return breaker
   const { message: detail } = failure
   // What a probe was told is what is wrong now.
   if (breaker.is === 'open') return { ...breaker, cause, detail }

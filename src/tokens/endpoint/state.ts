@@ -34,7 +34,7 @@ export type FleetTrouble = 'token-endpoint' | 'clock'
 /** What one daemon has seen since its last report. */
 export interface Report {
   /** In order: a number of successes, or a failure. */
-  outcomes: (number | { hubId: number; failure: ProviderFailure })[]
+  outcomes: (number | { hubId: number; failure: ProviderFailure; isNew?: boolean })[]
   /** Calls to the other endpoints. */
   others: { worked: number; failed: number }
   /** A refresh brought another refresh token. */
@@ -87,9 +87,10 @@ export function afterReport(
       pace = afterSuccesses(pace, outcome, settings.mostPerSecond, now)
       breaker = breakerAfterSuccesses(breaker, outcome, now)
     } else {
+      const { hubId, failure, isNew } = outcome
       failed++
-      if (outcome.failure.status === 429) pace = afterRefusal(pace, outcome.failure.retryAfterMs, now)
-      breaker = breakerAfterFailure(breaker, outcome.hubId, outcome.failure, fleet, now)
+      if (failure.status === 429) pace = afterRefusal(pace, failure.retryAfterMs, now)
+      breaker = breakerAfterFailure(breaker, hubId, failure, fleet, now, isNew)
     }
   }
   breaker = settle(breaker, now)
@@ -143,9 +144,31 @@ export function encodeEndpoint(state: EndpointState): string {
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {
     const { shape, ...state } = JSON.parse(stored) as EndpointState & { shape: number }
-    // Daemons from before don't know it.
-    return shape === SHAPE ? { ...state, rotates: state.rotates === true } : undefined
+    return shape === SHAPE && isLike(state, ANY_STATE) && isWhole(state) ? state : undefined
   } catch {
     return undefined
   }
+}
+
+const ANY_STATE = newState({ mostPerSecond: 1, errorCeiling: 0 }, 0)
+
+/** Of the same kind, field by field; what is null in `like` is seen to by `isWhole`. */
+function isLike(value: unknown, like: unknown): boolean {
+  if (like === null) return true
+  if (typeof like !== 'object') return typeof value === typeof like
+  if (Array.isArray(like)) return Array.isArray(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(like).every(([name, part]) => isLike((value as Record<string, unknown>)[name], part))
+}
+
+function isWhole({ pace, breaker, skewMs }: EndpointState): boolean {
+  const isPair = (suspect: unknown) => Array.isArray(suspect) && suspect.length === 2 && suspect.every(Number.isFinite)
+  return (
+    ['closed', 'open', 'half-open'].includes(breaker.is) &&
+    (breaker.is === 'closed') === (breaker.cause === null) &&
+    (breaker.cause === null || Object.hasOwn(breaker.suspects, breaker.cause)) &&
+    Object.values(breaker.suspects).every((suspects) => suspects.every(isPair)) &&
+    pace.recent.every(Number.isFinite) &&
+    [pace.knownLimit, skewMs].every((number) => number === null || Number.isFinite(number))
+  )
 }

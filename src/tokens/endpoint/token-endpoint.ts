@@ -56,6 +56,16 @@ export interface Standing {
   until: number
 }
 
+export interface Room {
+  /** How many accounts, and how many of them may have failed before. */
+  calls: number
+  retries: number
+  /** When to look again if that is none, ms. */
+  until: number
+  /** While nothing works one at a time is tried, to see. */
+  isProbe: boolean
+}
+
 /** Outcomes are reported with the next fetch of permits, and where nobody fetches any, after so long. */
 const REPORT_AFTER_MS = 250
 /** Who waits for permits asks again at most this often. */
@@ -130,9 +140,9 @@ export class TokenEndpoint {
     } else this.#reportSoon()
   }
 
-  /** Reports a failure at once, and says what it means in the light of all others. */
-  async failed(hubId: number, failure: ProviderFailure): Promise<Standing> {
-    this.#report.outcomes.push({ hubId, failure })
+  /** Reports a failure at once, and says what it means in the light of all others. `isNew`: it never worked so far. */
+  async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<Standing> {
+    this.#report.outcomes.push({ hubId, failure, isNew })
     this.#report.unused += this.#permits
     this.#permits = 0
     await this.#exchangeFromNow()
@@ -157,18 +167,15 @@ export class TokenEndpoint {
     return this.#state.budget.credit >= 1
   }
 
-  /**
-   * How many accounts are worth taking up for the next `ms`, and how many of them may have failed before. `until` is when
-   * to look again if that is none.
-   */
-  async room(ms: number, fleet: number | undefined): Promise<{ calls: number; retries: number; until: number }> {
+  /** What is worth taking up for the next `ms`. */
+  async room(ms: number, fleet: number | undefined): Promise<Room> {
     if (fleet !== undefined) this.#report.fleet = fleet
     await this.#exchangeFromNow()
     const { breaker, pace, budget } = this.#state
     const now = this.#deps.clock.now()
     const until = this.#until()
-    if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until }
-    return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until }
+    if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until, isProbe: true }
+    return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until, isProbe: false }
   }
 
   /** What was wrong may have been put right just now: the next one to come is let through to see. */
@@ -264,7 +271,7 @@ export class TokenEndpoint {
     let stored = this.#stored ?? (await this.#deps.store.read())
     for (;;) {
       const now = clock.now()
-      const before = decodeEndpoint(stored) ?? newState(this.#deps.settings, now)
+      const before = decodeEndpoint(stored) ?? (await this.#begin(now))
       const reported = afterReport(before, report, this.#deps.settings, now)
       const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
       const { state: taken, granted, until } = grant(reported, wanted, now)
@@ -291,6 +298,10 @@ export class TokenEndpoint {
     await this.#deps.alerted().catch((error: unknown) => {
       this.#deps.log.warn({ code: 'endpoint.not-woken', err: error }, 'nobody could be told of a new alert')
     })
+  }
+
+  async #begin(now: number): Promise<EndpointState> {
+    return { ...newState(this.#deps.settings, now), alerts: await this.#deps.store.openAlerts() }
   }
 
   #announce(before: EndpointState, state: EndpointState, now: number): { state: EndpointState; writes: AlertWrites } {

@@ -23,7 +23,9 @@ export function describeTrouble({ cause, detail }: Breaker): string {
 }
 
 export function describeRecovery(since: number, now: number): string {
-  return `Tokens are refreshed again; the trouble lasted ${lasted(now - since)}.`
+  return since === 0
+    ? 'Tokens are refreshed again.'
+    : `Tokens are refreshed again; the trouble lasted ${lasted(now - since)}.`
 }
 
 export function describeSkew(skewMs: number): string {

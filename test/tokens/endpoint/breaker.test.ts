@@ -58,6 +58,23 @@ function chance(seed: number): () => number {
 }
 
 describe('the breaker', () => {
+  test('an import full of dead tokens is no trouble of the fleet while other accounts are refreshed', () => {
+    const dead = (from: Breaker) => {
+      let breaker = from
+      for (let n = 1; n <= 5_000; n++) breaker = breakerAfterFailure(breaker, n, OF_CAUSE.refused, FLEET, NOW + n, true)
+      return breaker.is
+    }
+    expect(dead(breakerAfterSuccesses(closedBreaker(), 1, NOW - 59 * MINUTE))).toBe('closed')
+    // Nobody else vouches for the app: then it may well be the app.
+    expect(dead(closedBreaker())).toBe('open')
+    expect(dead(breakerAfterSuccesses(closedBreaker(), 1, NOW - 60 * MINUTE))).toBe('open')
+    // That the app itself is refused, new accounts tell as well as others.
+    const working = breakerAfterSuccesses(closedBreaker(), 1, NOW)
+    let refused = working
+    for (let n = 1; n <= 5; n++) refused = breakerAfterFailure(refused, n, OF_CAUSE.credentials, FLEET, NOW, true)
+    expect(refused.is).toBe('open')
+  })
+
   test.each([
     ['credentials', FLEET, 5],
     ['credentials', 4, 4],

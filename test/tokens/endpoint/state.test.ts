@@ -37,10 +37,28 @@ describe("the endpoint's state", () => {
     )
   })
 
-  test('that was stored before anybody looked for it reads as if they did not rotate', () => {
-    const { rotates: _, ...older } = newState(SETTINGS, NOW)
-    const read = decodeEndpoint(encodeEndpoint(older as EndpointState))
-    expect(read?.rotates).toBe(false)
+  test('is learnt anew where any part of it is not what it should be', () => {
+    const open = told(newState(SETTINGS, NOW), { outcomes: [3, ...failures(429, 3), ...failures(503)], fleet: 1_000 })
+    const half = told(grant(open, 1, NOW + 5_000).state, { outcomes: [1, ...failures(503, 1)] }, NOW + 5_000)
+    const spoilt = (at: string[], junk: unknown) => {
+      const state = JSON.parse(encodeEndpoint(half))
+      const part = at.slice(0, -1).reduce((inner, name) => inner[name], state)
+      part[at.at(-1) ?? ''] = junk
+      return decodeEndpoint(JSON.stringify(state))
+    }
+    const every = (value: unknown, at: string[]): string[][] =>
+      typeof value === 'object' && value !== null
+        ? [
+            ...(at.length > 0 ? [at] : []),
+            ...Object.entries(value).flatMap(([name, inner]) => every(inner, [...at, name])),
+          ]
+        : [at]
+    for (const at of every(half, [])) {
+      expect(spoilt(at, { a: 1 }), at.join('.')).toBeUndefined()
+      expect(spoilt(at, 'x'), at.join('.')).toEqual(
+        at.join('.').startsWith('alerts.') || at.join('.') === 'breaker.detail' ? expect.anything() : undefined,
+      )
+    }
   })
 
   test('takes what happened in its order: a success clears who failed before it, not after', () => {

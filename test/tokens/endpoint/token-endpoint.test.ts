@@ -195,7 +195,7 @@ describe('a failure', () => {
     await breakDown(one)
     const until = clock.now() + 5 * SECOND
     expect(await Promise.all(waiting)).toEqual(waiting.map(() => ({ is: 'closed', until })))
-    expect(await one.room(1_500, undefined)).toEqual({ calls: 0, retries: 1, until })
+    expect(await one.room(1_500, undefined)).toEqual({ calls: 0, retries: 1, until, isProbe: true })
     clock.move(5 * SECOND)
     expect(await one.room(1_500, undefined)).toMatchObject({ calls: 1, retries: 1 })
     const probes = await Promise.all(Array.from({ length: 5 }, () => one.enter()))
@@ -207,7 +207,7 @@ describe('a failure', () => {
     const one = daemon()
     await breakDown(one)
     clock.move(-HOUR)
-    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, until: clock.now() })
+    expect(await one.room(1_500, undefined)).toEqual({ calls: 1, retries: 1, isProbe: true, until: clock.now() })
     expect(await one.enter()).toEqual({ is: 'admitted' })
   })
 

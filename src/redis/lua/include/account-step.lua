@@ -1,11 +1,14 @@
--- The keys of one account and its partition, as every step on an account gets them, and what such steps share.
-local ACCOUNT, TOKENS, LEASE, READINGS, HISTORY, ALERTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local ALERTING, OUTBOX = KEYS[7], KEYS[8]
-local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = KEYS[9], KEYS[10], KEYS[11]
-local IN_STATE = {
-  active = KEYS[12], failing = KEYS[13], parked = KEYS[14],
-  reauthorize = KEYS[15], uninstalling = KEYS[16], uninstalled = KEYS[17],
-}
+-- What every step on an account shares. KEYS[1] is the account's own, and declares the slot; the names of its others and
+-- of its partition's, all of that slot, are made here as `keys.ts` makes them.
+local AT, OF = string.match(KEYS[1], '^(.*}):account:(%d+)$')
+local ACCOUNT, TOKENS, LEASE = KEYS[1], AT .. ':tokens:' .. OF, AT .. ':lease:' .. OF
+local READINGS, HISTORY, ALERTS = AT .. ':readings:' .. OF, AT .. ':history:' .. OF, AT .. ':alerts:' .. OF
+local ALERTING, OUTBOX = AT .. ':alerting', AT .. ':outbox'
+local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = AT .. ':due:refresh', AT .. ':due:poll', AT .. ':due:uninstall'
+
+local function inState(state)
+  return AT .. ':accounts:' .. state
+end
 
 local function isLive(state)
   return state and state ~= 'uninstalling' and state ~= 'uninstalled'
@@ -14,9 +17,9 @@ end
 local function setState(hubId, to)
   local from = redis.call('HGET', ACCOUNT, 'state')
   if from == to then return end
-  if from then redis.call('ZREM', IN_STATE[from], hubId) end
+  if from then redis.call('ZREM', inState(from), hubId) end
   redis.call('HSET', ACCOUNT, 'state', to)
-  redis.call('ZADD', IN_STATE[to], hubId, hubId)
+  redis.call('ZADD', inState(to), hubId, hubId)
 end
 
 local function setFields(fields)

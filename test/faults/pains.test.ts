@@ -1,0 +1,618 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plimsoll } from '../support/command.ts'
+import { type Daemon, startDaemon } from '../support/daemon.ts'
+import {
+  connectAccount,
+  connectAll,
+  type JournalEntry as Entry,
+  eventually,
+  getJson,
+  type HookAlert,
+  hooksOf,
+  hubIdsOf,
+  journalOf,
+  send,
+} from '../support/fleet.ts'
+import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts'
+
+/*
+ * What users of OAuth tokens suffer from, each pain by its name; what another file shows already is only named here.
+ *
+ * | pain | test |
+ * |---|---|
+ * | two workers refresh at once | below; two-daemons.test.ts, 'two daemons on one Redis refresh each account once per life'; e2e/access-tokens.test.ts, '200 who ask two daemons at once' |
+ * | a false bad refresh token after losing the race | below |
+ * | a new token was obtained and could not be saved | below; killed-daemons.test.ts for a process that dies in between |
+ * | a 429 of the token endpoint | below; fleet-trouble.test.ts, 'a provider that is down changes no account for good' for a whole fleet that comes back |
+ * | dead grants are retried for ever | below; e2e/main-job.test.ts, 'an uninstall on the provider side is confirmed and told once' |
+ * | one blip kills an account | below; outages.test.ts, 'a provider that answers 500 changes nobody to reauthorize' |
+ * | an uninstall on the provider's side goes unnoticed | below, with the dead grants; uninstall.test.ts, 'a refresh token that has been refused for as long as the config says' |
+ * | a mass failure is mistaken for mass uninstall | below; fleet-trouble.test.ts, 'a wrong client secret is one alert and a trickle of requests' |
+ * | a token expires during a run | below |
+ * | a clock is wrong | below |
+ * | a 401 that leads to no refresh, or to a loop of them | below |
+ * | a lifetime that is hard-coded | below, twice: the provider changes it; the provider gives less than it said |
+ * | tokens that are longer than the column | below: every token of two of the scenes has 2,000 characters |
+ * | tokens in logs, mails, pages, Redis | e2e/secrets.test.ts, 'no log line holds a token or the client secret' and those after it |
+ * | missing scopes found late, or taken for a dead token | below; e2e/import.test.ts, 'a fleet comes in beside a daemon at work' |
+ * | an account moves to another data centre (477) | below |
+ * | the provider switches v1 off | below |
+ * | failing accounts starve the others | below; outages.test.ts, 'limits endpoints that hang take no token with them' |
+ * | an access token imported as refresh token | below, for one account; e2e/import.test.ts, 'a fleet comes in beside a daemon at work', for a file |
+ * | a token imported for the wrong account | e2e/import.test.ts, 'a token of another account is told and not used under the wrong name' |
+ * | a second user connects the same account | below |
+ */
+
+interface JournalEntry extends Entry {
+  method: string
+}
+
+interface Account {
+  state: string
+  user: string
+  token: { obtainedAt: string; expiresAt: string; nextRefreshAt: string; driftMs: number | null }
+  refreshFailure: { reason: string } | null
+  refusedSince: string | null
+  parkedUntil: string | null
+  pollFailure: { reason: string } | null
+}
+
+let scene: Scene
+const accountOf = (daemon: Daemon, hubId: number) => getJson<Account>(`${daemon.url}/api/v1/accounts/${hubId}`)
+const tokenOf = (daemon: Daemon, hubId: number) => fetch(`${daemon.url}/api/v1/accounts/${hubId}/token`)
+const control = (method: string, path: string, body?: object) =>
+  send(`${scene.sandbox.url}/sandbox/${path}`, method, body)
+const addFault = (fault: object) => control('POST', 'faults', fault)
+
+const faultMet = (hubId: number) =>
+  eventually(`the fault of ${hubId}`, async () => {
+    const standing = await getJson<{ hubId?: number }[]>(`${scene.sandbox.url}/sandbox/faults`)
+    return standing.every((fault) => fault.hubId !== hubId)
+  })
+
+const requestsOf = (hubId: number) => getJson<JournalEntry[]>(`${scene.sandbox.url}/sandbox/requests?hubId=${hubId}`)
+const refreshesOf = async (hubId: number) => (await requestsOf(hubId)).filter(({ grant }) => grant === 'refresh_token')
+const at = ({ time }: { time: string }) => Date.parse(time)
+
+const told = async (): Promise<HookAlert[]> =>
+  (await hooksOf(scene.sandbox.url)).flatMap(({ body }) => body.data.alerts)
+const toldOf = async (hubId: number) => (await told()).filter(({ account }) => account?.hubId === hubId)
+
+const inState = (daemon: Daemon, hubId: number, state: string) =>
+  eventually(`${hubId} ${state}`, async () => {
+    const account = await accountOf(daemon, hubId)
+    return account.state === state && account
+  })
+
+async function statesOf(daemon: Daemon): Promise<Record<string, number>> {
+  const { accounts } = await getJson<{ accounts: { byState: Record<string, number> } }>(`${daemon.url}/api/v1/status`)
+  return Object.fromEntries(Object.entries(accounts.byState).filter(([, count]) => count > 0))
+}
+
+/** As often as wanted, each of them. */
+const refreshedSince = (hubIds: readonly number[], since: number, times = 1) =>
+  eventually(
+    `${times} refreshes of each of ${hubIds.length}`,
+    async () => {
+      const all = refreshTimes(await journalOf(scene.sandbox.url))
+      return hubIds.every((hubId) => (all.get(hubId) ?? []).filter((time) => time > since).length >= times)
+    },
+    60_000,
+  )
+
+/** Its own account for each test, so that they may run side by side. */
+function handOut(hubIds: number[]): () => number {
+  const left = [...hubIds]
+  return () => {
+    const hubId = left.shift()
+    if (hubId === undefined) throw new Error('more accounts are needed')
+    return hubId
+  }
+}
+
+const LONG_TOKEN = 2_000
+
+describe('one account in trouble, two daemons, lives of 10 seconds, tokens of 2,000 characters', () => {
+  const LIFE_MS = 10_000
+  let [daemon, other]: Daemon[] = []
+  let takeConnected: () => number
+  let takeFresh: () => number
+  beforeAll(async () => {
+    scene = await openScene({ accounts: 34, tokenLifetimeMs: LIFE_MS, accessTokenLength: LONG_TOKEN })
+    ;[daemon, other] = await Promise.all([scene.daemon(), scene.daemon()])
+    const hubIds = await hubIdsOf(scene.sandbox.url)
+    await connectAll(one().url, hubIds.slice(0, 20))
+    takeConnected = handOut(hubIds)
+    takeFresh = handOut(hubIds.slice(20))
+  })
+  afterAll(() => scene.close())
+  const one = () => daemon as Daemon
+  const two = () => other as Daemon
+
+  test.concurrent('two workers refresh at once: while an answer is slow, nobody else redeems the token', async () => {
+    const hubId = takeConnected()
+    const slowMs = 6_000
+    await addFault({ endpoint: 'token', hubId, after: true, delayMs: slowMs, times: 1 })
+    await faultMet(hubId)
+    const met = Date.now()
+    // Whoever asks the other daemon meanwhile is served, or waits for the one refresh that there is.
+    expect((await tokenOf(two(), hubId)).status).toBe(200)
+    await eventually('refreshes after it', async () => {
+      const refreshes = await refreshesOf(hubId)
+      return refreshes.filter((entry) => at(entry) > met + slowMs).length >= 2
+    })
+    const asked = (await refreshesOf(hubId)).filter((entry) => at(entry) > met - 500)
+    expect(asked.filter((entry) => at(entry) < met + slowMs - 500)).toHaveLength(1)
+    expect(asked.filter(({ status }) => status !== 200)).toEqual([])
+    expect(await toldOf(hubId)).toEqual([])
+  })
+
+  test.concurrent('a false bad refresh token after losing the race: the tokens that won stay, and count', async () => {
+    const hubId = takeConnected()
+    await addFault({ endpoint: 'token', hubId, status: 400, delayMs: 2_500, times: 1 })
+    await faultMet(hubId)
+    expect((await connectAccount(two().url, hubId)).status).toBe(200)
+    const states = new Set<string>()
+    await eventually('the refusal, and refreshes after it', async () => {
+      states.add((await accountOf(one(), hubId)).state)
+      const refreshes = await refreshesOf(hubId)
+      const refused = refreshes.findLastIndex(({ status }) => status === 400)
+      return refused >= 0 && refreshes.slice(refused).filter(({ status }) => status === 200).length >= 2
+    })
+    expect([...states]).toEqual(['active'])
+    expect(await accountOf(one(), hubId)).toMatchObject({ refreshFailure: null, refusedSince: null })
+    expect(await toldOf(hubId)).toEqual([])
+  })
+
+  test.concurrent('one blip does not kill an account, nor do two with a refresh that worked between them', async () => {
+    const hubId = takeConnected()
+    for (const _blip of ['first', 'second']) {
+      await addFault({ endpoint: 'token', hubId, status: 400, times: 1 })
+      expect((await inState(one(), hubId, 'failing')).refusedSince).not.toBeNull()
+      expect(await inState(one(), hubId, 'active')).toMatchObject({ refreshFailure: null, refusedSince: null })
+    }
+    expect(await toldOf(hubId)).toEqual([])
+  })
+
+  test.concurrent('an uninstall on the provider’s side is noticed, and a dead grant is not retried for ever', async () => {
+    const hubId = takeConnected()
+    await control('DELETE', `accounts/${hubId}`)
+    const { token } = await inState(one(), hubId, 'reauthorize')
+    const asked = (await requestsOf(hubId)).length
+    const hours = (Date.parse(token.nextRefreshAt) - Date.now()) / 3_600_000
+    expect(hours).toBeGreaterThan(20)
+    expect(hours).toBeLessThan(28)
+    // The subject itself: nobody asks any more, not even two daemons for a life of the token.
+    await pause(LIFE_MS)
+    expect((await requestsOf(hubId)).length).toBe(asked)
+    expect((await tokenOf(two(), hubId)).status).toBe(409)
+
+    const alerts = await toldOf(hubId)
+    expect(alerts).toMatchObject([{ kind: 'token', status: 'firing', level: 'critical', reason: 'entered' }])
+    expect(alerts[0]?.account?.hubDomain).toMatch(/example\.com$/)
+    expect(alerts[0]?.message).toMatch(/uninstalled, or its access revoked\. Tokens last worked 20.*Z\. .*\/install$/)
+  })
+
+  test.concurrent('a token that expires while it can not be refreshed is not used, and that is told once', async () => {
+    const hubId = takeConnected()
+    await addFault({ endpoint: 'token', hubId, status: 503, times: 6 })
+    const without = await eventually('no token to serve', async () => {
+      const answer = await tokenOf(one(), hubId)
+      return answer.status !== 200 && answer
+    })
+    expect(without.status).toBe(503)
+    expect(Number(without.headers.get('retry-after'))).toBeGreaterThan(0)
+    await eventually('over', async () => (await toldOf(hubId)).some(({ status }) => status === 'resolved'))
+    expect(await toldOf(hubId)).toMatchObject([
+      { kind: 'token', status: 'firing', level: 'warning', message: expect.stringContaining('503') },
+      { kind: 'token', status: 'resolved', reason: 'recovered' },
+    ])
+    expect((await accountOf(one(), hubId)).state).toBe('active')
+    // No call went out with the dead token, neither before nor after.
+    expect((await requestsOf(hubId)).filter(({ status }) => status === 401)).toEqual([])
+  })
+
+  test.concurrent('an account that moves to another data centre (477) is parked until the provider said', async () => {
+    const hubId = takeConnected()
+    const awayMs = 12_000
+    const moving = { status: 477, headers: { 'Retry-After': awayMs / 1_000 }, times: 1 }
+    await addFault({ endpoint: 'token', hubId, ...moving })
+    const { parkedUntil, refusedSince } = await inState(one(), hubId, 'parked')
+    expect(refusedSince).toBeNull()
+    const moved = (await refreshesOf(hubId)).find(({ status }) => status === 477) as JournalEntry
+    expect(Math.abs(Date.parse(parkedUntil ?? '') - (at(moved) + awayMs))).toBeLessThan(1_000)
+
+    await eventually('a refresh', async () => (await refreshesOf(hubId)).some((entry) => at(entry) > at(moved)))
+    const [next] = (await requestsOf(hubId)).filter((entry) => at(entry) > at(moved) + 1_000)
+    expect(next && at(next) - at(moved)).toBeGreaterThan(awayMs - 1_000)
+    expect(await inState(one(), hubId, 'active')).toMatchObject({ parkedUntil: null, refreshFailure: null })
+    await eventually('over', async () => (await toldOf(hubId)).some(({ status }) => status === 'resolved'))
+    expect((await toldOf(hubId)).map(({ level, reason }) => [level, reason])).toEqual([
+      ['warning', 'entered'],
+      ['warning', 'recovered'],
+    ])
+  })
+
+  test.concurrent('a token of which the provider says that it lives shorter than it was given for is refreshed by that', async () => {
+    const hubId = takeFresh()
+    const scopes = ['oauth', 'crm.objects.contacts.read']
+    const body = { hub_id: hubId, hub_domain: 'short.example.com', scopes, expires_in: 4 }
+    await addFault({ endpoint: 'metadata', hubId, body, times: 1 })
+    expect((await connectAccount(one().url, hubId)).status).toBe(200)
+    const { driftMs } = (await accountOf(one(), hubId)).token
+    expect(driftMs).toBeGreaterThan(-6_500)
+    expect(driftMs).toBeLessThan(-5_500)
+    const refreshed = await eventually('a refresh', async () => (await refreshesOf(hubId))[0])
+    const connected = (await requestsOf(hubId)).find(({ grant }) => grant === 'authorization_code') as JournalEntry
+    // Nobody would begin before half of the life that it was given for.
+    expect(at(refreshed) - at(connected)).toBeLessThan(LIFE_MS / 2)
+  })
+
+  test.concurrent('clocks that are ten minutes ahead and behind: tokens are refreshed in time all the same, and it is told', async () => {
+    const accounts = Array.from({ length: 10 }, takeFresh)
+    const wrong: Daemon[] = []
+    try {
+      for (const [n, minutes] of [10, -10].entries()) {
+        // An installation of its own each: it is the provider's clock that they disagree with.
+        const redis = { url: scene.redis.url, prefix: `clock${n}` }
+        const daemon = await startDaemon(await scene.configFile({ redis }), { NODE_OPTIONS: wrongBy(minutes) })
+        wrong.push(daemon)
+        await connectAll(daemon.url, accounts.slice(n * 5, n * 5 + 5))
+      }
+      await refreshedSince(accounts, Date.now(), 2)
+      const journal = (await journalOf(scene.sandbox.url)).filter(({ hubId }) => accounts.includes(hubId ?? 0))
+      const { shortest, longest } = pauses(journal, Date.now())
+      expect(shortest).toBeGreaterThan(LIFE_MS * 0.5 - 250)
+      expect(longest).toBeLessThan(LIFE_MS)
+      expect(journal.filter(({ status }) => status >= 400)).toEqual([])
+      await eventually('both alerts', async () => {
+        const messages = (await told()).filter(({ kind }) => kind === 'fleet').map(({ message }) => message ?? '')
+        return ['ahead of', 'behind'].every((which) => messages.some((message) => message.includes(`10 min ${which}`)))
+      })
+    } finally {
+      await Promise.all(wrong.map((daemon) => daemon.stop()))
+    }
+  })
+})
+
+describe('calls for data, lives of a minute, tokens of 2,000 characters', () => {
+  const LIFE_MS = 60_000
+  /** A token that is younger is not the reason for a 401. */
+  const BRAND_NEW_MS = LIFE_MS / 10
+  let daemon: Daemon
+  let takeFresh: () => number
+  beforeAll(async () => {
+    scene = await openScene({
+      ...{ accounts: 10, tokenLifetimeMs: LIFE_MS, accessTokenLength: LONG_TOKEN, rotateRefreshTokens: false },
+    })
+    daemon = await scene.daemon({ limits: { every: '1s' } })
+    takeFresh = handOut(await hubIdsOf(scene.sandbox.url))
+  })
+  afterAll(() => scene.close())
+
+  async function connected(): Promise<number> {
+    const hubId = takeFresh()
+    expect((await connectAccount(daemon.url, hubId)).status).toBe(200)
+    return hubId
+  }
+
+  const LIMITS = ['customProperties', 'associations']
+  const refuse = (hubId: number, status: number, times?: number) =>
+    Promise.all(LIMITS.map((endpoint) => addFault({ endpoint, hubId, status, ...(times && { times }) })))
+
+  test.concurrent('a 401 leads to one refresh, and the call is made once more', async () => {
+    const hubId = await connected()
+    await eventually('a token of some age', async () => {
+      const { token } = await accountOf(daemon, hubId)
+      return Date.now() - Date.parse(token.obtainedAt) > BRAND_NEW_MS + 500
+    })
+    const since = Date.now()
+    await refuse(hubId, 401, 1)
+    const calls = await eventually('polls that work again', async () => {
+      const entries = (await requestsOf(hubId)).filter((entry) => at(entry) >= since)
+      const refreshed = entries.findIndex(({ endpoint }) => endpoint === 'token')
+      return refreshed >= 0 && entries.length > refreshed + 6 && entries
+    })
+    const refused = calls.findIndex(({ status }) => status === 401)
+    expect(calls.filter(({ endpoint }) => endpoint === 'token')).toHaveLength(1)
+    expect(
+      calls
+        .slice(refused, refused + 5)
+        .map(({ endpoint, status }) => `${endpoint} ${status}`)
+        .sort(),
+    ).toEqual(['associations 200', 'associations 401', 'customProperties 200', 'customProperties 401', 'token 200'])
+    expect(await accountOf(daemon, hubId)).toMatchObject({ state: 'active', pollFailure: null })
+  })
+
+  test.concurrent('a 401 that no refresh helps against is no loop of refreshes, and no dead account', async () => {
+    const hubId = takeFresh()
+    await refuse(hubId, 401)
+    const since = Date.now()
+    expect((await connectAccount(daemon.url, hubId)).status).toBe(200)
+    await eventually('eight polls', async () => {
+      const polls = (await requestsOf(hubId)).filter(({ endpoint }) => endpoint === 'customProperties')
+      return polls.length >= 8
+    })
+    const most = Math.floor((Date.now() - since) / BRAND_NEW_MS)
+    expect((await refreshesOf(hubId)).length).toBeLessThanOrEqual(most)
+    const account = await accountOf(daemon, hubId)
+    expect(account).toMatchObject({ state: 'active', refreshFailure: null })
+    expect(account.pollFailure?.reason).toContain('401')
+    expect((await toldOf(hubId)).filter(({ kind }) => kind === 'token')).toEqual([])
+  })
+
+  test.concurrent('tokens of 2,000 characters are kept whole, in paths, bodies and Redis', async () => {
+    const hubId = await connected()
+    await eventually('a poll', async () =>
+      (await requestsOf(hubId)).some(({ endpoint, status }) => endpoint === 'associations' && status === 200),
+    )
+    const { accessToken } = (await (await tokenOf(daemon, hubId)).json()) as { accessToken: string }
+    expect(accessToken.length).toBeGreaterThanOrEqual(LONG_TOKEN)
+    const path = `/oauth/v1/access-tokens/${encodeURIComponent(accessToken)}`
+    expect(await getJson(scene.sandbox.url + path)).toMatchObject({ hub_id: hubId })
+  })
+
+  test.concurrent('scopes that are missing are found at once, and are no dead token', async () => {
+    const hubId = takeFresh()
+    const install = await fetch(`${daemon.url}/install`, { redirect: 'manual' })
+    const page = new URL(install.headers.get('location') ?? '')
+    for (const name of ['scope', 'scopes']) page.searchParams.set(name, 'oauth')
+    const approved = await fetch(`${page}&account=${hubId}`, { method: 'POST', redirect: 'manual' })
+    await fetch(approved.headers.get('location') ?? '', { redirect: 'manual' })
+    await eventually(
+      'some refused polls',
+      async () => (await requestsOf(hubId)).filter(({ status }) => status === 403).length >= 4,
+    )
+    const [alert, ...more] = await eventually('the alert', async () => {
+      const alerts = await toldOf(hubId)
+      return alerts.length > 0 && alerts
+    })
+    expect(more).toEqual([])
+    expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered' })
+    expect(alert?.message).toContain('missing crm.objects.contacts.read')
+    const [firstRefusal] = (await requestsOf(hubId)).filter(({ status }) => status === 403)
+    expect(Date.parse(alert?.measuredAt ?? '')).toBeLessThanOrEqual(firstRefusal ? at(firstRefusal) : 0)
+    expect((await accountOf(daemon, hubId)).state).toBe('active')
+    expect((await tokenOf(daemon, hubId)).status).toBe(200)
+
+    await connectAccount(daemon.url, hubId)
+    await eventually('the end of it', async () => (await toldOf(hubId)).at(-1)?.reason === 'recovered')
+  })
+
+  test.concurrent('a scope that is taken away later is no dead token either', async () => {
+    const hubId = await connected()
+    await refuse(hubId, 403)
+    const account = await eventually('a refused poll', async () => {
+      const found = await accountOf(daemon, hubId)
+      return found.pollFailure !== null && found
+    })
+    expect(account).toMatchObject({ state: 'active', refreshFailure: null })
+    expect(account.pollFailure?.reason).toContain('required scopes')
+    expect((await tokenOf(daemon, hubId)).status).toBe(200)
+    expect((await refreshesOf(hubId)).length).toBe(0)
+  })
+
+  test.concurrent('a second user who connects the same account: one account, his tokens, and the first ones are left alone', async () => {
+    const hubId = await connected()
+    const scopes = ['oauth', 'crm.objects.contacts.read']
+    const body = { hub_id: hubId, user: 'second@example.com', scopes, expires_in: LIFE_MS / 1_000 }
+    await addFault({ endpoint: 'metadata', hubId, body, times: 1 })
+    expect((await connectAccount(daemon.url, hubId)).status).toBe(200)
+    expect(await accountOf(daemon, hubId)).toMatchObject({ state: 'active', user: 'second@example.com' })
+    const since = Date.now()
+    await eventually('polls', async () =>
+      (await requestsOf(hubId)).some((entry) => entry.endpoint === 'associations' && at(entry) > since),
+    )
+    expect((await requestsOf(hubId)).filter(({ endpoint, status }) => endpoint === 'delete' || status > 400)).toEqual(
+      [],
+    )
+    const { items } = await getJson<{ items: { hubId: number }[] }>(`${daemon.url}/api/v1/accounts?limit=500`)
+    expect(items.filter((item) => item.hubId === hubId)).toHaveLength(1)
+  })
+
+  test.concurrent('an access token given as refresh token is refused before anything is stored', async () => {
+    const hubId = await connected()
+    const { accessToken } = (await (await tokenOf(daemon, hubId)).json()) as { accessToken: string }
+    const file = join(scene.folder, 'wrong-column.txt')
+    writeFileSync(file, accessToken)
+    const before = await accountOf(daemon, hubId)
+    const args = ['accounts', 'connect', '--refresh-token-file', file, '--config', await scene.configFile()]
+    const { code, out, err } = await plimsoll(args, scene.folder)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(/^plimsoll: .*refresh token.*\n$/)
+    expect(err).not.toContain(accessToken)
+    expect(await accountOf(daemon, hubId)).toMatchObject({ state: 'active', token: before.token })
+  })
+})
+
+describe('the whole fleet, lives of 12 seconds', () => {
+  const LIFE_MS = 12_000
+  const ACCOUNTS = 30
+  let daemon: Daemon
+  let hubIds: number[]
+  beforeAll(async () => {
+    scene = await openScene({ accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS })
+    daemon = await scene.daemon({ limits: { every: '5s' } })
+    hubIds = await hubIdsOf(scene.sandbox.url)
+    await connectAll(daemon.url, hubIds)
+  })
+  afterAll(() => scene.close())
+
+  const refusesWrites = async (during: () => Promise<void>) => {
+    const store = scene.redis.store()
+    await store.config('SET', 'min-replicas-to-write', '1')
+    try {
+      await during()
+    } finally {
+      await store.config('SET', 'min-replicas-to-write', '0')
+    }
+  }
+
+  test('a new token was obtained and could not be saved: it is kept until it can be', async () => {
+    const [hubId = 0] = hubIds
+    await addFault({ endpoint: 'token', hubId, after: true, delayMs: 1_500, times: 1 })
+    await faultMet(hubId)
+    await refusesWrites(async () => {
+      await daemon.line(new RegExp(`"token\\.not-stored","hubId":${hubId}\\b`), 0)
+    })
+    await refreshedSince(hubIds, Date.now())
+    expect((await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)).toEqual([])
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+    expect(await told()).toEqual([])
+  })
+
+  test('a new token was obtained and Redis was gone: it is stored once Redis is back', async () => {
+    const [, hubId = 0] = hubIds
+    await addFault({ endpoint: 'token', hubId, after: true, delayMs: 1_500, times: 1 })
+    await faultMet(hubId)
+    const asked = Date.now()
+    await scene.redis.end('SIGKILL')
+    await eventually('the answer', async () => (await refreshesOf(hubId)).some((entry) => at(entry) > asked - 1_000))
+    await scene.redis.again()
+    await refreshedSince(hubIds, Date.now())
+    expect((await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)).toEqual([])
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+  })
+
+  test('the lifetime follows expires_in also when the provider changes it', async () => {
+    const changed = Date.now()
+    const lifeMs = 8_000
+    await control('PUT', 'token-lifetime', { ms: lifeMs })
+    await refreshedSince(hubIds, changed)
+    const since = Date.now()
+    await refreshedSince(hubIds, since, 2)
+    const journal = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since)
+    const { shortest, longest } = pauses(journal, Date.now())
+    expect(shortest).toBeGreaterThan(lifeMs * 0.5 - 250)
+    expect(longest).toBeLessThan(lifeMs)
+    expect(journal.filter(({ status }) => status === 401)).toEqual([])
+    const { obtainedAt, expiresAt } = (await accountOf(daemon, hubIds[0] as number)).token
+    expect(Date.parse(expiresAt) - Date.parse(obtainedAt)).toBe(lifeMs)
+    await control('PUT', 'token-lifetime', { ms: LIFE_MS })
+  })
+
+  test('a 429 of the token endpoint: all stay away for as long as it says, and no account is blamed', async () => {
+    const since = Date.now()
+    await addFault({ endpoint: 'token', status: 429, headers: { 'Retry-After': 2 }, times: 1 })
+    await refreshedSince(hubIds, since)
+    const asked = (await journalOf(scene.sandbox.url)).filter((e) => e.endpoint === 'token' && at(e) >= since)
+    const refused = asked.filter(({ status }) => status !== 200)
+    expect(refused).toMatchObject([{ status: 429 }])
+    const after = asked.map((entry) => at(entry) - at(refused[0] as Entry)).filter((ms) => ms > 0)
+    // Those that were on their way at that moment are no disobedience.
+    expect(after.filter((ms) => ms > 300 && ms < 1_900)).toEqual([])
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+    expect(await told()).toEqual([])
+  })
+
+  test('a token endpoint that allows less than the fleet would ask at once: the pace is learnt', async () => {
+    const since = Date.now()
+    await control('PUT', 'token-limit', { requests: 6, perMs: 1_000 })
+    await refreshedSince(hubIds, since, 2)
+    await control('DELETE', 'token-limit')
+    const asked = (await journalOf(scene.sandbox.url)).filter((e) => e.endpoint === 'token' && at(e) >= since)
+    const refused = asked.filter(({ status }) => status === 429)
+    expect(asked.filter(({ status }) => status !== 200 && status !== 429)).toEqual([])
+    expect(refused.length / asked.length).toBeLessThan(0.2)
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+    expect(await told()).toEqual([])
+  })
+
+  test('a mass failure is not mistaken for mass uninstall: all refresh tokens refused for longer than they live', async () => {
+    await addFault({ endpoint: 'token', status: 400 })
+    const fleetAlerts = async () => (await told()).filter(({ kind }) => kind === 'fleet')
+    await eventually('the alert', async () => (await fleetAlerts()).length > 0)
+    // The subject itself: for longer than a single account would be believed.
+    await pause(LIFE_MS + 2_000)
+    const [alert] = await fleetAlerts()
+    const opened = Date.parse(alert?.measuredAt ?? '') + 500
+    const asked = (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'token')
+    // Those that were on their way at that moment have arrived by then; what comes now is a probe.
+    expect(asked.filter((entry) => at(entry) > opened).length).toBeLessThanOrEqual(8)
+    const states = await statesOf(daemon)
+    expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
+    expect(states.failing ?? 0).toBeLessThanOrEqual(10)
+    expect(await fleetAlerts()).toMatchObject([
+      { level: 'critical', message: expect.stringContaining('refuses the refresh tokens of many accounts at once') },
+    ])
+
+    await control('DELETE', 'faults')
+    await refreshedSince(hubIds, Date.now())
+    await eventually('all active', async () => (await statesOf(daemon)).active === ACCOUNTS)
+    await eventually('told that it is over', async () => (await fleetAlerts()).at(-1)?.status === 'resolved', 60_000)
+    expect((await told()).filter(({ kind }) => kind === 'token')).toEqual([])
+    expect((await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'delete')).toEqual([])
+  })
+})
+
+/** Options for a node of which every clock of the calendar is wrong. */
+function wrongBy(minutes: number): string {
+  const code = `const Right = Date, off = ${minutes * 60_000}
+    globalThis.Date = class extends Right {
+      constructor(...given) { given.length === 0 ? super(Right.now() + off) : super(...given) }
+      static now() { return Right.now() + off }
+    }`
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
+}
+
+test('v1 ends: the dialect is switched in the config, with the same stored fleet', async () => {
+  scene = await openScene({ accounts: 5, tokenLifetimeMs: 10_000 })
+  try {
+    const [leaving = 0, dead = 0, ...staying] = await hubIdsOf(scene.sandbox.url)
+    const newcomer = staying.pop() ?? 0
+    const before = await scene.daemon()
+    expect(await before.line(/"config\.notice".*"provider\.api"/, 0)).toContain('2027-02-16')
+    await connectAll(before.url, [leaving, dead, ...staying])
+    await control('DELETE', `accounts/${dead}`)
+    await inState(before, dead, 'reauthorize')
+    await before.stop()
+
+    const since = Date.now()
+    const after = await scene.daemon({ provider: { api: '2026-03' } })
+    expect(after.lines.filter((line) => line.includes('provider.api'))).toEqual([])
+    await refreshedSince([leaving, ...staying], since, 2)
+    await connectAccount(after.url, newcomer)
+    await fetch(`${after.url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
+    await inState(after, leaving, 'uninstalled')
+    await eventually('a poll of the newcomer', async () =>
+      (await requestsOf(newcomer)).some(({ endpoint, status }) => endpoint === 'associations' && status === 200),
+    )
+    const journal = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since) as JournalEntry[]
+    expect(journal.filter(({ status }) => status >= 400)).toEqual([])
+    const asked = journal.filter(({ endpoint }) => endpoint === 'metadata' || endpoint === 'delete')
+    // Bodies instead of paths: that is what tells the two apart from outside.
+    expect([...new Set(asked.map(({ endpoint, method, hubId }) => `${endpoint} ${method} ${hubId}`))]).toEqual([
+      `metadata POST ${newcomer}`,
+      `delete POST ${leaving}`,
+    ])
+    // A restart is no reason to ask for the dead one again.
+    expect(journal.filter(({ hubId }) => hubId === dead)).toEqual([])
+  } finally {
+    await scene.close()
+  }
+})
+
+test('accounts that hang, fail or are dead do not starve the others', async () => {
+  const LIFE_MS = 10_000
+  scene = await openScene({ accounts: 60, tokenLifetimeMs: LIFE_MS })
+  try {
+    const daemon = await scene.daemon({ limits: { every: '1h' } })
+    const hubIds = await hubIdsOf(scene.sandbox.url)
+    await connectAll(daemon.url, hubIds)
+    // Fewer of each kind than would be a trouble of the whole fleet.
+    const [hanging, failing, dead, well] = [[0, 4], [4, 8], [8, 14], [14]].map(([from, to]) => hubIds.slice(from, to))
+    for (const hubId of hanging ?? []) await addFault({ endpoint: 'token', hubId, delayMs: 60_000 })
+    for (const hubId of failing ?? []) await addFault({ endpoint: 'token', hubId, status: 500 })
+    for (const hubId of dead ?? []) await control('DELETE', `accounts/${hubId}`)
+    await refreshedSince(well ?? [], Date.now(), 3)
+    const ofWell = (await journalOf(scene.sandbox.url)).filter(({ hubId }) => well?.includes(hubId ?? 0))
+    expect(pauses(ofWell, Date.now()).longest).toBeLessThan(LIFE_MS)
+    expect(await statesOf(daemon)).toEqual({ active: 46, failing: 8, reauthorize: 6 })
+    expect((await told()).filter(({ kind }) => kind === 'fleet')).toEqual([])
+  } finally {
+    await scene.close()
+  }
+})
