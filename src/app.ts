@@ -10,6 +10,7 @@ import { createQueues, type Queues, type SweepKind } from '../jobs/queues.ts'
 import { refreshOne } from '../jobs/refresh-tokens.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { CLAIM_MS, DueSets } from './accounts/due-sets.ts'
+import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { Registry } from './accounts/registry.ts'
 import { type BegunUninstall, beginUninstall, type UninstallRequest } from './accounts/uninstall.ts'
 import { closeAlerts } from './alerts/close-alerts.ts'
@@ -307,6 +308,11 @@ function createAccessTokens(parts: Parts, pages: Store, work: ReturnType<typeof 
     tokens: new AccessTokenStore(pages, parts.keys),
     vault: parts.vault,
     refresh: (hubId, generation) => refreshOne(work, hubId, generation),
+    identify: async (hubId) => {
+      const read = await identifyAccount(work, hubId)
+      if (read?.is === 'foreign' || (read?.is === 'stored' && read.alerted)) await Promise.all(wakeNow(parts, 'alerts'))
+      return read?.is === 'later' ? 'later' : 'asked'
+    },
     clock: parts.clock,
   })
 }
