@@ -41,8 +41,9 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
   }
   if (context.metadataDue) {
     const named = await withMetadata(deps, hubId, context)
-    if (named === 'held') return pollLater(deps, hubId, named)
     if (named === 'foreign') return 'gone'
+    if (named === 'held') return pollLater(deps, hubId, named)
+    if (named === 'unread') return pollUnread(deps, hubId, context)
     context = named
   }
   let fetched = await fetchWith(deps, hubId, context, signal)
@@ -57,19 +58,19 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
   return fetched === undefined ? pollLater(deps, hubId, 'held') : commit(deps, hubId, context, fetched)
 }
 
-/** An account that was imported is asked whose it is before it is polled; at a bounded rate, so some are polled unasked. */
+/** An account that was imported is asked whose it is before it is polled: numbers may be another account's else. */
 async function withMetadata(
   deps: PollLimitsDeps,
   hubId: number,
   context: PollContext,
-): Promise<PollContext | 'held' | 'foreign'> {
+): Promise<PollContext | 'held' | 'foreign' | 'unread'> {
   const read = await readDueMetadata(deps, hubId, context)
   if (read.is === 'foreign' || (read.is === 'stored' && read.alerted)) {
     await deps.queues.wake('alerts', deps.clock.now())
   }
   if (read.is === 'foreign') return 'foreign'
   if (read.is === 'lost') return 'held'
-  return read.is === 'stored' ? { ...context, hubDomain: read.hubDomain } : context
+  return read.is === 'stored' ? { ...context, hubDomain: read.hubDomain } : 'unread'
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
@@ -105,6 +106,16 @@ async function fetchWith(deps: PollLimitsDeps, hubId: number, { accessToken }: P
 async function pollLater(deps: PollLimitsDeps, hubId: number, why: 'held' | 'failed'): Promise<'later'> {
   const pause = why === 'held' ? 2_000 : Math.min(deps.everyMs, 15_000)
   await deps.due.plan('poll', [hubId], deps.clock.now() + pause)
+  return 'later'
+}
+
+/**
+ * Metadata is read at a bounded rate. Each time the account waits as long again as it has waited with this token, so that
+ * of a fleet that was just imported not everybody asks every other second.
+ */
+async function pollUnread(deps: PollLimitsDeps, hubId: number, { obtainedAt }: PollContext): Promise<'later'> {
+  const now = deps.clock.now()
+  await deps.due.plan('poll', [hubId], now + Math.min(deps.everyMs, Math.max(2_000, now - obtainedAt)))
   return 'later'
 }
 

@@ -64,7 +64,10 @@ async function sweepAccounts(
   return next
 }
 
-/** As many as the token endpoint will take soon, nearest to expiry first, or one probe while nothing works; the rest stay due. */
+/**
+ * As many as the token endpoint will take soon, nearest to expiry first; while nothing works one, to see. The rest stay
+ * due.
+ */
 async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
   const waiting = await queue.getWaitingCount()

@@ -5,6 +5,8 @@ import { startClock } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
 import { refreshOne } from '../jobs/refresh-tokens.ts'
 import { startWorkers } from '../jobs/workers.ts'
+import { identifyAccount } from './accounts/lazy-metadata.ts'
+import { wakeNow } from './app/account-actions.ts'
 import { createCourier } from './app/courier.ts'
 import { encryptionKeys } from './app/encryption-keys.ts'
 import { readHealth, startHttp } from './app/http.ts'
@@ -107,7 +109,10 @@ async function reload(
   parts.vault.replace(keys)
   parts.provider.replaceApp({ clientId, clientSecret })
   await courier.replace(keys, { clientId, clientSecret })
-  await reports.report()
+  // All of it is in force by now, whatever Redis says to the report; the next one comes soon.
+  await reports.report().catch((error: unknown) => {
+    parts.log.warn({ code: 'vault.unreported', err: error }, 'could not say which key encrypts here: said again soon')
+  })
   return config
 }
 
@@ -117,6 +122,11 @@ function createAccessTokens(parts: Parts, pages: Store, work: ReturnType<typeof 
     tokens: new AccessTokenStore(pages, parts.keys),
     vault: parts.vault,
     refresh: (hubId, generation) => refreshOne(work, hubId, generation),
+    identify: async (hubId) => {
+      const read = await identifyAccount(work, hubId)
+      if (read?.is === 'foreign' || (read?.is === 'stored' && read.alerted)) await Promise.all(wakeNow(parts, 'alerts'))
+      return read?.is === 'later' ? 'later' : 'asked'
+    },
     clock: parts.clock,
   })
 }

@@ -81,6 +81,23 @@ export async function readDueMetadata(
   return is === 'stored' ? { is, hubDomain, alerted: alerts.messages.length > 0 } : { is }
 }
 
+/** The same for whoever can't wait for the next poll. Undefined: there is nothing to be read. */
+export async function identifyAccount(deps: LazyMetadataDeps, hubId: number): Promise<LazyMetadata | undefined> {
+  const { account, tokens, alerts } = deps.keys.account(hubId)
+  const [fields, accessToken, alertStates] = await Promise.all([
+    // The generation first: if it is still the same when the answer is stored, the token read here belongs to it.
+    deps.store.hmget(account, 'metadataDue', 'generation', 'hubDomain', 'obtainedAt', 'expiresAt'),
+    deps.store.hgetBuffer(tokens, 'access'),
+    deps.store.hgetall(alerts),
+  ])
+  const [metadataDue, generation, hubDomain, obtainedAt, expiresAt] = fields
+  if (metadataDue !== '1') return undefined
+  return readDueMetadata(deps, hubId, {
+    ...{ generation: generation ?? '', hubDomain: hubDomain ?? '', accessToken, alertStates },
+    ...{ obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+  })
+}
+
 async function mayRead({ store, keys, clock }: LazyMetadataDeps): Promise<boolean> {
   const [granted] = await store.takeCalls(keys.metadataCalls, clock.now(), 1, MOST_READS.calls, MOST_READS.perMs)
   return granted === 1

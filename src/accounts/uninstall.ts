@@ -5,9 +5,10 @@ import type { Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { Secret } from '../runtime/secret.ts'
 import { keepLease, newLeaseOwner, REFRESH_LEASE } from '../tokens/lease.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
-import type { Vault } from '../tokens/vault.ts'
+import { type Vault, VaultError } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
 import { purgeAccount } from './purge-account.ts'
 
@@ -67,6 +68,9 @@ export async function beginUninstall(
   }
 }
 
+/** Why the token could not be deleted: what the provider said, or that no key opens the token. */
+export type UninstallFailure = Pick<ProviderFailure, 'code' | 'message' | 'retryAfterMs'>
+
 export type UninstallOutcome =
   | { is: 'finished' | 'reconnected' }
   /** Its time as an uninstalled account was over, or is not over yet. */
@@ -76,7 +80,7 @@ export type UninstallOutcome =
   /** Connected again, or another worker was faster: this attempt's failure is no news. */
   | { is: 'lost' }
   /** `announced`: the alert about it was opened just now. */
-  | { is: 'failed'; failure: ProviderFailure; at: number; announced: boolean }
+  | { is: 'failed'; failure: UninstallFailure; at: number; announced: boolean }
 
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
@@ -92,7 +96,7 @@ export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<
     return await deleteAndFinish(deps, hubId)
   } finally {
     kept.end()
-    await deps.store.releaseLease(lease, owner)
+    await deps.store.releaseLease(lease, owner).catch(() => undefined) // It ends by itself; the first error is the news.
   }
 }
 
@@ -124,11 +128,27 @@ async function deleteAndFinish(deps: UninstallDeps, hubId: number): Promise<Unin
   // A token that belongs to another account is that account's to keep.
   for (const sealed of state === 'uninstalling' && tokenOf == null ? [previous, refresh] : []) {
     if (sealed === null) continue
-    const deleted = await deps.provider.deleteRefreshToken(deps.vault.open(sealed, hubId, 'refresh'))
+    const opened = openToken(deps.vault, sealed, hubId)
+    if (!opened.ok) return recordFailure(deps, attempt, opened.failure)
+    const deleted = await deps.provider.deleteRefreshToken(opened.value)
     if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)
     ending = deleted.value
   }
   return finish(deps, attempt, ending)
+}
+
+/** A key that is missing is missed until somebody configures it: a failure like the provider's, to be told and retried. */
+function openToken(
+  vault: Vault,
+  sealed: Buffer,
+  hubId: number,
+): { ok: true; value: Secret } | { ok: false; failure: UninstallFailure } {
+  try {
+    return { ok: true, value: vault.open(sealed, hubId, 'refresh') }
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return { ok: false, failure: { code: 'vault', message: error.message } }
+  }
 }
 
 async function finish(
@@ -170,7 +190,7 @@ const HOUR = 3_600_000
 async function recordFailure(
   deps: UninstallDeps,
   attempt: Attempt,
-  failure: ProviderFailure,
+  failure: UninstallFailure,
 ): Promise<UninstallOutcome> {
   const { hubId, hubDomain, askedAt, attempts, tokenAlert } = attempt
   const now = deps.clock.now()

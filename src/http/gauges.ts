@@ -20,6 +20,8 @@ const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
 export function registerGauges(deps: GaugeDeps): void {
   const { metrics, registry, due, deliveries, clock } = deps
   const version = packageVersion()
+  // One scrape asks for all gauges at the same time.
+  const endpoint = sharedRead(() => readTokenEndpoint(deps.store, deps.keys))
 
   gauge(metrics, 'build_info', 'Always 1; the label says which version runs.', ['version'], async (info) => {
     info.set({ version }, 1)
@@ -40,8 +42,7 @@ export function registerGauges(deps: GaugeDeps): void {
     'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.',
     [],
     async (open) => {
-      const endpoint = await readTokenEndpoint(deps.store, deps.keys)
-      open.set({ closed: 0, 'half-open': 0.5, open: 1 }[endpoint?.breaker ?? 'closed'])
+      open.set({ closed: 0, 'half-open': 0.5, open: 1 }[(await endpoint())?.breaker ?? 'closed'])
     },
   )
   gauge(
@@ -50,19 +51,28 @@ export function registerGauges(deps: GaugeDeps): void {
     'Token requests a second that the provider is believed to allow.',
     [],
     async (rate) => {
-      const endpoint = await readTokenEndpoint(deps.store, deps.keys)
-      rate.set(endpoint?.requestsPerSecond ?? Number.NaN)
+      rate.set((await endpoint())?.requestsPerSecond ?? Number.NaN)
     },
   )
   gauge(metrics, 'clock_skew_seconds', "How far the provider's clock is ahead of ours.", [], async (skew) => {
-    const endpoint = await readTokenEndpoint(deps.store, deps.keys)
-    skew.set((endpoint?.clockSkewMs ?? Number.NaN) / 1_000)
+    skew.set(((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)
   })
   gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], async (overdue) => {
     const now = clock.now()
     const counts = await Promise.all(DUE_KINDS.map((kind) => due.countDue(kind, now)))
     for (const [n, kind] of DUE_KINDS.entries()) overdue.set({ kind }, counts[n] ?? 0)
   })
+}
+
+/** Who asks while a read is under way gets what it brings. */
+function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined
+  return () => {
+    underWay ??= read().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
 }
 
 function packageVersion(): string {

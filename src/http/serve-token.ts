@@ -47,13 +47,21 @@ function problemOf(answer: NoToken, hubId: number, { publicUrl, clock }: TokenDe
         409,
         `The provider no longer accepts the refresh token of account ${hubId}: the customer must connect again at ${publicUrl}/install.`,
       )
-    case 'later': {
-      const seconds = Math.max(1, Math.ceil((answer.at - clock.now()) / 1000))
+    case 'later':
       return new Problem(
         503,
         `There is no valid access token of account ${hubId} at the moment. It is refreshed as soon as the provider lets us.`,
-        { 'retry-after': String(seconds) },
+        retryAfter(answer.at, clock),
       )
-    }
+    case 'unidentified':
+      return new Problem(
+        503,
+        `Account ${hubId} was imported, and the provider has not told yet whether its token is its own. It is asked soon.`,
+        retryAfter(answer.at, clock),
+      )
   }
+}
+
+function retryAfter(at: number, clock: Clock): { 'retry-after': string } {
+  return { 'retry-after': String(Math.max(1, Math.ceil((at - clock.now()) / 1000))) }
 }

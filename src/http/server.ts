@@ -126,7 +126,7 @@ function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDep
   void known.current() // So that there is a last list to hold on to from the start.
   return {
     known,
-    sessions: createSessions(connect.vault.derive('session'), publicUrl),
+    sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
   }
 }
 

@@ -19,13 +19,14 @@ export interface Sessions {
   ownerOf<T extends AdminToken>(cookies: string | undefined, tokens: readonly T[], now: number): T | undefined
 }
 
-export function createSessions(key: Buffer, publicUrl: string): Sessions {
+/** `key` is asked for each signature: the encryption key may be another one after a SIGHUP. */
+export function createSessions(key: () => Buffer, publicUrl: string): Sessions {
   const secure = publicUrl.startsWith('https:')
   // The prefix makes browsers refuse a cookie of this name from any neighbouring host; it needs Secure.
   const cookie = secure ? '__Host-plimsoll' : 'plimsoll'
   const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
   const sign = ({ name, hash }: AdminToken, expires: string) =>
-    createHmac('sha256', key)
+    createHmac('sha256', key())
       .update(`session:${name}:${expires}:${hash.toString('hex')}`)
       .digest()
   return {

@@ -13,6 +13,8 @@ export interface StoredToken {
   /** Encrypted; null where there is none. */
   accessToken: Buffer | null
   scopes: string[]
+  /** Whether nobody has asked the provider yet whose token it is: the account was imported. */
+  metadataDue: boolean
   /** Whether somebody holds the right to refresh the account. */
   isHeld: boolean
 }
@@ -31,12 +33,12 @@ export class AccessTokenStore {
     const { account, tokens, lease } = this.#keys.account(hubId)
     // The generation first: if it is still the same when the token is handed out, the token read here belongs to it.
     const [fields, accessToken, scopes, holder] = await Promise.all([
-      this.#store.hmget(account, 'state', 'generation', 'obtainedAt', 'expiresAt', 'retryAt'),
+      this.#store.hmget(account, 'state', 'generation', 'obtainedAt', 'expiresAt', 'retryAt', 'metadataDue'),
       this.#store.hgetBuffer(tokens, 'access'),
       this.#store.hget(tokens, 'scopes'),
       this.#store.exists(lease),
     ])
-    const [state, generation, obtainedAt, expiresAt, retryAt] = fields
+    const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue] = fields
     if (state === null || state === undefined) return undefined
     return {
       state: state as AccountState,
@@ -46,6 +48,7 @@ export class AccessTokenStore {
       retryAt: retryAt === null || retryAt === undefined ? null : Number(retryAt),
       accessToken,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
+      metadataDue: metadataDue === '1',
       isHeld: holder === 1,
     }
   }

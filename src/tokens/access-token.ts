@@ -14,10 +14,12 @@ export function hasTimeForACall({ obtainedAt, expiresAt }: TokenTimes, now: numb
 export type Judgement =
   | { is: 'good'; token: StoredToken & { accessToken: Buffer } }
   | { is: 'refresh'; generation: string }
+  /** There is a token, and nobody knows whose: a line of the imported file may hold another account's. */
+  | { is: 'unidentified' }
   | NoToken
 
-/** Why there is no token. `later`: ask again at that moment, ms. */
-export type NoToken = { is: 'unknown' | 'gone' | 'reauthorize' } | { is: 'later'; at: number }
+/** Why there is no token. `later`, `unidentified`: ask again at that moment, ms. */
+export type NoToken = { is: 'unknown' | 'gone' | 'reauthorize' } | { is: 'later' | 'unidentified'; at: number }
 
 /** What to do for somebody who asks for an account's access token. */
 export function judgeToken(token: StoredToken | undefined, now: number): Judgement {
@@ -25,7 +27,7 @@ export function judgeToken(token: StoredToken | undefined, now: number): Judgeme
   if (token.state === 'uninstalling' || token.state === 'uninstalled') return { is: 'gone' }
   const waits = token.state === 'reauthorize' || (token.retryAt !== null && token.retryAt > now)
   // While no refresh may be tried, what is left is served to its end: a refused refresh token ends no access token.
-  if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return { is: 'good', token }
+  if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return serving(token)
   if (token.state === 'reauthorize') return { is: 'reauthorize' }
   if (waits) return { is: 'later', at: token.retryAt ?? now }
   return { is: 'refresh', generation: token.generation }
@@ -42,9 +44,13 @@ export function judgeAfterRefresh(
 ): Exclude<Judgement, { is: 'refresh' }> {
   const judged = judgeToken(token, now)
   if (judged.is !== 'refresh') return judged
-  if (token !== undefined && hasToken(token) && token.expiresAt > now) return { is: 'good', token }
+  if (token !== undefined && hasToken(token) && token.expiresAt > now) return serving(token)
   const openAt = outcome?.is === 'waiting' ? outcome.until : now
   return { is: 'later', at: Math.max(now + ASK_AGAIN_MS, openAt) }
+}
+
+function serving(token: StoredToken & { accessToken: Buffer }): Judgement & { is: 'good' | 'unidentified' } {
+  return token.metadataDue ? { is: 'unidentified' } : { is: 'good', token }
 }
 
 function hasToken(token: StoredToken): token is StoredToken & { accessToken: Buffer } {
@@ -56,6 +62,8 @@ export interface AccessTokenDeps {
   vault: Vault
   /** Refreshes the account if its tokens are still of this generation. */
   refresh: (hubId: number, generation: string) => Promise<RefreshOutcome>
+  /** Asks the provider whose token it is, unless that is known by now; `later`: it can't be asked at the moment. */
+  identify: (hubId: number) => Promise<'asked' | 'later'>
   clock: Clock
 }
 
@@ -71,6 +79,7 @@ const ATTEMPTS = 3
 export class AccessTokens {
   readonly #deps: AccessTokenDeps
   readonly #underWay = new Map<number, Promise<RefreshOutcome>>()
+  readonly #asking = new Map<number, Promise<'asked' | 'later'>>()
   readonly #stopping = new AbortController()
 
   constructor(deps: AccessTokenDeps) {
@@ -83,6 +92,10 @@ export class AccessTokens {
     const { tokens, vault, clock } = this.#deps
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const judged = await this.#validToken(hubId)
+      if (judged.is === 'unidentified') {
+        if ((await this.#identified(hubId)) === 'asked') continue
+        return { is: 'unidentified', at: clock.now() + ASK_AGAIN_MS }
+      }
       if (judged.is !== 'good') return judged
       const { generation, accessToken, expiresAt, scopes } = judged.token
       const token = vault.open(accessToken, hubId, 'access')
@@ -97,7 +110,7 @@ export class AccessTokens {
     this.#stopping.abort()
     const stored = new AbortController()
     const patience = this.#deps.clock.wait(patienceMs, stored.signal)
-    await Promise.race([Promise.allSettled(this.#underWay.values()), patience])
+    await Promise.race([Promise.allSettled([...this.#underWay.values(), ...this.#asking.values()]), patience])
     stored.abort()
   }
 
@@ -115,13 +128,24 @@ export class AccessTokens {
     return after
   }
 
+  #refreshed(hubId: number, generation: string): Promise<RefreshOutcome | undefined> {
+    return this.#patiently(this.#underWay.get(hubId) ?? this.#begin(hubId, generation))
+  }
+
+  /** One call for all who ask at the same time. */
+  async #identified(hubId: number): Promise<'asked' | 'later' | undefined> {
+    if (this.#stopping.signal.aborted) return 'later'
+    const asking = this.#asking.get(hubId) ?? this.#deps.identify(hubId).finally(() => this.#asking.delete(hubId))
+    this.#asking.set(hubId, asking)
+    return this.#patiently(asking)
+  }
+
   /** Undefined: it takes longer than somebody should wait. It goes on all the same. */
-  async #refreshed(hubId: number, generation: string): Promise<RefreshOutcome | undefined> {
-    const refreshing = this.#underWay.get(hubId) ?? this.#begin(hubId, generation)
+  async #patiently<T>(work: Promise<T>): Promise<T | undefined> {
     const ended = new AbortController()
     const tooLong = this.#deps.clock.wait(LONGEST_WAIT_MS, ended.signal).then(() => undefined)
     try {
-      return await Promise.race([refreshing, tooLong])
+      return await Promise.race([work, tooLong])
     } finally {
       ended.abort()
     }

@@ -6,6 +6,7 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
+import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
@@ -13,6 +14,7 @@ import { retryAfterMs } from '../../src/runtime/retry-after.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { createVault } from '../../src/tokens/vault.ts'
 import { dump, outboxOf, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
@@ -319,6 +321,62 @@ describe('an uninstall', () => {
     await one.begin()
     await expect(one.run()).rejects.toThrow('a bug')
     expect(await redis.store.exists(one.keys.account(HUB).lease)).toBe(0)
+  })
+
+  test('whose lease can not be given back tells what went wrong first, and what worked has worked', async () => {
+    const refusing = (store: Store) =>
+      new Proxy(store, {
+        get: (target, name) =>
+          name === 'releaseLease'
+            ? () => Promise.reject(new Error('OOM command not allowed'))
+            : Reflect.get(target, name),
+      })
+    const broken = await installed(async () => {
+      throw new Error('a bug')
+    })
+    await broken.begin()
+    await expect(runUninstall({ ...broken.deps, store: refusing(redis.store) }, HUB)).rejects.toThrow('a bug')
+    const good = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await good.begin()
+    expect(await runUninstall({ ...good.deps, store: refusing(redis.store) }, HUB)).toEqual({ is: 'finished' })
+  })
+})
+
+describe('an uninstall whose token no key opens', () => {
+  /** As after a change of keys that left the old one out; `unlocked` runs with it again. */
+  async function locked() {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    await one.begin()
+    const others = createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }])
+    return { ...one, run: () => runUninstall({ ...one.deps, vault: others }, HUB), unlocked: one.run }
+  }
+
+  test('is a failure like others: it names the key, waits longer each time, and is told after an hour', async () => {
+    const one = await locked()
+    const waits = []
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      expect(await one.run()).toMatchObject({ is: 'failed', failure: { code: 'vault' }, announced: false })
+      waits.push(Number(await one.due.when('uninstall', HUB)) - one.clock.now())
+    }
+    expect(waits).toEqual([2_000, 4_000, 8_000])
+    expect(one.provider.calls).toEqual([])
+    expect(await one.registry.get(HUB)).toMatchObject({
+      state: 'uninstalling',
+      uninstall: { attempts: 3, failure: 'no key with the id k1 is configured: add it to encryption.keys' },
+    })
+    expect(one.logged.lines().at(-1)).toMatchObject({ code: 'uninstall.failed', reason: 'vault' })
+    one.clock.move(3_600_000)
+    expect(await one.run()).toMatchObject({ is: 'failed', announced: true })
+    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+      { rule: 'uninstall', status: 'firing', message: expect.stringContaining('no key with the id k1') },
+    ])
+  })
+
+  test('ends as any other once the key is back', async () => {
+    const one = await locked()
+    await one.run()
+    expect(await one.unlocked()).toEqual({ is: 'finished' })
+    expect(one.provider.calls).toEqual([['deleteRefreshToken', 'refresh-1']])
   })
 })
 

@@ -96,6 +96,7 @@ test('a token of another account is told and not used under the wrong name', asy
     out: expect.stringContaining('"imported":1'),
   })
   await eventually('the refusal', async () => (await accountOf(hub(5))).state === 'reauthorize')
+  expect((await fetch(`${daemon.url}/api/v1/accounts/${hub(5)}/token`)).status).toBe(409)
   const { out } = await command('accounts', 'show', String(hub(5)))
   expect(out).toContain(`its refresh token belongs to account ${hub(4)}`)
   const page = await (await fetch(`${daemon.url}/accounts/${hub(5)}`)).text()

@@ -162,6 +162,22 @@ test('two daemons change their key one after the other; a rekey waits for the on
   expect(Object.keys(await valuesByKey(scene.redis.store(), hubIds))).toEqual(['k2'])
 })
 
+test('a reload is in force, and says so, although Redis refuses the report of its key', async () => {
+  scene = await openScene({ accounts: 1 })
+  const file = await scene.configFile()
+  const daemon = await start(file)
+  const store = scene.redis.store()
+  await store.set(KEYS.vault.writers, 'no hash: the report fails, nothing else')
+  expect(await reload(daemon, file, withKeys(K2, K1))).toMatchObject({
+    ...{ code: 'config.reloaded', applied: ['encryption.keys'], restart: [] },
+  })
+  expect(daemon.lines.some((line) => line.includes('"vault.unreported"'))).toBe(true)
+  await store.del(KEYS.vault.writers)
+  await eventually('the next report', async () =>
+    Object.values(await store.hgetall(KEYS.vault.writers)).some((said) => said.endsWith(' k2')),
+  )
+})
+
 test('SIGHUP takes over keys and credentials, names what needs a restart, and refuses what can not be', {
   timeout: 120_000,
 }, async () => {

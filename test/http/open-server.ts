@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { type ConnectDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
+import { identifyAccount } from '../../src/accounts/lazy-metadata.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
@@ -82,6 +83,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
   const accessTokens = new AccessTokens({
     ...{ tokens: new AccessTokenStore(store, keys), vault: connect.vault, clock },
     refresh: (hubId, generation) => refreshAccount(refreshing, hubId, generation),
+    identify: async (hubId) => ((await identifyAccount(refreshing, hubId))?.is === 'later' ? 'later' : 'asked'),
   })
   const woken: number[] = []
   const deps: HttpDeps = {

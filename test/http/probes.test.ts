@@ -17,6 +17,26 @@ test('the probes tell alive and ready apart, with the checks', async () => {
   expect(await ask('GET', '/readyz')).toMatchObject({ status: 503, json: { ready: false, checks } })
 })
 
+test('metrics read how the token endpoint fares once for each scrape', async () => {
+  const pages = redis.store('pages')
+  const reads: string[] = []
+  const store = new Proxy(pages, {
+    get: (target, name) => {
+      if (name !== 'get') return Reflect.get(target, name)
+      return (key: string) => {
+        reads.push(key)
+        return target.get(key)
+      }
+    },
+  })
+  const { get, keys } = await openServer(redis, { store })
+  for (let scrape = 1; scrape <= 2; scrape++) {
+    expect((await get('/metrics')).text).toMatch(/^plimsoll_breaker_open 0$/m)
+    expect(reads.filter((key) => key.endsWith('endpoint'))).toHaveLength(scrape)
+  }
+  expect(keys.endpoint).toMatch(/endpoint$/)
+})
+
 test('metrics count the fleet and name no account', async () => {
   const { ask, connectAccount, poll, clock } = await openServer(redis)
   // So long that no number of bytes or seconds has them in it by chance.

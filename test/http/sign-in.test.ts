@@ -59,10 +59,22 @@ test('a session outlives a restart: another daemon with the same encryption key 
   expect((await (await openServer(redis)).ask('GET', '/', cookie)).status).toBe(200)
 })
 
+test('a session ends when another key comes first: whoever had the old one signs in nobody', async () => {
+  const { ask, signIn, deps } = await openServer(redis)
+  const cookie = await signIn()
+  const k1 = { id: 'k1', key: Buffer.alloc(32, 1) }
+  const k2 = { id: 'k2', key: Buffer.alloc(32, 2) }
+  deps.connect.vault.replace([k2, k1])
+  expect((await ask('GET', '/', cookie)).status).toBe(302)
+  expect((await ask('GET', '/', await signIn())).status).toBe(200)
+  deps.connect.vault.replace([k2])
+  expect((await ask('GET', '/', cookie)).status).toBe(302)
+})
+
 test('no session can be made up, stretched, renamed, or carried over to another admin token', () => {
   const ann = { name: 'ann', hash: hashOf('one admin token'), scopes: SCOPES }
   const bob = { name: 'bob', hash: hashOf('another one'), scopes: SCOPES }
-  const key = Buffer.alloc(32, 1)
+  const key = () => Buffer.alloc(32, 1)
   const sessions = createSessions(key, 'http://127.0.0.1')
   const [pair = ''] = sessions.begin(ann, 1_000).split(';')
   const [, expires = '', signature = ''] = /=ann\.(\d+)\.(.*)/.exec(pair) ?? []
@@ -76,7 +88,7 @@ test('no session can be made up, stretched, renamed, or carried over to another 
   expect(owner(undefined)).toBeUndefined()
   expect(owner(pair, [bob])).toBeUndefined()
   expect(owner(pair, [{ ...ann, hash: bob.hash }])).toBeUndefined()
-  expect(createSessions(Buffer.alloc(32, 2), 'http://127.0.0.1').ownerOf(pair, [ann], 1_000)).toBeUndefined()
+  expect(createSessions(() => Buffer.alloc(32, 2), 'http://127.0.0.1').ownerOf(pair, [ann], 1_000)).toBeUndefined()
 })
 
 test('after ten failures in a minute not even the right token gets in, until the minute is over', async () => {

@@ -89,6 +89,28 @@ describe('there is none', () => {
     expect(headers['cache-control']).toBe('no-store')
   })
 
+  test('of an imported account whose token is another one: two lines of the file were swapped', async () => {
+    const { get, provider, steps, keys } = await connected()
+    await steps.hset(keys.account(7).account, 'metadataDue', '1')
+    provider.customer = { hubId: 8 }
+    const { status, text } = await get(PATH)
+    expect([status, text.includes(ACCESS_TOKEN)]).toEqual([409, false])
+    expect(await steps.hget(keys.account(7).account, 'tokenOf')).toBe('8')
+    expect((await get(PATH)).status).toBe(409)
+  })
+
+  test('of an imported account before the provider has told whose it is: it says when to come back', async () => {
+    const { get, steps, keys, clock } = await connected()
+    await steps.hset(keys.account(7).account, 'metadataDue', '1')
+    // Others have used up what may be asked in this second.
+    await steps.takeCalls(keys.metadataCalls, clock.now(), 10, 10, 1_000)
+    const { status, headers, text } = await get(PATH)
+    expect([status, headers['retry-after'], text.includes(ACCESS_TOKEN)]).toEqual([503, '2', false])
+    clock.move(2_000)
+    expect((await get(PATH)).status).toBe(200)
+    expect(await steps.hexists(keys.account(7).account, 'metadataDue')).toBe(0)
+  })
+
   test('while the provider has trouble: it says when to come back', async () => {
     const { get, clock, provider, logs } = await connected()
     clock.move(HALF_HOUR)

@@ -23,7 +23,7 @@ describe('what to do for who asks', () => {
   const NOW = 1_000_000
   const stored = (more: Partial<StoredToken> = {}): StoredToken => ({
     ...{ state: 'active', generation: '4', obtainedAt: NOW - LIFE / 2, expiresAt: NOW + LIFE / 2, retryAt: null },
-    ...{ accessToken: Buffer.from('sealed'), scopes: [], isHeld: false },
+    ...{ accessToken: Buffer.from('sealed'), scopes: [], metadataDue: false, isHeld: false },
     ...more,
   })
   const last = { expiresAt: NOW + 10_000 }
@@ -42,6 +42,9 @@ describe('what to do for who asks', () => {
     ['a parked account, token over', { state: 'parked', ...later, ...expired }, 'later'],
     ['an account to be authorised again, token good', { state: 'reauthorize', ...later }, 'good'],
     ['an account to be authorised again, token over', { state: 'reauthorize', ...expired }, 'reauthorize'],
+    ['one that was imported, nobody knows yet whose token it is', { metadataDue: true }, 'unidentified'],
+    ['an imported one, token over', { metadataDue: true, ...expired }, 'refresh'],
+    ['an imported one without a token', { metadataDue: true, state: 'reauthorize', accessToken: null }, 'reauthorize'],
     ['one that is being uninstalled', { state: 'uninstalling' }, 'gone'],
     ['one that was uninstalled', { state: 'uninstalled', accessToken: null }, 'gone'],
   ] as const)('%s', (_, more, is) => {
@@ -61,6 +64,7 @@ describe('what to do for who asks', () => {
   ] as [string, RefreshOutcome | undefined][])('a refresh that %s leaves a token that is valid still', (_, outcome) => {
     expect(judgeAfterRefresh(stored(last), outcome, NOW).is).toBe('good')
     expect(judgeAfterRefresh(stored(expired), outcome, NOW).is).toBe('later')
+    expect(judgeAfterRefresh(stored({ ...last, metadataDue: true }), outcome, NOW).is).toBe('unidentified')
   })
 
   test('an outcome that says until when says when to ask again', () => {
@@ -80,6 +84,8 @@ describe('what to do for who asks', () => {
   })
 })
 
+const neverAsked = () => Promise.reject(new Error('not to be asked'))
+
 /** A server of tokens with a worker of its own; several share an account by its keys and a clock. */
 function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), clock = new HandClock()) {
   const provider = fakeProvider({ refresh })
@@ -94,6 +100,7 @@ function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), cl
   const accessTokens = new AccessTokens({
     ...{ tokens: new AccessTokenStore(redis.store, keys), vault, clock },
     refresh: (hubId, generation) => refreshAccount(deps, hubId, generation),
+    identify: neverAsked,
   })
   return {
     ...{ keys, clock, provider, deps, accessTokens },
@@ -163,6 +170,7 @@ describe('an access token', () => {
     const refusing = new AccessTokens({
       ...{ tokens: new AccessTokenStore(redis.store, s.keys), vault, clock: s.clock },
       refresh: () => Promise.reject(new Error('OOM command not allowed')),
+      identify: neverAsked,
     })
     s.clock.move(LIFE - 5_000)
     expect(await refusing.serve(HUB, 'billing')).toMatchObject({ is: 'served' })
@@ -197,6 +205,7 @@ describe('an access token', () => {
     const served = await new AccessTokens({
       ...{ tokens: reading, vault, clock: s.clock },
       refresh: () => Promise.reject(new Error('not to be called')),
+      identify: neverAsked,
     }).serve(HUB, 'billing')
     expect(served.is === 'served' && served.token.reveal()).toBe('access-2')
   })
@@ -271,6 +280,73 @@ describe('while another worker holds the account', () => {
     expect(s.clock.now() - begun).toBeGreaterThanOrEqual(12_000)
     expect(s.clock.now() - begun).toBeLessThan(14_000)
     expect(s.provider.calls).toEqual([])
+  })
+})
+
+describe('of an account whose metadata was never read', () => {
+  /** `identify` as the test says, on an account that is marked. */
+  async function unread(identify: (account: string) => Promise<'asked' | 'later'>) {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    const { account } = s.keys.account(HUB)
+    await redis.store.hset(account, 'metadataDue', '1')
+    const asked: number[] = []
+    const accessTokens = new AccessTokens({
+      ...{ tokens: new AccessTokenStore(redis.store, s.keys), vault, clock: s.clock },
+      refresh: (hubId, generation) => refreshAccount(s.deps, hubId, generation),
+      identify: (hubId) => {
+        asked.push(hubId)
+        return identify(account)
+      },
+    })
+    const ask = async () => {
+      const answer = await accessTokens.serve(HUB, 'billing')
+      return answer.is === 'served' ? answer.token.reveal() : answer
+    }
+    return { ...s, accessTokens, asked, ask }
+  }
+  const known = async (account: string) => {
+    await redis.store.hdel(account, 'metadataDue')
+    return 'asked' as const
+  }
+
+  test('the provider is asked whose it is, once for all who ask, and then it is served', async () => {
+    const s = await unread(known)
+    expect(new Set(await Promise.all(Array.from({ length: 50 }, s.ask)))).toEqual(new Set(['access-1']))
+    expect(s.asked).toEqual([HUB])
+    expect(await s.ask()).toBe('access-1')
+    expect(s.asked).toEqual([HUB])
+  })
+
+  test('it is asked about the token that a refresh has just brought', async () => {
+    const s = await unread(known)
+    s.clock.move(LIFE)
+    expect(await s.ask()).toBe('access-2')
+    expect(s.asked).toEqual([HUB])
+  })
+
+  test('nothing is served while the provider can not be asked, or does not tell', async () => {
+    const s = await unread(async () => 'later')
+    expect(await s.ask()).toEqual({ is: 'unidentified', at: s.clock.now() + 2_000 })
+    const silent = await unread(async () => 'asked')
+    expect(await silent.ask()).toMatchObject({ is: 'later' })
+    expect((await silent.record()).tokenServedAt).toBeUndefined()
+  })
+
+  test('who asks is sent away after twelve seconds, and a stop waits for the answer and asks no more', async () => {
+    const answer = Promise.withResolvers<'asked'>()
+    const s = await unread(async (account) => {
+      await answer.promise
+      return known(account)
+    })
+    expect(await passTime(s.clock, s.ask())).toMatchObject({ is: 'unidentified' })
+    const stopped = s.accessTokens.stop(8_000)
+    answer.resolve('asked')
+    await stopped
+    expect(await s.ask()).toBe('access-1')
+    await redis.store.hset(s.keys.account(HUB).account, 'metadataDue', '1')
+    expect(await s.ask()).toMatchObject({ is: 'unidentified' })
+    expect(s.asked).toEqual([HUB])
   })
 })
 
