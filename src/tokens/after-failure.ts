@@ -99,7 +99,8 @@ function rejected(failed: FailedRefresh, base: NextStep, now: number, random: nu
 
 function transient(failed: FailedRefresh, base: NextStep, settings: RefreshSettings, now: number): Partial<NextStep> {
   const { lateAt } = planRefresh(failed.hubId, failed.times, settings)
-  const told = now + (failed.failure.retryAfterMs ?? 0)
+  // A day would be the end of the token, and whoever says it says it to whoever asks first.
+  const told = now + Math.min(failed.failure.retryAfterMs ?? 0, longestPause(failed.times))
   // One try in the early window; the token is still good.
   if (now < lateAt) return { refreshAt: Math.max(lateAt, told), failures: failed.failures }
   return { state: 'failing', refreshAt: Math.max(base.refreshAt, told) }
@@ -116,8 +117,12 @@ function daily(now: number, random: number): number {
 
 /** 1 s, 2 s, 4 s ... up to a sixth of the token's life, at most five minutes; jittered. */
 function backOff(times: TokenTimes, failures: number, random: number): number {
-  const cap = clamp(life(times) / 6, 3 * SECOND, 5 * MINUTE)
-  return Math.round(Math.min(cap, SECOND * 2 ** Math.min(failures - 1, 20)) * (0.75 + 0.5 * random))
+  const pause = Math.min(longestPause(times), SECOND * 2 ** Math.min(failures - 1, 20))
+  return Math.round(pause * (0.75 + 0.5 * random))
+}
+
+function longestPause(times: TokenTimes): number {
+  return clamp(life(times) / 6, 3 * SECOND, 5 * MINUTE)
 }
 
 /** Nothing hurries an account that has no token yet: the pauses are those of the provider's usual life. */

@@ -46,7 +46,8 @@ describe('a transient failure', () => {
   })
 
   test('in the early window waits longer where the provider says so', () => {
-    expect(decide(failed('transient', {}, 20 * MINUTE), EARLY).refreshAt).toBe(EARLY + 20 * MINUTE)
+    const justBefore = LATE_FROM - SECOND
+    expect(decide(failed('transient', {}, 2 * MINUTE), justBefore).refreshAt).toBe(justBefore + 2 * MINUTE)
     expect(decide(failed('transient', {}, MINUTE), EARLY).refreshAt).toBe(LATE_FROM)
   })
 
@@ -83,6 +84,13 @@ describe('a transient failure', () => {
   test('obeys Retry-After, also where it says longer than the back-off would', () => {
     expect(decide(failed('transient', {}, 90 * SECOND), LATE).refreshAt).toBe(LATE + 90 * SECOND)
     expect(decide(failed('transient', {}, 0), LATE).refreshAt).toBe(LATE + SECOND)
+  })
+
+  test('obeys it no longer than a back-off may last: a day would be the end of the token', () => {
+    expect(decide(failed('transient', {}, 24 * HOUR), LATE).refreshAt).toBe(LATE + 5 * MINUTE)
+    expect(decide(failed('transient', {}, 24 * HOUR), EARLY).refreshAt).toBe(LATE_FROM)
+    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + 60 * SECOND }
+    expect(decide(failed('transient', { times }, 24 * HOUR), LATE).refreshAt).toBe(LATE + 10 * SECOND)
   })
 
   test('never ends in reauthorize, however often it comes, but is told once the token has been dead for a while', () => {
