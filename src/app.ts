@@ -16,6 +16,7 @@ import { openEndpoint } from './app/token-endpoint.ts'
 import { workerDeps } from './app/worker-deps.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
+import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkKeys } from './tokens/canary.ts'
@@ -32,8 +33,12 @@ export interface App {
   reload(next: Config): Promise<{ applied: string[]; restart: string[] }>
 }
 
-/** How long work in hand may take when the daemon is told to stop; the whole stop is done within ten seconds. */
-const PATIENCE_MS = 8_000
+/** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
+const STOP_PATIENCE_MS = 9_000
+/** Of these, how long may take: work in hand, the last report, requests under way, the courier. */
+const WORK_PATIENCE_MS = 8_000
+const REPORT_PATIENCE_MS = 500
+const HTTP_PATIENCE_MS = 5_000
 const COURIER_PATIENCE_MS = 1_000
 
 /**
@@ -47,28 +52,30 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
+  const patience = new Patience(clock, STOP_PATIENCE_MS)
   const movement = new Movement(clock)
   const receivers = createReceivers(config, lifecycle)
   const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
   const ownWork = workerDeps(parts, receivers, endpoint)
   const courier = createCourier(parts, ownWork, ownName())
   // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
-  lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
+  lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
   const work = { ...ownWork, courier }
   const accessTokens = createAccessTokens(parts, pages, work)
   const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
-  lifecycle.onClose('the HTTP server', () => http.close())
+  lifecycle.onClose('the HTTP server', () => http.close(patience.of(HTTP_PATIENCE_MS)))
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
-  lifecycle.onClose('the reports of its key', () => Promise.race([reports.stop(), clock.wait(1_000)]))
+  lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
 
   await parts.deliveries.enableAll()
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
   const workers = startWorkers(workerStore, keys.queues, { ...work, movement }, log)
   lifecycle.onClose('the workers', async () => {
-    await Promise.all([workers.stop(PATIENCE_MS), accessTokens.stop(PATIENCE_MS)])
+    const ms = patience.of(WORK_PATIENCE_MS)
+    await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
   })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())

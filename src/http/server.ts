@@ -64,13 +64,14 @@ export interface HttpDeps {
 export interface HttpServer {
   /** On this machine, with the port that it really has. */
   readonly url: string
-  /** Lets requests under way end, for a few seconds. */
-  close(): Promise<void>
+  /**
+   * Lets requests under way end, for up to `patienceMs`: an install that is being stored must end, a connection that
+   * dawdles need not.
+   */
+  close(patienceMs: number): Promise<void>
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
-/** An install that is being stored must end; a connection that dawdles need not. */
-const CLOSE_WITHIN_MS = 5_000
 
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const app = fastify({
@@ -113,10 +114,10 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   await app.listen(deps.listen)
   return {
     url: urlOf(app),
-    close: () => {
+    close: (patienceMs) => {
       closing.begun = true
       for (const socket of unused) socket.destroy()
-      return closeWithin(CLOSE_WITHIN_MS, app, deps.clock)
+      return closeWithin(patienceMs, app, deps.clock)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { spawnDaemon } from '../support/daemon.ts'
 import {
@@ -76,6 +77,26 @@ test('a daemon that is told to stop while it still waits for Redis does so at on
   const begun = Date.now()
   expect(await daemon.stop()).toBe(0)
   expect(Date.now() - begun).toBeLessThan(10_000)
+})
+
+test('a daemon is told to stop while everything hangs: work, Redis, a request; it is done within ten seconds', async () => {
+  scene = await openScene({ accounts: 3 })
+  const { sandbox } = scene
+  const daemon = await scene.daemon({ provider: { timeout: '30s' } })
+  await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'customProperties', delayMs: 25_000 })
+  await connectAll(daemon.url, await hubIdsOf(sandbox.url))
+  await eventually('polls that hang', async () =>
+    (await journalOf(sandbox.url)).some(({ endpoint }) => endpoint === 'associations'),
+  )
+  const dawdling = connect(Number(new URL(daemon.url).port), '127.0.0.1')
+  dawdling.on('error', () => {})
+  dawdling.write('POST /sign-in HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n')
+  // No command is answered any more, and every connection stays.
+  await scene.redis.store().client('PAUSE', 60_000, 'ALL')
+  const begun = Date.now()
+  expect(await daemon.stop()).toBe(0)
+  expect(Date.now() - begun).toBeLessThan(10_000)
+  dawdling.destroy()
 })
 
 test('limits endpoints that hang take no token with them', async () => {

@@ -119,7 +119,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     ...options,
   }
   const server = await startHttpServer(deps)
-  onTestFinished(() => server.close())
+  onTestFinished(() => server.close(5_000))
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body)
 

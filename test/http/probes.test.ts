@@ -134,7 +134,7 @@ test('closing lets a request under way end and waits for nobody else', async () 
   await once(idle, 'connect')
   const underWay = ask('GET', '/healthz')
   await begun
-  const closed = Promise.all([server.close(), server.close()])
+  const closed = Promise.all([server.close(5_000), server.close(5_000)])
   end()
   expect(await underWay).toMatchObject({ status: 200, headers: { connection: 'close' } })
   await closed
