@@ -94,7 +94,7 @@ test('a provider that is down changes no account for good; when it is back, thos
   const accounts = FULL ? 5_000 : 300
   const lifeMs = FULL ? 720_000 : 32_000
   scene = await openScene({ accounts, tokenLifetimeMs: lifeMs })
-  const limit = FULL ? 100 : 20
+  const limit = FULL ? 100 : 40
   const daemon = await scene.daemon({ limits: { every: '7d' } })
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
