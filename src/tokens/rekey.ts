@@ -60,17 +60,18 @@ const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
   let rekeyed = nothingYet(deps.vault.keyIds[0])
   while (rekeyed.passes < MOST_PASSES) {
-    // Before a pass, because what they write behind its back would not be found. The first does most of the work anyway.
-    const writers = await (rekeyed.passes === 0 ? otherWriters(deps) : waitForWriters(deps, watcher))
+    // Before any pass: what they write behind its back would not be found, and a daemon that was never given the first
+    // key could read nothing any more, until its tokens die.
+    const writers = await waitForWriters(deps, watcher)
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (rekeyed.passes > 0 && writers.length > 0) return withWriters(rekeyed, writers)
+    if (writers.length > 0) return withWriters(rekeyed, writers)
 
     const pass = await passOverAll(deps, watcher)
     rekeyed = withPass(rekeyed, pass)
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    const isClean = pass.toReplace.size === 0 && writers.length === 0
-    if (isClean && (await retireOthers(deps, pass)))
+    if (pass.toReplace.size === 0 && (await retireOthers(deps, pass))) {
       return { ...rekeyed, is: 'clean', removable: removable(deps, pass) }
+    }
   }
   return withWriters(rekeyed, await otherWriters(deps))
 }

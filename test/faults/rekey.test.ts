@@ -153,7 +153,9 @@ test('two daemons change their key one after the other; a rekey waits for the on
   expect(early.code).toBe(1)
   expect(early.err).toMatch(/^waiting for whoever still encrypts with another key: .* with key k1$/m)
   expect(early.err).toMatch(
-    new RegExp(`a daemon still writes with key k1 \\(.*pid ${a.child.pid}\\): send it SIGHUP, then run this again`),
+    new RegExp(
+      `a daemon still writes with key k1 \\(.*pid ${a.child.pid}\\b.*\\): send it SIGHUP, then run this again`,
+    ),
   )
   await reload(a, fileA, withKeys(K2, K1))
   const rekeyed = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)

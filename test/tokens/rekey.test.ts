@@ -192,7 +192,8 @@ describe('the keys after a rekey', () => {
     const watcher = watch()
     expect(await rekeyAll(deps(keys), watcher)).toMatchObject({
       is: 'writing',
-      replaced: 6,
+      // It may be that it was never given the new key: then it could read nothing of what is encrypted with that.
+      replaced: 0,
       removable: [],
       writers: [{ daemon: 'host pid 1', keyId: 'k1' }],
       writingKeys: ['k1'],
@@ -201,7 +202,7 @@ describe('the keys after a rekey', () => {
     expect(await redis.store.hkeys(keys.vault.canaries)).toContain('k1')
 
     await reports.stop()
-    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', removable: ['k1'] })
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 6, removable: ['k1'] })
   })
 
   test('are not forgotten while values under another key keep appearing, and the key is named', async () => {
