@@ -77,7 +77,8 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const { due, next, fleet } = await deps.due.dueTokens(now)
   const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
-  const chosen = isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries)
+  const chosen =
+    isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
   const left = chosen.length < due.length
   return left ? Math.max(until, now) : next

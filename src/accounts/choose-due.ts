@@ -10,19 +10,27 @@ export interface DueToken {
 /** Of the places, the part that failing and new accounts may take while healthy ones wait. */
 const SHARE_OF_OTHERS = 0.25
 
+/** Of its life, what a healthy account's token has left when nobody else may stand in its way. */
+const LAST_PART = 0.25
+
 /**
  * Who is taken up first when not all can be: the nearest to expiry. Failing accounts (long expired, many of them dead)
  * and new ones would always be the nearest, so together they get a quarter of the places, and all that healthy ones
- * leave. `retries`: how many failing ones may be tried at all.
+ * leave; while one of those is about to expire, one place is enough. `retries`: how many failing ones may be tried at all.
  */
-export function chooseDue(due: readonly DueToken[], places: number, retries: number): DueToken[] {
+export function chooseDue(due: readonly DueToken[], places: number, retries: number, now: number): DueToken[] {
   const nearest = (lane: DueToken['lane']) =>
     due.filter((token) => token.lane === lane).sort((a, b) => a.expiresAt - b.expiresAt)
   const healthy = nearest('healthy')
   const others = inTurns(nearest('failing').slice(0, retries), nearest('new'))
-  const forHealthy = Math.max(Math.ceil(places * (1 - SHARE_OF_OTHERS)), places - others.length)
+  const share = healthy.some((token) => isUrgent(token, now)) ? 1 : Math.floor(places * SHARE_OF_OTHERS)
+  const forHealthy = Math.max(places - share, places - others.length, Math.min(places, 1))
   const taken = healthy.slice(0, forHealthy)
   return [...taken, ...others.slice(0, places - taken.length)]
+}
+
+function isUrgent({ obtainedAt, expiresAt }: DueToken, now: number): boolean {
+  return expiresAt - now < (expiresAt - obtainedAt) * LAST_PART
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Secret } from '../runtime/secret.ts'
 import {
   asObject,
+  type JsonObject,
   optionalString,
   readCount,
   readList,
@@ -59,13 +60,29 @@ const LONGEST_LIFE_SECONDS = 30 * 24 * 3_600
 
 export function readTokenAnswer(json: unknown): TokenAnswer {
   const answer = asObject(json, 'the answer')
-  const expiresIn = readCount(answer, 'expires_in')
-  if (expiresIn === 0) throw new UnreadableError('expires_in is the number 0: expected seconds that are left')
   const refreshToken = optionalString(answer, 'refresh_token')
   return {
     accessToken: new Secret(readNonEmptyString(answer, 'access_token')),
     refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
-    lifetimeMs: Math.min(expiresIn, LONGEST_LIFE_SECONDS) * 1000,
+    lifetimeMs: readLifetime(answer, refreshToken !== undefined) * 1000,
+  }
+}
+
+/** The life of a token of which nobody can say how long it lives. */
+const CAUTIOUS_LIFE_SECONDS = 300
+
+/**
+ * Where the answer brings a refresh token, the one before may be dead already: a lifetime that can't be read is no
+ * reason to throw the new one away.
+ */
+function readLifetime(answer: JsonObject, bringsRefreshToken: boolean): number {
+  try {
+    const expiresIn = readCount(answer, 'expires_in')
+    if (expiresIn === 0) throw new UnreadableError('expires_in is the number 0: expected seconds that are left')
+    return Math.min(expiresIn, LONGEST_LIFE_SECONDS)
+  } catch (error) {
+    if (bringsRefreshToken && error instanceof UnreadableError) return CAUTIOUS_LIFE_SECONDS
+    throw error
   }
 }
 

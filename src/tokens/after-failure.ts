@@ -103,6 +103,8 @@ function transient(failed: FailedRefresh, base: NextStep, settings: RefreshSetti
   const told = now + Math.min(failed.failure.retryAfterMs ?? 0, longestPause(failed.times))
   // One try in the early window; the token is still good.
   if (now < lateAt) return { refreshAt: Math.max(lateAt, told), failures: failed.failures }
+  // Too many calls are the fleet's doing.
+  if (failed.failure.status === 429) return { refreshAt: Math.max(base.refreshAt, told), failures: failed.failures }
   return { state: 'failing', refreshAt: Math.max(base.refreshAt, told) }
 }
 

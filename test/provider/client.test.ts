@@ -177,10 +177,7 @@ describe('answers are read', () => {
   const sendOf = ({ name, send }: Call) => BEARING[name] ?? send
 
   const REQUIRED: [name: string, path: string][] = [
-    ...(['exchangeCode', 'refresh'] as const).flatMap((name): [string, string][] => [
-      [name, 'access_token'],
-      [name, 'expires_in'],
-    ]),
+    ...(['exchangeCode', 'refresh'] as const).map((name): [string, string] => [name, 'access_token']),
     ['metadata', 'hub_id'],
     ['metadata', 'scopes'],
     ...Object.keys(ASSOCIATIONS).map((field): [string, string] => ['associations', field]),

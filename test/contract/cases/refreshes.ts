@@ -66,18 +66,28 @@ export const refreshes: ContractCase[] = [
       expect(good(await client.refresh(refresh)).lifetimeMs).toBe(20_000)
     },
   },
-  ...['access_token', 'expires_in'].map((field) => ({
+  ...[
+    ['access_token', TOKENS],
+    ['expires_in', without(TOKENS, 'refresh_token')],
+  ].map(([field, answer]) => ({
     says: `a refresh without ${field} can't be read, and the failure names the field`,
     run: async (contract: Contract) => {
-      const failure = bad(await refreshAnswered(contract, without(TOKENS, field)))
+      const failure = bad(await refreshAnswered(contract, without(answer as object, field as string)))
       expect(failure).toMatchObject({ class: 'transient', code: 'unreadable', status: 200 })
       expect(failure.message).toContain(`${field} is missing`)
+    },
+  })),
+  ...[undefined, null, 0, -5, 0.5, '1800', 1e300].map((lifetime) => ({
+    says: `a new refresh token is kept also where its lifetime is ${JSON.stringify(lifetime)}; it is refreshed again soon`,
+    run: async (contract: Contract) => {
+      const { refreshToken, lifetimeMs } = good(await refreshAnswered(contract, { ...TOKENS, expires_in: lifetime }))
+      expect([refreshToken?.reveal(), lifetimeMs]).toEqual(['refresh-2', 300_000])
     },
   })),
   {
     says: "a lifetime of 0 can't be meant, and the failure names the field",
     run: async (contract) => {
-      const failure = bad(await refreshAnswered(contract, { ...TOKENS, expires_in: 0 }))
+      const failure = bad(await refreshAnswered(contract, { ...without(TOKENS, 'refresh_token'), expires_in: 0 }))
       expect(failure).toMatchObject({ class: 'transient', code: 'unreadable' })
       expect(failure.message).toContain('expires_in')
     },
