@@ -50,6 +50,8 @@ const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { cou
 const DELIVER_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 /** Finished sweeps are remembered for a moment, so that the tick of a second daemon finds its slot taken. */
 const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 40 }, removeOnFail: { count: 100 } }
+/** Half a second, because a token that lives for 15 has three left when it must be refreshed, and a worker may be killed over it. */
+const SLOT_MS = 500
 /** How far ahead a sweep is planned that nobody gave a tick for. */
 const HORIZON_MS = 60_000
 
@@ -73,13 +75,13 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
     ...queues,
     wake: async (kind, at, until = clock.now() + HORIZON_MS, chained = false) => {
       const now = clock.now()
-      // By whole seconds: whatever is due within one shares its sweep.
-      const second = Math.ceil(Math.max(at, now) / 1_000)
-      // A thousand polls that find something in one second need not ask a thousand times.
-      if (woken.get(kind) === second) return
-      woken.set(kind, second)
-      const delay = Math.max(0, second * 1_000 - now)
-      await sweep.add(kind, { kind, until, chained }, { jobId: `${kind}-${second}`, delay })
+      // Whatever is due within one slot shares its sweep.
+      const slot = Math.ceil(Math.max(at, now) / SLOT_MS)
+      // A thousand polls that find something in one slot need not ask a thousand times.
+      if (woken.get(kind) === slot) return
+      woken.set(kind, slot)
+      const delay = Math.max(0, slot * SLOT_MS - now)
+      await sweep.add(kind, { kind, until, chained }, { jobId: `${kind}-${slot}`, delay })
     },
     close: async () => {
       await Promise.all(Object.values(queues).map((queue) => queue.close()))

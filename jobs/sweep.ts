@@ -29,7 +29,7 @@ const MOST_WAITING = 50
 const AHEAD_MS = 1_500
 
 /** A sweep that ends takes less. */
-const SPARE_MS = 2_000
+const SPARE_MS = 1_500
 
 /** Looks who is due and hands them on; then plans the next look, where that is before the clock's next tick. */
 export async function sweep(deps: SweepDeps, { kind, until, chained }: SweepJob): Promise<void> {

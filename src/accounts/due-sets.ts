@@ -10,7 +10,7 @@ export const CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_
  * A claim on a token lasts a tenth of the token's life, because for a life of 20 seconds another worker must get its turn
  * before the token expires; one that has no life yet is waited for longest.
  */
-const TOKEN_CLAIM = { shortestMs: 2_000, longestMs: 60_000 }
+const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 
 /** Due accounts of a partition that are looked at to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000

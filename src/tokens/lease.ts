@@ -12,7 +12,7 @@ export interface LeaseLimits {
   longestMs: number
 }
 
-export const REFRESH_LEASE: LeaseLimits = { shortestMs: 2_000, longestMs: 15_000 }
+export const REFRESH_LEASE: LeaseLimits = { shortestMs: 1_000, longestMs: 15_000 }
 
 export function newLeaseOwner(): string {
   return freshBytes(12).toString('base64url')

@@ -126,6 +126,6 @@ describe('a sweep for tokens', () => {
   test('of a chain plans a spare one before it begins, so that a killed worker takes no chain along', async () => {
     const { world, run } = await overdue(1)
     await run(true)
-    expect(world.woken[0]).toEqual(['refresh-tokens', 2_000, false])
+    expect(world.woken[0]).toEqual(['refresh-tokens', 1_500, false])
   })
 })
