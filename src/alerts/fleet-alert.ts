@@ -1,6 +1,6 @@
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
+import type { FleetAnnouncer } from '../tokens/endpoint/announce-troubles.ts'
 import type { FleetTrouble } from '../tokens/endpoint/state.ts'
-import type { FleetAnnouncer } from '../tokens/endpoint/token-endpoint.ts'
 import type { Alert } from './alert.ts'
 import { decodeState, encodeState, openedState, toldState, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'

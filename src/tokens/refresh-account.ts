@@ -93,9 +93,11 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   const { context } = begun
 
   const { dueAt } = planRefresh(hubId, context.times, deps.settings)
-  if (deps.clock.now() < plannedAt(context, dueAt, refused, deps.clock.now())) {
+  const now = deps.clock.now()
+  const planned = plannedAt(context, dueAt, refused, now)
+  if (now < planned) {
     deps.endpoint.leave()
-    await deps.tokens.leave(hubId, owner, plannedAt(context, dueAt, refused, deps.clock.now()))
+    await deps.tokens.leave(hubId, owner, planned)
     return { is: 'fresh' }
   }
   if (context.interruptedAt !== null) {

@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
-import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { announceTroubles, type FleetAnnouncer } from './announce-troubles.ts'
 import type { Breaker } from './breaker.ts'
 import type { EndpointStore } from './endpoint-store.ts'
 import { callsWithin, type Pace } from './pace.ts'
@@ -12,24 +12,10 @@ import {
   type EndpointState,
   emptyReport,
   encodeEndpoint,
-  type FleetTrouble,
   grant,
   newState,
   type Report,
 } from './state.ts'
-import { describeRecovery, describeRightClock, describeSkew, describeTrouble, SKEW_LIMIT_MS } from './trouble.ts'
-
-/** What the alerts room says when the fleet as a whole is in trouble, or no longer. */
-export interface FleetAnnouncer {
-  /** `before` is the alert's state as stored; `stored` what it is from now on. */
-  fleet(
-    trouble: FleetTrouble,
-    is: 'firing' | 'over',
-    before: string,
-    message: string,
-    now: number,
-  ): { writes: AlertWrites; stored: string }
-}
 
 export interface EndpointDeps {
   store: EndpointStore
@@ -275,7 +261,7 @@ export class TokenEndpoint {
       const reported = afterReport(before, report, this.#deps.settings, now)
       const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
       const { state: taken, granted, until } = grant(reported, wanted, now)
-      const { state, writes } = this.#announce(before, taken, now)
+      const { state, writes } = announceTroubles(this.#deps.announce, before, taken, now)
       const after = encodeEndpoint(state)
       // Also if nothing changed: what is cached here may be old.
       const found = await this.#deps.store.change(stored, after, writes)
@@ -302,27 +288,6 @@ export class TokenEndpoint {
 
   async #begin(now: number): Promise<EndpointState> {
     return { ...newState(this.#deps.settings, now), alerts: await this.#deps.store.openAlerts() }
-  }
-
-  #announce(before: EndpointState, state: EndpointState, now: number): { state: EndpointState; writes: AlertWrites } {
-    const { breaker, skewMs } = state
-    const alerts = { ...state.alerts }
-    const all: AlertWrites = { changes: [], messages: [] }
-    const say = (trouble: FleetTrouble, firing: boolean, message: string) => {
-      const said = this.#deps.announce.fleet(trouble, firing ? 'firing' : 'over', alerts[trouble], message, now)
-      alerts[trouble] = said.stored
-      all.changes.push(...said.writes.changes)
-      all.messages.push(...said.writes.messages)
-    }
-    if (breaker.is === 'open') say('token-endpoint', true, describeTrouble(breaker))
-    if (breaker.is === 'closed' && alerts['token-endpoint'] !== '') {
-      say('token-endpoint', false, describeRecovery(before.breaker.since, now))
-    }
-    if (skewMs !== null && Math.abs(skewMs) >= SKEW_LIMIT_MS) say('clock', true, describeSkew(skewMs))
-    if (skewMs !== null && Math.abs(skewMs) < SKEW_LIMIT_MS / 2 && alerts.clock !== '') {
-      say('clock', false, describeRightClock())
-    }
-    return { state: { ...state, alerts }, writes: all.changes.length === 0 ? NO_ALERT_WRITES : all }
   }
 
   #logChange(before: Breaker, after: Breaker): void {
