@@ -135,7 +135,14 @@ async function commit(
   const after = mergeReadings(before, { ...fetched, at })
   const alerts = nothingRead
     ? NO_ALERT_WRITES
-    : decideAlerts(deps.alerts, { hubId, hubDomain: context.hubDomain, before, after, states: context.alertStates }, at)
+    : decideAlerts(
+        deps.alerts,
+        {
+          ...{ hubId, hubDomain: context.hubDomain, before, after, states: context.alertStates },
+          forecasts: context.forecasts,
+        },
+        at,
+      )
   const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
   if (disagreement !== undefined) {
     deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)

@@ -1,3 +1,5 @@
+import type { AccountForecasts } from '../limits/account-forecasts.ts'
+import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
 import type { Readings } from '../limits/readings.ts'
 import { parseSeriesId, recordsOf, type Series, seriesOf } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
@@ -18,6 +20,8 @@ export interface PolledAccount extends RuleSubject {
   /** Before this poll; undefined for the first one. */
   before: Readings | undefined
   after: Readings
+  /** As told last; undefined where nothing was. */
+  forecasts?: AccountForecasts | undefined
   /** As stored, by series. */
   states: Record<string, string>
 }
@@ -37,10 +41,17 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     const stored = account.states[series.id]
     const before = stored === undefined ? undefined : decodeState(stored)
     const rule = ruleFor(settings.rules, account, series)
-    const evaluation = evaluate(rule, before, series, now, settings, isFirstReading(series, account.before))
+    const outlook = outlookOf(series, account.forecasts, now)
+    const foreseen = { ...series, daysLeft: outlook.daysLeft }
+    const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account.before))
     noteState(writes, series.id, stored, evaluation)
     if (evaluation.event === undefined || evaluation.state === undefined) continue
-    const alert = limitAlert(settings, account, { series, previous: previous.get(series.id), rule, before }, evaluation)
+    const alert = limitAlert(
+      settings,
+      account,
+      { series, outlook, previous: previous.get(series.id), rule, before },
+      evaluation,
+    )
     const inDigest = settings.firstRun === 'digest' && evaluation.event.beganWithFirstReading
     writes.messages.push(encodeEntry(inDigest ? { alert, firstReading: true } : { alert }))
   }
@@ -90,7 +101,14 @@ function closeVanished(
 function limitAlert(
   settings: AlertSettings,
   account: PolledAccount,
-  subject: { series: Series; previous: Series | undefined; rule: Rule | undefined; before: SeriesState | undefined },
+  subject: {
+    series: Series
+    /** Undefined where the series is gone. */
+    outlook?: Outlook
+    previous: Series | undefined
+    rule: Rule | undefined
+    before: SeriesState | undefined
+  },
   evaluation: Evaluation,
 ): Alert {
   const { series, rule, before } = subject
@@ -110,6 +128,7 @@ function limitAlert(
     usage: series.usage,
     ...(series.limit === null ? {} : { limit: series.limit, remaining: series.limit - series.usage }),
     ...(series.percent === null ? {} : { percent: rounded(series.percent) }),
+    ...daysLeftOf(subject.outlook),
     ...(threshold === undefined ? {} : { threshold }),
     ...previousOf(before, subject.previous, account.before),
     measuredAt: iso(at),
@@ -120,6 +139,17 @@ function limitAlert(
       items: records.items.slice(0, MOST_RECORDS),
     },
     url: settings.pageOf(account.hubId),
+  }
+}
+
+function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
+  if (outlook?.daysLeft == null) return {}
+  const { forecast } = outlook
+  if (forecast === null || forecast.days === 0) return { daysLeft: tenths(outlook.daysLeft) }
+  const { days, earliest, latest } = forecast
+  return {
+    daysLeft: tenths(days),
+    daysLeftRange: { earliest: tenths(earliest), ...(latest === null ? {} : { latest: tenths(latest) }) },
   }
 }
 
@@ -151,11 +181,12 @@ function seriesName({ metric, objectTypeId, label, from, to }: Series): NonNulla
 
 function thresholdOf(level: Level | undefined): Alert['threshold'] {
   if (level === undefined) return undefined
-  const { percent, count, remaining } = level
+  const { percent, count, remaining, daysLeft } = level
   return {
     ...(percent === undefined ? {} : { percent }),
     ...(count === undefined ? {} : { count }),
     ...(remaining === undefined ? {} : { remaining }),
+    ...(daysLeft === undefined ? {} : { daysLeft }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { type AccountForecasts, decodeForecasts } from './account-forecasts.ts'
 import type { HistoryEntry } from './history.ts'
 import { decodeReadings, encodeReadings, type Readings } from './readings.ts'
 
@@ -21,6 +22,8 @@ export interface PollContext {
   disagreed: boolean
   accessToken: Buffer | null
   readings: Readings | undefined
+  /** As told last, however old. */
+  forecasts: AccountForecasts | undefined
   /** States of the account's alerts as stored, by series. */
   alertStates: Record<string, string>
 }
@@ -49,7 +52,7 @@ export class PollStore {
   /** Undefined for an account that is not to be polled: unknown, uninstalled, to be authorised again. */
   async read(hubId: number): Promise<PollContext | undefined> {
     const keys = this.#keys.account(hubId)
-    const [fields, accessToken, readings, alertStates] = await Promise.all([
+    const [fields, accessToken, readings, alertStates, forecasts] = await Promise.all([
       this.#store.hmget(
         keys.account,
         ...[
@@ -68,6 +71,7 @@ export class PollStore {
       this.#store.hgetBuffer(keys.tokens, 'access'),
       this.#store.getBuffer(keys.readings),
       this.#store.hgetall(keys.alerts),
+      this.#store.get(keys.forecast),
     ])
     const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, metadataDue] =
       fields
@@ -87,6 +91,7 @@ export class PollStore {
       accessToken,
       readings: readings === null ? undefined : decodeReadings(readings),
       alertStates,
+      forecasts: decodeForecasts(forecasts),
     }
   }
 
