@@ -46,6 +46,8 @@ const Z = 1.645
  */
 export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-history' {
   if (points.length < ENOUGH_POINTS) return 'not-enough-history'
+  // Most series stand still, and are told of every day.
+  if (points.every(({ usage }) => usage === points[0]?.usage)) return { perDay: 0, perDayLow: 0, perDayHigh: 0 }
   const stretches = withoutJump(points)
   const slopes = pairwiseSlopes(stretches)
   const perDay = median(slopes)

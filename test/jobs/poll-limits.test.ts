@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import type { Rule } from '../../src/alerts/rules.ts'
+import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
@@ -11,7 +13,7 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { HUB, metadata, office, pageOf } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
-import { seedAccount } from '../support/accounts.ts'
+import { outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -20,7 +22,7 @@ const redis = useRedis()
 const EVERY_MS = 900_000
 
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
-async function imported(ask: ProviderClient['metadata']) {
+async function imported(ask: ProviderClient['metadata'], rules: Rule[] = []) {
   const keys = redis.freshKeys()
   const { deps, clock, provider } = office(redis.store, keys, {
     metadata: ask,
@@ -38,7 +40,7 @@ async function imported(ask: ProviderClient['metadata']) {
     stillPolling: async () => {},
     ...{ pairs: [], everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
     alerts: {
-      ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
+      ...{ rules, recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,
     } as unknown as PollLimitsDeps['alerts'],
   }
@@ -92,4 +94,13 @@ describe('an account whose metadata was never read', () => {
     expect(one.calls()).toEqual(['metadata'])
     expect(await one.due.when('poll', HUB)).toBeNull()
   })
+})
+
+test('a poll judges what it reads by the forecast that was made of the account', async () => {
+  const soon: Rule = { name: 'soon', on: 'customProperties.overall', critical: { daysLeft: 100 } }
+  const { poll, keys, clock } = await imported(async () => metadata(), [soon])
+  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10 }
+  await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
+  await poll()
+  expect(await outboxOf(redis.store, keys, HUB)).toMatchObject([{ rule: 'soon', usage: 10, daysLeft: 99 }])
 })
