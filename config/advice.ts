@@ -64,10 +64,6 @@ function* adviseThresholds({ thresholds }: Config): Iterable<Advice> {
     for (const name of ['warning', 'critical'] as const) {
       const level = rule[name]
       if (level === undefined) continue
-      if (level.daysLeft !== undefined) {
-        const message = "daysLeft is not evaluated in this version: the level's other conditions hold"
-        yield { path: [...path, name, 'daysLeft'], message }
-      }
       if (level.count === undefined && series.length > 1 && series.includes('associations.atLimit')) {
         const message =
           'associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them'

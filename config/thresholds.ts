@@ -25,7 +25,7 @@ const level = z
       .describe('Holds when this many are left to the limit, or fewer.'),
     daysLeft: amount('must be a number of days')
       .exactOptional()
-      .describe('Holds when the forecast reaches the limit within so many days. Not evaluated in this version.'),
+      .describe('Holds when the forecast reaches the limit within so many days.'),
   })
   .describe('Conditions, of which any is enough.')
 
@@ -106,10 +106,7 @@ function checkMatch(given: Unchecked, on: unknown, series: readonly Metric[], re
 
 function checkLevel(given: Unchecked, name: string, series: readonly Metric[], report: Report): void {
   const asked = ['percent', 'count', 'remaining', 'daysLeft'].filter((condition) => given[condition] !== undefined)
-  if (asked.length === 0) report([name], 'needs at least one of percent, count, remaining')
-  if (asked.length === 1 && asked[0] === 'daysLeft') {
-    report([name, 'daysLeft'], 'is not evaluated in this version: add percent, count or remaining')
-  }
+  if (asked.length === 0) report([name], 'needs at least one of percent, count, remaining, daysLeft')
   if (series.length === 0) return
   if (series.every((one) => COUNTS.has(one))) {
     for (const condition of asked.filter((one) => one !== 'count')) {

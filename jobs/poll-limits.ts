@@ -140,7 +140,7 @@ async function commit(
   const { hubDomain, alertStates: states } = context
   const alerts = nothingRead
     ? NO_ALERT_WRITES
-    : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, states }, at)
+    : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, forecasts: context.forecasts, states }, at)
   const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
   if (disagreement !== undefined) {
     deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)

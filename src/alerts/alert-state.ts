@@ -12,13 +12,14 @@ export const POLL_FIELD = 'poll'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, messages, messageAt, said, pending } = state
-  return JSON.stringify([level, rule, since, messages, messageAt, said, pending])
+  const { level, rule, since, messages, messageAt, said, pending, foreseen } = state
+  const always = [level, rule, since, messages, messageAt, said, pending]
+  return JSON.stringify(foreseen === true ? [...always, foreseen] : always)
 }
 
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, messages, messageAt, said, pending] = JSON.parse(stored)
-  return { level, rule, since, messages, messageAt, said, pending }
+  const [level, rule, since, messages, messageAt, said, pending, foreseen] = JSON.parse(stored)
+  return { level, rule, since, messages, messageAt, said, pending, ...(foreseen === true ? { foreseen } : {}) }
 }
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */

@@ -37,7 +37,10 @@ export interface Alert {
   limit?: number
   percent?: number
   remaining?: number
+  /** Until the limit at the pace of the last weeks; 0 at or over it. Absent where there is no forecast, or no limit in sight. */
   daysLeft?: number
+  /** Where daysLeft lies by the uncertainty of that pace; without `latest` it may as well be years. */
+  daysLeftRange?: { earliest: number; latest?: number }
   /** The conditions of the level that was entered (of the one that was left, when resolved). */
   threshold?: { percent?: number; count?: number; remaining?: number; daysLeft?: number }
   previous?: { level: AlertLevel | 'ok'; usage?: number; measuredAt: string }

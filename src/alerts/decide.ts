@@ -1,3 +1,5 @@
+import type { AccountForecasts } from '../limits/account-forecasts.ts'
+import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
 import type { Readings } from '../limits/readings.ts'
 import { recordsOf, type Samples } from '../limits/samples.ts'
 import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'
@@ -21,6 +23,8 @@ export interface PolledAccount extends RuleSubject {
   after: Readings
   /** The records that this poll was shown. */
   samples: Samples
+  /** As told last; undefined where nothing was. */
+  forecasts?: AccountForecasts | undefined
   /** As stored, by series. */
   states: Record<string, string>
 }
@@ -40,10 +44,17 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     const stored = account.states[series.id]
     const before = stored === undefined ? undefined : decodeState(stored)
     const rule = ruleFor(settings.rules, account, series)
-    const evaluation = evaluate(rule, before, series, now, settings, isFirstReading(series, account.before))
+    const outlook = outlookOf(series, account.forecasts, now)
+    const foreseen = { ...series, daysLeft: outlook.daysLeft }
+    const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account.before))
     noteState(writes, series.id, stored, evaluation)
     if (evaluation.event === undefined || evaluation.state === undefined) continue
-    const alert = limitAlert(settings, account, { series, previous: previous.get(series.id), rule, before }, evaluation)
+    const alert = limitAlert(
+      settings,
+      account,
+      { series, outlook, previous: previous.get(series.id), rule, before },
+      evaluation,
+    )
     const inDigest = settings.firstRun === 'digest' && evaluation.event.beganWithFirstReading
     writes.messages.push(encodeEntry(inDigest ? { alert, firstReading: true } : { alert }))
   }
@@ -93,7 +104,14 @@ function closeVanished(
 function limitAlert(
   settings: AlertSettings,
   account: PolledAccount,
-  subject: { series: Series; previous: Series | undefined; rule: Rule | undefined; before: SeriesState | undefined },
+  subject: {
+    series: Series
+    /** Undefined where the series is gone. */
+    outlook?: Outlook
+    previous: Series | undefined
+    rule: Rule | undefined
+    before: SeriesState | undefined
+  },
   evaluation: Evaluation,
 ): Alert {
   const { series, rule, before } = subject
@@ -113,6 +131,7 @@ function limitAlert(
     usage: series.usage,
     ...(series.limit === null ? {} : { limit: series.limit, remaining: series.limit - series.usage }),
     ...(series.percent === null ? {} : { percent: rounded(series.percent) }),
+    ...daysLeftOf(subject.outlook),
     ...(threshold === undefined ? {} : { threshold }),
     ...previousOf(before, subject.previous, account.before),
     measuredAt: iso(at),
@@ -123,6 +142,17 @@ function limitAlert(
       items: records.items.slice(0, MOST_RECORDS),
     },
     url: settings.pageOf(account.hubId),
+  }
+}
+
+function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
+  if (outlook?.daysLeft == null) return {}
+  const { forecast } = outlook
+  if (forecast === null || forecast.days === 0) return { daysLeft: tenths(outlook.daysLeft) }
+  const { days, earliest, latest } = forecast
+  return {
+    daysLeft: tenths(days),
+    daysLeftRange: { earliest: tenths(earliest), ...(latest === null ? {} : { latest: tenths(latest) }) },
   }
 }
 
@@ -154,11 +184,12 @@ function seriesName({ metric, objectTypeId, label, from, to }: Series): NonNulla
 
 function thresholdOf(level: Level | undefined): Alert['threshold'] {
   if (level === undefined) return undefined
-  const { percent, count, remaining } = level
+  const { percent, count, remaining, daysLeft } = level
   return {
     ...(percent === undefined ? {} : { percent }),
     ...(count === undefined ? {} : { count }),
     ...(remaining === undefined ? {} : { remaining }),
+    ...(daysLeft === undefined ? {} : { daysLeft }),
   }
 }
 

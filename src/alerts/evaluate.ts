@@ -2,6 +2,12 @@ import type { Series } from '../limits/series.ts'
 import type { AlertLevel, AlertReason } from './alert.ts'
 import type { Level, Rule } from './rules.ts'
 
+/** A series with what its pace foretells. */
+export interface ForeseenSeries extends Series {
+  /** Until the limit; null where it does not get there as far as can be told, undefined where nothing can be told. */
+  daysLeft?: number | null | undefined
+}
+
 /** What is remembered of a series between polls; nothing is remembered of one that is plainly well. */
 export interface SeriesState {
   level: AlertLevel | 'ok'
@@ -17,6 +23,8 @@ export interface SeriesState {
   said: { level: AlertLevel; usage: number; at: number } | null
   /** Polls in a row that found a higher level than the one in force. */
   pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
+  /** The level is in force by the forecast alone: nothing else would hold it. */
+  foreseen?: true
 }
 
 export interface EvaluationSettings {
@@ -46,14 +54,32 @@ export interface Evaluation {
 export function evaluate(
   rule: Rule | undefined,
   before: SeriesState | undefined,
-  series: Series,
+  series: ForeseenSeries,
   now: number,
   settings: EvaluationSettings,
   isFirstReading = false,
 ): Evaluation {
+  const evaluation = decideLevel(rule, before, series, now, settings, isFirstReading)
+  const { state } = evaluation
+  // What can't be judged now rests on what it rested on before.
+  if (rule === undefined || state === undefined || evaluation.stands === 'unknown') return evaluation
+  const { foreseen: _, ...others } = state
+  return restsOnForecast(rule, series, state.level, settings.recoverBelow)
+    ? { ...evaluation, state: { ...others, foreseen: true } }
+    : { ...evaluation, state: others }
+}
+
+function decideLevel(
+  rule: Rule | undefined,
+  before: SeriesState | undefined,
+  series: ForeseenSeries,
+  now: number,
+  settings: EvaluationSettings,
+  isFirstReading: boolean,
+): Evaluation {
   const level = before?.level ?? 'ok'
   if (rule === undefined || rule.off === true) return { ...leave(before, level, now), stands: 'off' }
-  const target = judge(rule, series, level, settings.recoverBelow)
+  const target = judge(rule, series, level, before?.foreseen === true, settings.recoverBelow)
   if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
   if (target !== 'ok' && RANK[target] > RANK[level]) {
     return rise(rule.name, before, level, target, series, now, settings, isFirstReading)
@@ -69,14 +95,15 @@ const RANK = { ok: 0, warning: 1, critical: 2 }
 
 function judge(
   rule: Rule,
-  series: Series,
+  series: ForeseenSeries,
   level: AlertLevel | 'ok',
+  isForeseen: boolean,
   percentMargin: number,
 ): AlertLevel | 'ok' | 'unknown' {
-  const critical = holds(rule.critical, series, level === 'critical', rule.recoverBelow, percentMargin)
+  const critical = holds(rule.critical, series, level === 'critical', rule.recoverBelow, percentMargin, isForeseen)
   if (critical === true) return 'critical'
   if (critical === 'unknown' && level === 'critical') return 'unknown'
-  const warning = holds(rule.warning, series, level !== 'ok', rule.recoverBelow, percentMargin)
+  const warning = holds(rule.warning, series, level !== 'ok', rule.recoverBelow, percentMargin, isForeseen)
   if (warning === true) return 'warning'
   return critical === 'unknown' || warning === 'unknown' ? 'unknown' : 'ok'
 }
@@ -87,10 +114,11 @@ function judge(
  */
 function holds(
   level: Level | undefined,
-  series: Series,
+  series: ForeseenSeries,
   inForce: boolean,
   ownMargin: number | undefined,
   percentMargin: number,
+  isForeseen: boolean,
 ): boolean | 'unknown' {
   if (level === undefined) return false
   const margin = (general: number) => (inForce ? (ownMargin ?? general) : 0)
@@ -102,7 +130,33 @@ function holds(
   if (level.remaining !== undefined) {
     answers.push(series.limit === null ? 'unknown' : series.limit - series.usage <= level.remaining + margin(0))
   }
+  if (level.daysLeft !== undefined) {
+    answers.push(isWithin(level.daysLeft + margin(0), series.daysLeft, inForce && isForeseen))
+  }
   return answers.includes(true) || (answers.includes('unknown') ? 'unknown' : false)
+}
+
+/**
+ * A forecast that nobody can make yet enters nothing, and leaves the decision to the other conditions. But a level that is
+ * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
+ * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
+ */
+function isWithin(days: number, daysLeft: number | null | undefined, isForeseen: boolean): boolean | 'unknown' {
+  if (daysLeft === undefined) return isForeseen ? 'unknown' : false
+  return daysLeft !== null && daysLeft <= days
+}
+
+/** At the limit no forecast is needed: 0 days are a fact. */
+function restsOnForecast(
+  rule: Rule,
+  series: ForeseenSeries,
+  inForce: AlertLevel | 'ok',
+  percentMargin: number,
+): boolean {
+  const level = inForce === 'ok' ? undefined : rule[inForce]
+  if (level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
+  const others = { ...level, daysLeft: undefined }
+  return holds(others, series, true, rule.recoverBelow, percentMargin, false) !== true
 }
 
 function rise(
@@ -110,7 +164,7 @@ function rise(
   before: SeriesState | undefined,
   level: AlertLevel | 'ok',
   target: AlertLevel,
-  series: Series,
+  series: ForeseenSeries,
   now: number,
   settings: EvaluationSettings,
   isFirstReading: boolean,
@@ -138,7 +192,7 @@ function stay(
   rule: string,
   before: SeriesState | undefined,
   level: AlertLevel,
-  series: Series,
+  series: ForeseenSeries,
   now: number,
   settings: EvaluationSettings,
 ): Evaluation {
@@ -158,7 +212,7 @@ function leave(before: SeriesState | undefined, level: AlertLevel | 'ok', now: n
 function message(
   rule: string,
   before: SeriesState | undefined,
-  series: Series,
+  series: ForeseenSeries,
   now: number,
   event: Omit<NonNullable<Evaluation['event']>, 'beganWithFirstReading'>,
   beganWithFirstReading = false,

@@ -8,6 +8,8 @@ export interface Level {
   count?: number | undefined
   /** Limit less usage, at most this. */
   remaining?: number | undefined
+  /** Days to the limit by the forecast, at most this. */
+  daysLeft?: number | undefined
 }
 
 export interface RuleMatch {

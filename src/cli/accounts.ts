@@ -4,11 +4,12 @@ import { type Command, Option } from 'commander'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { connectDeps, connected, uninstall } from '../app/account-actions.ts'
+import { tenths } from '../limits/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { accountJson, allAccounts, driftText, readAccountView } from '../views/account-view.ts'
+import { accountJson, allAccounts, driftText, readAccountView, seriesJson } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { exportFile } from './accounts-export.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
@@ -87,7 +88,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   const { account, scopes, alerts, series, story } = shown
   if (options.json === true) {
-    const current = series.map(({ measuredAt, ...rest }) => ({ ...rest, measuredAt: iso(measuredAt) }))
+    const current = series.map((one) => ({ id: one.id, ...seriesJson(one) }))
     const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
     return printJson(io, { ...accountJson(account), ...details })
   }
@@ -123,12 +124,13 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   io.out('\n')
   printTable(
     io,
-    ['SERIES', 'USAGE', 'LIMIT', '%', 'ALERT'],
-    series.map(({ id, usage, limit, percent, ...name }) => [
+    ['SERIES', 'USAGE', 'LIMIT', '%', 'DAYS LEFT', 'ALERT'],
+    series.map(({ id, usage, limit, percent, daysLeft, ...name }) => [
       seriesName(name),
       String(usage),
       String(limit ?? ''),
       percent === null ? '' : percent.toFixed(1),
+      daysLeft == null ? '' : tenths(daysLeft).toFixed(1),
       alerts.find((alert) => alert.field === id)?.level ?? '',
     ]),
   )

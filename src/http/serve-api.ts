@@ -7,7 +7,7 @@ import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
+import { type AccountView, accountJson, readAccountView, seriesJson, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
@@ -58,7 +58,7 @@ async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
 function detailsOf({ scopes, series, alerts, story }: AccountView): object {
   return {
     scopes,
-    series: series.map(({ id: _, measuredAt, ...one }) => ({ ...one, measuredAt: iso(measuredAt) })),
+    series: series.map(seriesJson),
     alerts: alerts.map(timedAlert),
     story: storyJson(story),
   }

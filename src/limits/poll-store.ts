@@ -1,6 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { type AccountForecasts, decodeForecasts } from './account-forecasts.ts'
 import type { HistoryEntry } from './history.ts'
 import { decodeReadings, encodeReadings, type Readings } from './readings.ts'
 import { decodeSamples, encodeSamples, type Samples } from './samples.ts'
@@ -22,6 +23,8 @@ export interface PollContext {
   disagreed: boolean
   accessToken: Buffer | null
   readings: Readings | undefined
+  /** As told last, however old. */
+  forecasts: AccountForecasts | undefined
   /** States of the account's alerts as stored, by series. */
   alertStates: Record<string, string>
 }
@@ -52,7 +55,7 @@ export class PollStore {
   /** Undefined for an account that is not to be polled: unknown, uninstalled, to be authorised again. */
   async read(hubId: number): Promise<PollContext | undefined> {
     const keys = this.#keys.account(hubId)
-    const [fields, accessToken, readings, alertStates] = await Promise.all([
+    const [fields, accessToken, readings, alertStates, forecasts] = await Promise.all([
       this.#store.hmget(
         keys.account,
         ...[
@@ -71,6 +74,7 @@ export class PollStore {
       this.#store.hgetBuffer(keys.tokens, 'access'),
       this.#store.getBuffer(keys.readings),
       this.#store.hgetall(keys.alerts),
+      this.#store.get(keys.forecast),
     ])
     const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, metadataDue] =
       fields
@@ -90,6 +94,7 @@ export class PollStore {
       accessToken,
       readings: readings === null ? undefined : decodeReadings(readings),
       alertStates,
+      forecasts: decodeForecasts(forecasts),
     }
   }
 

@@ -43,6 +43,7 @@ const METRIC_OF: ReadonlyMap<string, Metric> = new Map([
   ['near', 'associations.nearLimit'],
   ['fullest', 'associations.fullest'],
 ])
+const WORD_OF: ReadonlyMap<Metric, string> = new Map([...METRIC_OF].map(([word, metric]) => [metric, word]))
 
 /** The name back from the id; undefined for what is no series. */
 export function parseSeriesId(id: string): SeriesName | undefined {
@@ -53,6 +54,13 @@ export function parseSeriesId(id: string): SeriesName | undefined {
   return second === undefined
     ? { metric, objectTypeId: decodeURIComponent(first) }
     : { metric, from: first, to: second }
+}
+
+/** The id of a name: what `parseSeriesId` reads. */
+export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string {
+  const word = WORD_OF.get(metric) ?? ''
+  if (from !== undefined) return `${word}/${from}/${to}`
+  return objectTypeId === undefined ? word : `${word}/${encodeURIComponent(objectTypeId)}`
 }
 
 function customPropertySeries({ customProperties }: Readings): Series[] {

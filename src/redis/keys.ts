@@ -27,6 +27,8 @@ export interface AccountKeys {
   history: string
   /** hash: series -> state of its alert */
   alerts: string
+  /** string: how fast its series move, told once a day (JSON) */
+  forecast: string
   /** list: times of the last calls, for the account's share of the provider's bucket */
   calls: string
 }
@@ -153,6 +155,7 @@ function accountKeys(tag: string, hubId: number): AccountKeys {
     samples: `${tag}:samples:${hubId}`,
     history: `${tag}:history:${hubId}`,
     alerts: `${tag}:alerts:${hubId}`,
+    forecast: `${tag}:forecast:${hubId}`,
     calls: `${tag}:calls:${hubId}`,
   }
 }

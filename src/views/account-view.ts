@@ -2,10 +2,13 @@ import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import { type AccountForecasts, decodeForecasts } from '../limits/account-forecasts.ts'
+import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
 import { decodeReadings, type Readings } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
 
@@ -17,6 +20,7 @@ export interface AccountViewDeps {
   keys: Keys
   registry: Registry
   due: DueSets
+  clock: Clock
 }
 
 /** An account with when it is due next. */
@@ -27,8 +31,8 @@ export interface PlannedAccount extends Account {
   nextUninstallAt: number | null
 }
 
-/** A series as last read, and when that was. */
-export type CurrentSeries = Series & { measuredAt: number | null }
+/** A series as last read, when that was, and when it reaches its limit. */
+export type CurrentSeries = Series & Outlook & { measuredAt: number | null }
 
 /** Everything there is to show about one account; its tokens are not among it. */
 export interface AccountView {
@@ -42,13 +46,15 @@ export interface AccountView {
 export async function readAccountView(deps: AccountViewDeps, hubId: number): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
-  const [planned, scopes, stored, alerts] = await Promise.all([
+  const [planned, scopes, stored, forecasts, alerts] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     deps.store.getBuffer(deps.keys.account(hubId).readings),
+    deps.store.get(deps.keys.account(hubId).forecast),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
-  const series = stored === null ? [] : currentSeries(decodeReadings(stored))
+  const series =
+    stored === null ? [] : currentSeries(decodeReadings(stored), decodeForecasts(forecasts), deps.clock.now())
   return { account: planned, scopes, series, alerts, story: storyOf(planned, alerts) }
 }
 
@@ -76,8 +82,31 @@ export async function* allAccounts(
   }
 }
 
-function currentSeries(readings: Readings): CurrentSeries[] {
-  return seriesOf(readings).map((series) => ({ ...series, measuredAt: readAt(series, readings) }))
+function currentSeries(readings: Readings, told: AccountForecasts | undefined, now: number): CurrentSeries[] {
+  return seriesOf(readings).map((series) => ({
+    ...series,
+    measuredAt: readAt(series, readings),
+    ...outlookOf(series, told, now),
+  }))
+}
+
+/** A series as the API tells it; its id is ours. */
+export function seriesJson({ id: _, measuredAt, daysLeft, forecast, ...series }: CurrentSeries): object {
+  const days = (given: number | null) => (given === null ? null : tenths(given))
+  return {
+    ...series,
+    measuredAt: iso(measuredAt),
+    daysLeft: days(daysLeft ?? null),
+    forecast:
+      forecast === null
+        ? null
+        : {
+            ...forecast,
+            days: tenths(forecast.days),
+            earliest: tenths(forecast.earliest),
+            latest: days(forecast.latest),
+          },
+  }
 }
 
 function readAt({ from, to }: Series, { customProperties, associations }: Readings): number | null {

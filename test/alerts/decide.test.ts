@@ -124,6 +124,56 @@ describe('a poll that finds a limit near', () => {
     expect(fullest).toMatchObject({ rule: 'fullest', level: 'critical', percent: 100 })
   })
 
+  describe('by its pace', () => {
+    const rules: Rule[] = [{ name: 'overall', on: 'customProperties.overall', critical: { percent: 95, daysLeft: 7 } }]
+    const pace = { perDay: 30, perDayLow: 20, perDayHigh: 60 }
+    const decideAt = (usage: number, forecasts: PolledAccount['forecasts'], states: Record<string, string> = {}) => {
+      const after = readings(NOW, properties(usage, 1_000))
+      const account: PolledAccount = {
+        hubId: 123,
+        hubDomain: 'a.b',
+        before: well,
+        after,
+        samples: {},
+        states,
+        forecasts,
+      }
+      const writes = decideAlerts({ ...SETTINGS, rules }, account, NOW)
+      return { writes, alerts: writes.messages.map((one) => decodeEntry(one).alert) }
+    }
+    const told = { at: NOW - 86_400_000, rising: { overall: pace }, tooFew: {} }
+
+    test('is told with the days that are left, from the usage and the limit of this poll, and their range', () => {
+      expect(decideAt(800, told).alerts).toMatchObject([
+        {
+          ...{ level: 'critical', reason: 'entered', percent: 80, threshold: { percent: 95, daysLeft: 7 } },
+          ...{ daysLeft: 6.7, daysLeftRange: { earliest: 3.3, latest: 10 } },
+        },
+      ])
+      expect(decideAt(780, told).alerts).toEqual([])
+    })
+
+    test('says nothing of days where nothing is foretold, or what was is too old', () => {
+      const [alert] = decideAt(960, undefined).alerts
+      expect(alert).toMatchObject({ level: 'critical' })
+      expect(alert).not.toHaveProperty('daysLeft')
+      expect(alert).not.toHaveProperty('daysLeftRange')
+      expect(decideAt(800, { ...told, at: NOW - 3 * 86_400_000 - 1 }).alerts).toEqual([])
+    })
+
+    test('at the limit has 0 days, without any forecast', () => {
+      const [alert] = decideAt(1_000, undefined).alerts
+      expect(alert).toMatchObject({ daysLeft: 0, percent: 100 })
+      expect(alert).not.toHaveProperty('daysLeftRange')
+    })
+
+    test('stays while the forecast is late, and ends with the forecast that sees no growth', () => {
+      const states = afterwards(decideAt(800, told).writes)
+      expect(decideAt(800, undefined, states).writes).toEqual({ changes: [], messages: [] })
+      expect(decideAt(800, { ...told, rising: {} }, states).alerts).toMatchObject([{ reason: 'recovered' }])
+    })
+  })
+
   test('rounds the percentage for people only', () => {
     const { alerts } = decide(well, readings(NOW, properties(961_237, 1_000_000)))
     expect(alerts[0]).toMatchObject({ percent: 96.12, usage: 961_237 })

@@ -155,6 +155,88 @@ describe('levels of other conditions', () => {
   })
 })
 
+describe('a level of the days that are left', () => {
+  const rule: Rule = { name: 'r', on: '*', warning: { percent: 80, daysLeft: 14 }, critical: { daysLeft: 7 } }
+  const foreseen = (daysLeft: number | null | undefined, usage = 50) => ({ ...series(usage), daysLeft })
+  const decide = (before: SeriesState | undefined, one: ReturnType<typeof foreseen>, of = rule) =>
+    evaluate(of, before, one, NOW, SETTINGS)
+
+  test.each([
+    [15, 'ok'],
+    [14, 'warning'],
+    [7.01, 'warning'],
+    [7, 'critical'],
+    [0, 'critical'],
+    [null, 'ok'],
+    [undefined, 'ok'],
+  ] as const)('with %d days left is %s', (days, stands) => {
+    expect(decide(undefined, foreseen(days)).stands).toBe(stands)
+  })
+
+  test('is left as soon as there are more', () => {
+    expect(brief(decide(open('critical'), foreseen(7.1)))).toEqual(['warning', 'eased', 'warning', 'critical'])
+    expect(brief(decide(open('warning'), foreseen(14.1)))).toEqual(['ok', 'recovered', 'warning', 'warning'])
+  })
+
+  test('with a margin of the rule’s own is left by that many days more', () => {
+    const own: Rule = { name: 'r', on: '*', critical: { daysLeft: 7 }, recoverBelow: 3 }
+    expect(decide(undefined, foreseen(8), own).stands).toBe('ok')
+    expect(decide(open('critical'), foreseen(10), own).stands).toBe('critical')
+    expect(decide(open('critical'), foreseen(10.1), own).stands).toBe('ok')
+  })
+
+  test('leaves the decision to the other conditions where nothing is foretold', () => {
+    for (const days of [undefined, null]) {
+      expect(decide(undefined, foreseen(days, 80)).stands).toBe('warning')
+      expect(decide(undefined, foreseen(days, 79)).stands).toBe('ok')
+      expect(decide(open('warning'), foreseen(days, 76)).stands).toBe('ok')
+    }
+  })
+
+  test('is left when growth has ended, but not because nobody knows the pace for now', () => {
+    const { state } = decide(undefined, foreseen(5))
+    expect(state).toMatchObject({ level: 'critical', foreseen: true })
+    expect(brief(decide(state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
+    const unknown = decide(state, foreseen(undefined))
+    expect(unknown).toEqual({ state, stands: 'unknown' })
+    expect(brief(decide(unknown.state, foreseen(5)))).toEqual(['critical', undefined, undefined, undefined])
+    expect(brief(decide(unknown.state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
+  })
+
+  test('gets worse by what is known, while the pace is not', () => {
+    const of: Rule = { name: 'r', on: '*', warning: { daysLeft: 14 }, critical: { percent: 95 } }
+    const { state } = decide(undefined, foreseen(10), of)
+    expect(brief(decide(state, foreseen(undefined, 96), of))).toEqual(['critical', 'escalated', 'critical', 'warning'])
+  })
+
+  test('that usage holds as well is left with the usage', () => {
+    const { state } = decide(undefined, foreseen(10, 85))
+    expect(state).not.toHaveProperty('foreseen')
+    expect(decide(state, foreseen(undefined, 50)).stands).toBe('ok')
+  })
+
+  test('that usage held first, and only the pace holds now, waits for the next forecast too', () => {
+    const entered = decide(undefined, foreseen(10, 85)).state
+    const held = decide(entered, foreseen(10, 50))
+    expect(held).toMatchObject({ stands: 'warning', state: { foreseen: true } })
+    expect(decide(held.state, foreseen(undefined, 50)).stands).toBe('unknown')
+  })
+
+  test('that was entered at the limit itself is left once there is room, whatever is known of the pace', () => {
+    const { state } = decide(undefined, foreseen(0, 100), { name: 'r', on: '*', critical: { daysLeft: 7 } })
+    expect(state).not.toHaveProperty('foreseen')
+    const room = decide(state, foreseen(undefined, 50), { name: 'r', on: '*', critical: { daysLeft: 7 } })
+    expect(room.stands).toBe('ok')
+  })
+
+  test('must be confirmed like any other', () => {
+    const first = evaluate(rule, undefined, foreseen(5), NOW, { ...SETTINGS, for: 2 })
+    expect(first.stands).toBe('pending')
+    expect(evaluate(rule, first.state, foreseen(5), NOW, { ...SETTINGS, for: 2 }).stands).toBe('critical')
+    expect(evaluate(rule, first.state, foreseen(undefined), NOW, { ...SETTINGS, for: 2 }).stands).toBe('ok')
+  })
+})
+
 describe('a level that must be confirmed by several polls', () => {
   /** What each poll in a row says. */
   function polls(needed: number, percents: (number | null)[], start?: SeriesState) {

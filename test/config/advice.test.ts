@@ -68,11 +68,6 @@ test.each<[name: string, group: string, ...notices: string[]]>([
     'http.adminToken: shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24',
   ],
   [
-    'daysLeft beside another condition',
-    'thresholds: [ { on: customProperties.overall, critical: { percent: 95, daysLeft: 7 } } ]',
-    "thresholds[0].critical.daysLeft: daysLeft is not evaluated in this version: the level's other conditions hold",
-  ],
-  [
     'a percentage of everything',
     'thresholds: [ { on: "*", warning: { percent: 90 } } ]',
     'thresholds[0].warning: associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them',

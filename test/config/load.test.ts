@@ -132,6 +132,11 @@ log: { level: info, pretty: false }
 `
 
 describe('reads values as they are meant', () => {
+  test('days to the limit may stand alone', () => {
+    const text = smallestWith('thresholds: [ { on: associations.fullest, warning: { daysLeft: 30.5 } } ]')
+    expect(configOf(text).thresholds[0]?.warning).toEqual({ daysLeft: 30.5 })
+  })
+
   test('a number where text is wanted keeps its digits', () => {
     const { provider } = configOf(smallestWith('provider: { clientId: 00123456789012345678901, clientSecret: 1e5 }'))
     expect(provider.clientId).toBe('00123456789012345678901')

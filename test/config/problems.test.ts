@@ -186,12 +186,17 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'a level without conditions',
       rules('on: "*", warning: {}'),
-      'thresholds[0].warning: needs at least one of percent, count, remaining',
+      'thresholds[0].warning: needs at least one of percent, count, remaining, daysLeft',
     ],
     [
-      'a level of daysLeft alone',
-      rules('on: customProperties.overall, critical: { daysLeft: 7 }'),
-      'thresholds[0].critical.daysLeft: is not evaluated in this version: add percent, count or remaining',
+      'days to the limit of a count',
+      rules('on: associations.nearLimit, critical: { daysLeft: 7 }'),
+      'thresholds[0].critical.daysLeft: associations.nearLimit is a number of records without a limit: only count can be asked',
+    ],
+    [
+      'warning after critical in days',
+      rules('on: customProperties.overall, warning: { daysLeft: 7 }, critical: { daysLeft: 30 }'),
+      'thresholds[0].warning.daysLeft: must be at least that of critical: warning comes first',
     ],
     [
       'percent of a count',

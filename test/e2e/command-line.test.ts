@@ -45,6 +45,8 @@ test('accounts show tells what is known of one account, and refuses one that nob
   await eventually('a first poll', async () =>
     (await command('accounts', 'show', String(hubIds[0]))).out.includes('custom properties'),
   )
+  const { out } = await command('accounts', 'show', String(hubIds[0]))
+  expect(out).toMatch(/^SERIES +USAGE +LIMIT +% +DAYS LEFT +ALERT$/m)
   const { code, err } = await command('accounts', 'show', '42')
   expect({ code, err }).toEqual({
     code: 1,

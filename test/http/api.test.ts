@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
 
@@ -57,17 +58,38 @@ describe('accounts', () => {
     expect(json.series.slice(0, 2)).toEqual([
       {
         ...{ metric: 'customProperties.overall', usage: 960, limit: 1000, percent: 96 },
-        measuredAt: '2026-11-21T10:00:00.000Z',
+        ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null, forecast: null },
+        forecastReason: 'no forecast: none was made in the last 3 days',
       },
       {
         ...{ metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
-        ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z' },
+        ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null },
+        ...{ forecast: null, forecastReason: 'no forecast: none was made in the last 3 days' },
       },
     ])
     expect(json.alerts).toMatchObject([
       { kind: 'limit', level: 'critical', usage: 960, since: '2026-11-21T10:00:00.000Z' },
     ])
     expect(text).not.toMatch(new RegExp(`${ACCESS_TOKEN}|${REFRESH_TOKEN}`))
+  })
+
+  test('one account comes with when its series reach their limits, or why that is not told', async () => {
+    const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
+    await connectAccount({ hubId: 124 })
+    await poll(124, readings(clock.now(), 960))
+    const pace = { perDay: 3, perDayLow: 2, perDayHigh: 6 }
+    await storeForecasts(steps, keys, 124, { at: clock.now(), rising: { overall: pace }, tooFew: { 'type/0-1': 3 } })
+    const { json } = await get('/api/v1/accounts/124')
+    expect(json.series).toMatchObject([
+      {
+        ...{ metric: 'customProperties.overall', daysLeft: 13.3, forecastReason: null },
+        forecast: { ...pace, days: 13.3, earliest: 6.7, latest: 20 },
+      },
+      { objectTypeId: '0-1', daysLeft: null, forecast: null, forecastReason: 'not enough history: 3 of 7 days' },
+      { metric: 'associations.atLimit', daysLeft: null, forecast: null, forecastReason: 'no limit to reach' },
+      { metric: 'associations.nearLimit' },
+      { metric: 'associations.fullest', daysLeft: null, forecast: null, forecastReason: 'no steady growth' },
+    ])
   })
 
   test('lists page by cursor and end where they end', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { html } from '../../src/text/html.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { BEARER, openServer, openState, readings } from './open-server.ts'
@@ -89,6 +90,19 @@ test("a stranger's words never become markup, wherever they are shown", async ()
   }
   await deps.actions.uninstall(66, HOSTILE)
   expect((await get('/accounts/66')).text).not.toContain('<img')
+})
+
+test('an account page shows how many days are left to the limits that have a forecast', async () => {
+  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 67 })
+  await poll(67, readings(clock.now(), 963))
+  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4 }
+  await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
+  const { text } = await get('/accounts/67')
+  expect(text).toContain('about 12 days left (9 to 19)')
+  expect(text.match(/days left/g)).toHaveLength(1)
+  clock.move(4 * 86_400_000)
+  expect((await get('/accounts/67')).text).not.toContain('days left')
 })
 
 test('every page forbids scripts, frames and guessing, and is kept nowhere', async () => {

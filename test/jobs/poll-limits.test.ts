@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
@@ -126,4 +127,17 @@ describe('records at or near their limit', () => {
     const stored = Object.values(await dump(redis.store, one.keys)).join(' ')
     if (records !== 'full') expect(stored).not.toContain(Buffer.from('full 0').toString('hex'))
   })
+})
+
+test('a poll judges what it reads by the forecast that was made of the account', async () => {
+  const soon = { name: 'soon', on: 'customProperties.overall', critical: { daysLeft: 100 } }
+  const alerts = {
+    ...{ rules: [soon], recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
+    pageOf,
+  } as unknown as PollLimitsDeps['alerts']
+  const { poll, keys, clock } = await imported(async () => metadata(), { alerts })
+  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10 }
+  await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
+  await poll()
+  expect(await outboxOf(redis.store, keys, HUB)).toMatchObject([{ rule: 'soon', usage: 10, daysLeft: 99 }])
 })

@@ -1,6 +1,7 @@
 import { type Alert, type AlertRecord, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
+import { formatDaysLeft, formatDaysRange } from '../../text/days-left.ts'
 import { countOf, formatChange, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
 import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
 
@@ -123,7 +124,8 @@ function limitChangedHeadline(alert: Alert): string {
 
 /** Said in the headline only where the days left, and not the usage, made the alert. */
 function forecastThatCounts({ daysLeft, threshold, percent }: Alert): string {
-  if (daysLeft === undefined || threshold?.daysLeft === undefined || daysLeft > threshold.daysLeft) return ''
+  if (daysLeft === undefined || daysLeft <= 0) return ''
+  if (threshold?.daysLeft === undefined || daysLeft > threshold.daysLeft) return ''
   const usageWouldDo = threshold.percent !== undefined && percent !== undefined && percent >= threshold.percent
   return usageWouldDo ? '' : `, full in ${formatDays(daysLeft)}`
 }
@@ -155,7 +157,7 @@ function changeOf({ reason, level, previous, kind }: Alert): string {
 }
 
 function usageFacts(alert: Alert): DescribedAlert['facts'] {
-  const { usage, limit, previous, threshold, daysLeft, status, level, kind } = alert
+  const { usage, limit, previous, threshold, status, level, kind } = alert
   const facts: DescribedAlert['facts'] = []
   const percent = percentOf(alert)
   if (usage !== undefined) {
@@ -174,10 +176,15 @@ function usageFacts(alert: Alert): DescribedAlert['facts'] {
     }
   }
   if (kind === 'limit' || kind === 'limit-changed') facts.push({ name: 'Rule', value: cleanText(alert.rule, 80) })
-  if (daysLeft !== undefined && status === 'firing') {
-    facts.push({ name: 'Forecast', value: daysLeft <= 0 ? 'full' : `full in about ${formatDays(daysLeft)}` })
-  }
+  const foretold = status === 'firing' ? foretoldBy(alert) : undefined
+  if (foretold !== undefined) facts.push({ name: 'Forecast', value: foretold })
   return facts
+}
+
+function foretoldBy({ daysLeft, daysLeftRange }: Alert): string | undefined {
+  if (daysLeft === undefined || daysLeft <= 0) return daysLeft === undefined ? undefined : 'full'
+  const range = daysLeftRange === undefined ? '' : formatDaysRange(daysLeft, daysLeftRange)
+  return `${formatDaysLeft(daysLeft)} at this pace${range}`
 }
 
 function timeFacts({ since, measuredAt, series, kind }: Alert, now: number): DescribedAlert['facts'] {

@@ -14,6 +14,7 @@ import { when } from '../when.ts'
 import { alertTable } from './alert-table.ts'
 import { stateBadge } from './badges.ts'
 import { fullness } from './bar.ts'
+import { daysLeftNote } from './days-left-note.ts'
 import { nothing, table } from './table.ts'
 
 /** Rows of one table: an account may watch hundreds of pairs, and the full list is the API's. */
@@ -129,7 +130,7 @@ ${
 ${table(
   'Custom properties',
   [{ title: 'What' }, { title: 'How full' }],
-  rows.map((one) => [seriesName(one), fullness(one, levelOf(one, alerts))]),
+  rows.map((one) => [seriesName(one), html`${fullness(one, levelOf(one, alerts))}${daysLeftNote(one)}`]),
 )}`
 }`
 }
@@ -169,7 +170,7 @@ function pairRow(pair: readonly CurrentSeries[], alerts: readonly OpenAlert[], l
     const series = pair.find((one) => one.metric === metric)
     if (series === undefined) return html`–`
     const level = levelOf(series, alerts)
-    if (series.limit !== null) return fullness(series, level)
+    if (series.limit !== null) return html`${fullness(series, level)}${daysLeftNote(series)}`
     return html`<span class="${level === undefined ? '' : `is-${level}`}">${formatCount(series.usage)}</span>`
   }
   const [first] = pair

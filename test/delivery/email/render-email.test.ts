@@ -32,7 +32,7 @@ Usage      960 of 1,000 (96 %), 40 left
 Before     940 (warning), +20 since 2026-11-21 09:45 UTC
 Threshold  critical at 95 % used
 Rule       customProperties.overall
-Forecast   full in about 6.5 days
+Forecast   about 6 days left at this pace
 Since      2026-11-20 09:00 UTC (25 hours ago)
 Measured   2026-11-21 10:00 UTC (5 minutes ago)
 
@@ -84,6 +84,18 @@ describe('what happened', () => {
       { threshold: { percent: 95, remaining: 20, daysLeft: 1 } },
       'critical at 95 % used or 20 left or 1 day to the limit',
     ],
+    [
+      'foretold',
+      { daysLeft: 12.3, daysLeftRange: { earliest: 9.1, latest: 19.2 } },
+      'about 12 days left at this pace (9 to 20)',
+    ],
+    [
+      'foretold, maybe in years',
+      { daysLeft: 12.3, daysLeftRange: { earliest: 9.1 } },
+      'about 12 days left at this pace (9 or more)',
+    ],
+    ['foretold for today', { daysLeft: 0.4 }, 'less than a day left at this pace'],
+    ['full', { daysLeft: 0 }, 'full'],
     ['resolved', { status: 'resolved', reason: 'recovered' }, 'was critical at 95 % used'],
   ] as const)('%s', (_name, overrides, expected) => {
     const { text, html } = renderEmail(aMessage([anAlert(overrides)]), NOW)

@@ -59,6 +59,11 @@ describe('the subject of', () => {
       '[CRITICAL] acme.example.com (123): custom properties 70 % of 1,000, full in 5.3 days',
     ],
     [
+      'an alert for the days that are left, of which there are none',
+      aMessage([anAlert({ percent: 100, usage: 1000, daysLeft: 0, threshold: { daysLeft: 7 } })]),
+      '[CRITICAL] acme.example.com (123): custom properties 100 % of 1,000',
+    ],
+    [
       'a usage whose limit is not known',
       aMessage([without(anAlert(), 'limit', 'percent', 'remaining')]),
       '[CRITICAL] acme.example.com (123): custom properties 960',
