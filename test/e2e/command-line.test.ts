@@ -151,38 +151,6 @@ test('wrong usage exits with 2 and says how it goes', async () => {
   expect((await plimsoll(['acounts'], scene.folder)).err).toContain('Did you mean accounts?')
 })
 
-test('every command has --help with an example', async () => {
-  for (const args of [
-    ...[
-      ['start'],
-      ['demo'],
-      ['sandbox'],
-      ['status'],
-      ['doctor'],
-      ['config', 'check'],
-      ['config', 'schema'],
-      ['config', 'print'],
-    ],
-    ...[
-      ['accounts', 'list'],
-      ['accounts', 'show'],
-      ['accounts', 'connect'],
-      ['accounts', 'import'],
-      ['accounts', 'export'],
-      ['accounts', 'uninstall'],
-      ['alerts', 'list'],
-      ['admin-tokens', 'add'],
-      ['admin-tokens', 'list'],
-      ['admin-tokens', 'remove'],
-      ['keys', 'rekey'],
-    ],
-  ]) {
-    const { code, out } = await plimsoll([...args, '--help'], scene.folder)
-    expect(code).toBe(0)
-    expect(out, args.join(' ')).toMatch(new RegExp(`Example:\\n {2}\\$ plimsoll ${args.join(' ')}`))
-  }
-})
-
 test('config check names every problem at once and exits with 1; a good file exits with 0', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-check-'))
   const file = join(folder, 'bad.yaml')

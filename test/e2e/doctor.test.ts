@@ -34,7 +34,11 @@ test('an installation at work has nothing that fails', async () => {
   const daemon = await scene.daemon(settings)
   const config = await scene.configFile({ ...settings, http: { publicUrl: daemon.url } })
   await eventually('sweeps of every kind', async () => (await doctor(config)).found.daemon?.level === 'ok')
-  const { code, err, found } = await doctor(config)
+  // A machine that is busy with other tests may answer slowly for a moment.
+  const { code, err, found } = await eventually('a Redis that answers in time', async () => {
+    const answer = await doctor(config)
+    return answer.found.redis?.level === 'ok' && answer
+  })
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(Object.keys(found)).toEqual([
     ...['config', 'redis', 'redis.write', 'redis.version', 'redis.eviction', 'redis.persistence', 'redis.memory'],

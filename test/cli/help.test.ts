@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import type { Io } from '../../src/cli/io.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { HandClock } from '../support/hand-clock.ts'
+
+async function help(...args: string[]): Promise<{ code: number; text: string }> {
+  let text = ''
+  const write = (more: string) => {
+    text += more
+  }
+  const io: Io = {
+    ...{ env: {}, cwd: '/', out: write, err: write, isTerminal: false, errIsTerminal: false, columns: 120 },
+    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock: new HandClock(), random: () => 0 },
+  }
+  const code = await runCommandLine([...args, '--help'], io)
+  return { code, text }
+}
+
+/** The commands that a help text names, and theirs. */
+async function commandsBelow(...args: string[]): Promise<string[][]> {
+  const { code, text } = await help(...args)
+  expect({ args, code }).toEqual({ args, code: 0 })
+  const [, list = ''] = text.split('Commands:\n')
+  const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+  if (names.length === 0) return [args]
+  return (await Promise.all(names.map((name) => commandsBelow(...args, name)))).flat()
+}
+
+test('every command has --help with an example', async () => {
+  const commands = await commandsBelow()
+  expect(commands.length).toBeGreaterThan(20)
+  for (const args of commands) {
+    const { text } = await help(...args)
+    expect(text).toMatch(new RegExp(`Example:\\n {2}\\$ plimsoll ${args.join(' ')}`))
+  }
+})
