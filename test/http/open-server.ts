@@ -262,6 +262,14 @@ export class FakeProvider implements ProviderClient {
     return Promise.reject(new Error('not part of these tests'))
   }
 
+  associationSources(): Promise<never> {
+    return Promise.reject(new Error('not part of these tests'))
+  }
+
+  associationTargets(): Promise<never> {
+    return Promise.reject(new Error('not part of these tests'))
+  }
+
   async close() {}
 }
 
