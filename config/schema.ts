@@ -166,9 +166,18 @@ const limits = z
         daily: duration({ min: '1h', max: '3650d' })
           .prefault('800d')
           .describe('How long one reading a day is kept. Not thinned out in this version.'),
+        samples: duration({ min: '1m', max: '3650d' })
+          .prefault('30d')
+          .describe('How long the records that are shown at or near a limit are kept after they were last read.'),
       })
       .prefault({})
       .describe('How long readings are kept.'),
+    records: z
+      .enum(['full', 'ids', 'none'])
+      .prefault('full')
+      .describe(
+        'What is kept and shown of records at or near a limit. full: label, id and usage; ids: no label; none: only how many there are.',
+      ),
   })
   .describe('What is polled, and how long it is kept.')
 
