@@ -34,6 +34,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     unstored: new Set<number>(),
     clockWatch: new ClockWatch(clock, () => performance.now()),
     pairs: config.limits.associations,
+    pairsPerPoll: config.limits.pairsPerPoll,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,
     samples: { records: config.limits.records, keepMs: config.limits.history.samples },

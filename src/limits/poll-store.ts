@@ -20,6 +20,8 @@ export interface PollContext {
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
   disagreed: boolean
+  /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
+  companionsAwayUntil: number
   accessToken: Buffer | null
   readings: Readings | undefined
   /** States of the account's alerts as stored, by series. */
@@ -66,14 +68,15 @@ export class PollStore {
           'pollFailures',
           'disagreed',
           'metadataDue',
+          'companionsAwayUntil',
         ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
       this.#store.getBuffer(keys.readings),
       this.#store.hgetall(keys.alerts),
     ])
-    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, metadataDue] =
-      fields
+    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, ...more] = fields
+    const [disagreed, metadataDue, companionsAwayUntil] = more
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     return {
@@ -87,6 +90,7 @@ export class PollStore {
       pollFailures: Number(pollFailures ?? 0),
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
+      companionsAwayUntil: Number(companionsAwayUntil ?? 0),
       accessToken,
       readings: readings === null ? undefined : decodeReadings(readings),
       alertStates,

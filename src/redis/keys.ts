@@ -29,6 +29,8 @@ export interface AccountKeys {
   alerts: string
   /** list: times of the last calls, for the account's share of the provider's bucket */
   calls: string
+  /** string: until when nobody calls for the account, ms; ends with the pause */
+  paused: string
 }
 
 export interface PartitionKeys {
@@ -154,5 +156,6 @@ function accountKeys(tag: string, hubId: number): AccountKeys {
     history: `${tag}:history:${hubId}`,
     alerts: `${tag}:alerts:${hubId}`,
     calls: `${tag}:calls:${hubId}`,
+    paused: `${tag}:paused:${hubId}`,
   }
 }

@@ -32,7 +32,8 @@ const STEPS = {
   reportWriter: { file: 'report-writer', keys: 2 },
   retireKeys: { file: 'retire-keys', keys: 3 },
   rekeyTokens: { file: 'rekey-tokens', keys: 1 },
-  takeCalls: { file: 'take-calls', keys: 1 },
+  takeCalls: { file: 'take-calls' },
+  pauseCalls: { file: 'pause-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
   recordAttempt: { file: 'record-attempt', keys: 3 },
@@ -68,7 +69,8 @@ declare module 'ioredis' {
     reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
     retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
     rekeyTokens(...args: Argument[]): Result<number, Context>
-    takeCalls(...args: Argument[]): Result<[number, number], Context>
+    takeCalls(numberOfKeys: number, ...args: Argument[]): Result<[number, number, number], Context>
+    pauseCalls(...args: Argument[]): Result<number, Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
