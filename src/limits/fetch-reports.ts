@@ -78,17 +78,31 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function answersOf({ calls, fetched, companions }: Poll): Answers {
+function answersOf({ asked, calls, fetched, companions }: Poll): Answers {
   const failures = [...failuresOf(fetched), ...companions.failures]
   if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
   return {
     ...fetched,
+    associations: inOrder(fetched.associations, asked.pairs),
     calls: calls.made,
     failedCalls: calls.failed,
     failures,
     ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
     ...(companions.awayUntil === undefined ? {} : { companionsAwayUntil: companions.awayUntil }),
   }
+}
+
+const byNumbers = new Intl.Collator('en', { numeric: true })
+
+/** As they are listed, or by their ids: whoever looks at an account sees them in the same order after every poll. */
+function inOrder(reports: Fetched['associations'], pairs: Asked['pairs']): Fetched['associations'] {
+  const ids = pairs === 'auto' ? [...reports.keys()].sort(byNumbers.compare) : pairs.map(pairId)
+  return new Map(
+    ids.flatMap((id): [string, AssociationReport | ProviderFailure][] => {
+      const report = reports.get(id)
+      return report === undefined ? [] : [[id, report]]
+    }),
+  )
 }
 
 async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {

@@ -215,8 +215,11 @@ describe('a poll that is told that it is enough', () => {
 
   test('asks first, the next time, for what has waited longest', async () => {
     const { deps, provider } = worker({}, 20)
-    await fetchReports(deps, HUB, token, listed(PAIRS, readings(1, undefined, { '0-1/0-2': associations(1) })), never)
+    const before = readings(1, undefined, { '0-1/0-2': associations(1) })
+    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS, before), never)
     expect(provider.calls.map(([, , , to]) => to)).toEqual([undefined, '0-3', '0-2'])
+    // What it hands on stands in the same order each time.
+    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/0-2', '0-1/0-3'])
   })
 })
 
