@@ -1,4 +1,3 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { AssociationReport, CustomPropertyReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { type AssociationReading, associationReading } from './association-reading.ts'
@@ -57,13 +56,4 @@ export const NOT_ASKED: ProviderFailure = {
 export function failuresOf(fetched: Fetched): ProviderFailure[] {
   const reports = [fetched.customProperties, ...fetched.associations.values()]
   return reports.filter((report) => isFailure(report)).filter((failure) => failure !== NOT_ASKED)
-}
-
-/** As kept in Redis. A few kilobytes of names that repeat: deflate takes four fifths off. */
-export function encodeReadings(readings: Readings): Buffer {
-  return deflateRawSync(JSON.stringify(readings))
-}
-
-export function decodeReadings(stored: Buffer): Readings {
-  return JSON.parse(inflateRawSync(stored).toString('utf8')) as Readings
 }

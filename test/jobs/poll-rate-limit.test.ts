@@ -35,7 +35,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
     ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5, stillPolling: async () => {} },
     ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
-    ...{ pairs: [{ from: '0-1', to: '0-2' }], pairsPerPoll: 20, everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
+    ...{ pairs: [{ from: '0-1', to: '0-2' }], pairsPerPoll: 20, everyMs: EVERY_MS },
     samples: { records: 'full', keepMs: EVERY_MS },
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
