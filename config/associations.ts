@@ -2,17 +2,13 @@ import * as z from 'zod'
 import { asGroup } from './relations.ts'
 import { objectTypeId } from './values.ts'
 
-/** Ordered pairs of object types whose association limits are polled. */
-export const associationPairs = z
+const listedPairs = z
   .array(
     z.strictObject({
       from: objectTypeId().describe('objectTypeId that the association starts from.'),
       to: objectTypeId().describe('objectTypeId that it leads to.'),
     }),
-    {
-      error: ({ input }) =>
-        input === 'auto' ? 'auto is not available in this version: list the pairs' : 'must be a list of { from, to }',
-    },
+    { error: () => 'must be auto, or a list of { from, to }' },
   )
   .superRefine(
     (pairs, context) => {
@@ -26,3 +22,6 @@ export const associationPairs = z
     },
     { when: () => true },
   )
+
+/** Ordered pairs of object types whose association limits are polled, or `auto`: all of those that an account has. */
+export const associationPairs = z.union([z.literal('auto'), listedPairs])

@@ -24,6 +24,8 @@ function asWritten(schema: Json): Json {
   if (isJson(plain.additionalProperties))
     return { ...plain, additionalProperties: asWritten(plain.additionalProperties) }
   if (Array.isArray(plain.oneOf)) return { ...plain, oneOf: plain.oneOf.map((group) => asWritten(group as Json)) }
+  const options = Array.isArray(plain.anyOf) ? (plain.anyOf as Json[]) : []
+  if (options.some((option) => isJson(option.items))) return { ...plain, anyOf: options.map(asWritten) }
   if (!isJson(plain.items)) return withEnvironment(plain)
   const list: Json = { ...plain, items: asWritten(plain.items) }
   if (oneOrMany !== true) return list

@@ -50,7 +50,7 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, 
   const problems = [
     ...source.problems,
     ...filled.problems,
-    ...(checked.error?.issues ?? []).map((issue) => problemOf(issue, filled)),
+    ...(checked.error?.issues ?? []).flatMap(ofTheList).map((issue) => problemOf(issue, filled)),
     ...(validateCron === undefined ? [] : checkSchedule(filled, validateCron)),
   ]
   if (problems.length > 0 || !checked.success) return { ok: false, problems: inOrder(firstPerPath(problems)) }
@@ -71,6 +71,12 @@ function readText(file: string, readFile: (path: string) => string): string | Pr
   } catch (error) {
     return { path: '', message: `${whyUnreadable(error)}: ${file}` }
   }
+}
+
+/** Where a list or a word in its place is allowed and neither fits: what is wrong with it as a list. */
+function ofTheList(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  const issues = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined
+  return issues?.map((inside) => ({ ...inside, path: [...issue.path, ...inside.path] })) ?? [issue]
 }
 
 function problemOf(issue: z.core.$ZodIssue, filled: FilledIn): Problem {

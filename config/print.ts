@@ -30,7 +30,7 @@ function asWritten(value: unknown, schema: z.core.$ZodType): unknown {
         Object.entries(value as object).map(([name, one]) => [name, asWritten(one, shape.value)]),
       )
     case 'list':
-      return (value as unknown[]).map((item) => asWritten(item, shape.item))
+      return Array.isArray(value) ? value.map((item) => asWritten(item, shape.item)) : value
     case 'choice': {
       const group = shape.groups.get((value as Record<string, unknown>)[shape.by])
       return group === undefined ? undefined : asWritten(value, group)

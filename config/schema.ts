@@ -156,7 +156,12 @@ const tokens = related(
 const limits = z
   .strictObject({
     every: duration({ min: '1s', max: '7d' }).prefault('15m').describe('How often each account is polled.'),
-    associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll.'),
+    associations: associationPairs
+      .prefault([])
+      .describe('Ordered pairs of object types to poll; auto: all pairs of the object types that an account has.'),
+    pairsPerPoll: whole(1, 1_000)
+      .prefault(20)
+      .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
     history: z
       .strictObject({
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every reading is kept.'),

@@ -22,7 +22,7 @@ export function shapeOf(schema: z.core.$ZodType): Shape {
     case 'record':
       return { kind: 'table', value: def.valueType }
     case 'union':
-      return { kind: 'choice', ...choiceOf(schema) }
+      return isChoice(schema) ? { kind: 'choice', ...choiceOf(schema) } : listOrWord(def.options)
     case 'optional':
     case 'default':
     case 'prefault':
@@ -37,6 +37,16 @@ export function shapeOf(schema: z.core.$ZodType): Shape {
     default:
       return { kind: 'value', form: {} }
   }
+}
+
+function isChoice(schema: z.core.$ZodType): boolean {
+  return (schema as z.core.$ZodDiscriminatedUnion)._zod.def.discriminator !== undefined
+}
+
+/** A list, or one word that stands in its place: the word needs nothing of a shape. */
+function listOrWord(options: readonly z.core.$ZodType[]): Shape {
+  const list = options.map((option) => shapeOf(option)).find(({ kind }) => kind === 'list')
+  return list ?? { kind: 'value', form: {} }
 }
 
 function choiceOf(schema: z.core.$ZodType) {

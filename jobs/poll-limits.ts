@@ -1,13 +1,12 @@
 import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-metadata.ts'
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
-import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
-import { historyEntry } from '../src/limits/history.ts'
+import { changeBetween } from '../src/limits/change.ts'
+import { type Answers, type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
-import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
+import { isFailure, mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { mergeSamples, type SampleSettings } from '../src/limits/samples.ts'
-import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
@@ -16,9 +15,9 @@ import { type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
 
 export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
   polls: PollStore
-  pairs: readonly Pair[]
+  pairs: readonly Pair[] | 'auto'
+  pairsPerPoll: number
   everyMs: number
-  historyKeepMs: number
   samples: SampleSettings
   alerts: AlertSettings
 }
@@ -29,6 +28,9 @@ export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: A
     deps.metrics.polls.inc({ outcome: await pollAccount(deps, hubId, signal) })
   })
 }
+
+/** Readings that are further apart than so many periods have a gap between them. */
+const GAP_PERIODS = 2
 
 type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 
@@ -57,7 +59,9 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
       fetched = await fetchWith(deps, hubId, context, signal)
     }
   }
-  return fetched === undefined ? pollLater(deps, hubId, 'held') : commit(deps, hubId, context, fetched)
+  if (fetched === undefined) return pollLater(deps, hubId, 'held')
+  if (fetched.calls === 0) return pollAfterPause(deps, hubId, fetched)
+  return commit(deps, hubId, context, fetched)
 }
 
 /** An account that was imported is asked whose it is before it is polled: numbers may be another account's else. */
@@ -96,9 +100,11 @@ function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: Pol
   return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 
-async function fetchWith(deps: PollLimitsDeps, hubId: number, { accessToken }: PollContext, signal: AbortSignal) {
+async function fetchWith(deps: PollLimitsDeps, hubId: number, context: PollContext, signal: AbortSignal) {
+  const { accessToken, readings, companionsAwayUntil } = context
   if (accessToken === null) return undefined
-  return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), deps.pairs, signal)
+  const asked = { pairs: deps.pairs, pairsPerPoll: deps.pairsPerPoll, readings, companionsAwayUntil }
+  return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), asked, signal)
 }
 
 /**
@@ -121,21 +127,27 @@ async function pollUnread(deps: PollLimitsDeps, hubId: number, { obtainedAt }: P
   return 'later'
 }
 
+/** Somebody was told meanwhile to leave the account alone: nothing was asked, so this was no poll. */
+async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Answers): Promise<'later'> {
+  await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
+  return 'later'
+}
+
 async function commit(
   deps: PollLimitsDeps,
   hubId: number,
   context: PollContext,
-  fetched: Fetched,
+  fetched: Answers,
 ): Promise<PollOutcome> {
-  const failures = failuresOf(fetched)
-  const calls = 1 + fetched.associations.size
-  const nothingRead = failures.length === calls
-  deps.endpoint.noteOthers(calls - failures.length, failures.length)
+  const { failures, calls, failedCalls } = fetched
+  const reports = [fetched.customProperties, ...fetched.associations.values()]
+  const nothingRead = reports.every((report) => isFailure(report))
+  deps.endpoint.noteOthers(calls - failedCalls, failedCalls)
   // Never before the poll that came before, whatever this machine's clock says.
   const at = Math.max(fetched.at, context.polledAt + 1)
   const before = context.readings
   const after = mergeReadings(before, { ...fetched, at })
-  const shown = failures.length === 0 ? {} : await deps.polls.samples(hubId)
+  const shown = reports.some((report) => isFailure(report)) ? await deps.polls.samples(hubId) : {}
   const samples = mergeSamples(shown, { ...fetched, at }, deps.samples)
   const { hubDomain, alertStates: states } = context
   const alerts = nothingRead
@@ -147,18 +159,22 @@ async function commit(
   }
   const committed = await deps.polls.commit(hubId, {
     polls: context.polls,
-    at,
-    nextAt:
+    slots: context.slots,
+    nextAt: Math.max(
       failures.length === 0
         ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
         : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs, deps.endpoint.mayRetry()),
+      fetched.pausedUntil ?? 0,
+    ),
     fields: {
       ...pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
+      ...(fetched.companionsAwayUntil === undefined
+        ? {}
+        : { companionsAwayUntil: String(fetched.companionsAwayUntil) }),
     },
     readings: nothingRead ? undefined : after,
-    history: nothingRead ? [] : historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
-    historyFrom: at - deps.historyKeepMs,
+    change: nothingRead ? undefined : changeBetween(before, after, at, GAP_PERIODS * deps.everyMs),
     samples: nothingRead ? undefined : { shown: samples, keepMs: deps.samples.keepMs },
     alerts,
   })

@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
 /** Whole daemons against the clock: they measure lateness, so each gets the machine to itself. */
-const timed = ['test/faults/{two-daemons,killed-daemons,fleet-trouble}.test.ts', 'test/e2e/{demo,bench}.test.ts']
+const timed = [
+  'test/faults/{two-daemons,killed-daemons,fleet-trouble,rate-limit}.test.ts',
+  'test/e2e/{demo,bench}.test.ts',
+]
 /** Whole daemons and commands that mostly wait for each other. */
 const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
 

@@ -99,7 +99,7 @@ export async function identifyAccount(deps: LazyMetadataDeps, hubId: number): Pr
 }
 
 async function mayRead({ store, keys, clock }: LazyMetadataDeps): Promise<boolean> {
-  const [granted] = await store.takeCalls(keys.metadataCalls, clock.now(), 1, MOST_READS.calls, MOST_READS.perMs)
+  const [granted] = await store.takeCalls(1, keys.metadataCalls, clock.now(), 1, MOST_READS.calls, MOST_READS.perMs)
   return granted === 1
 }
 

@@ -11,6 +11,13 @@ export interface ShareSettings {
   perMs: number
 }
 
+export interface Taken {
+  /** 0: none before the pause ends, or the wait was ended by its signal. */
+  granted: number
+  /** Nobody calls for the account before this moment, ms since 1970. */
+  pausedUntil?: number
+}
+
 export class CallShare {
   readonly #store: Store
   readonly #keys: Keys
@@ -24,15 +31,25 @@ export class CallShare {
     this.#clock = clock
   }
 
-  /** How many of `calls` may be made now: at least one, waiting for it if need be. 0 if `signal` ended the wait. */
-  async take(hubId: number, calls: number, signal: AbortSignal): Promise<number> {
+  /**
+   * How many of `calls` may be made now: at least one, waiting for it if need be. A pause is not waited for, it may last
+   * for hours.
+   */
+  async take(hubId: number, calls: number, signal: AbortSignal): Promise<Taken> {
     const { requests, perMs } = this.#settings
-    const key = this.#keys.account(hubId).calls
+    const keys = this.#keys.account(hubId)
     while (!signal.aborted) {
-      const [granted, wait] = await this.#store.takeCalls(key, this.#clock.now(), calls, requests, perMs)
-      if (granted > 0) return granted
+      const asked = [this.#clock.now(), calls, requests, perMs]
+      const [granted, wait, pausedUntil] = await this.#store.takeCalls(2, keys.calls, keys.paused, ...asked)
+      if (pausedUntil > 0) return { granted: 0, pausedUntil }
+      if (granted > 0) return { granted }
       await this.#clock.wait(wait, signal)
     }
-    return 0
+    return { granted: 0 }
+  }
+
+  /** No worker calls for this account, and for no other, before `until` (ms since 1970); never shorter than it is. */
+  async pause(hubId: number, until: number): Promise<void> {
+    await this.#store.pauseCalls(this.#keys.account(hubId).paused, this.#clock.now(), Math.ceil(until))
   }
 }

@@ -4,7 +4,8 @@ import { type AccountForecasts, storeForecasts } from './account-forecasts.ts'
 import { DAY_MS, type DailyValue, dailyPoints, dayOf } from './daily-points.ts'
 import { type DailyPoint, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { History } from './history.ts'
-import { decodeReadings, type Readings } from './readings.ts'
+import { keptReadings } from './kept-readings.ts'
+import type { Readings } from './readings.ts'
 import { type Metric, type Series, type SeriesName, seriesOf } from './series.ts'
 
 export interface ForecastDeps {
@@ -22,12 +23,13 @@ export async function forecastAccount(
   hubId: number,
   now: number,
 ): Promise<'stored' | 'none' | 'gone'> {
-  const stored = await store.getBuffer(keys.account(hubId).readings)
-  const readings = stored === null ? undefined : decodeReadings(stored)
-  if (readings === undefined) {
+  const names = keys.account(hubId)
+  const kept = keptReadings(hubId, names, await store.getBuffer(names.readings))
+  if (kept === undefined) {
     const is = await storeForecasts(store, keys, hubId, undefined)
     return is === 'stored' ? 'none' : is
   }
+  const { readings } = kept
   const today = dayOf(now)
   const snapshots = await history.read(hubId, (today - WINDOW_DAYS) * DAY_MS, now)
   const readUntil = (name: SeriesName) => readAt(name, readings)

@@ -1,4 +1,3 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { AssociationReport, CustomPropertyReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { type AssociationReading, associationReading } from './association-reading.ts'
@@ -31,7 +30,7 @@ export function isFailure(report: object): report is ProviderFailure {
   return 'class' in report
 }
 
-/** The reports that count from now on: the new ones, the old ones where a call failed, none of pairs not watched. */
+/** The reports that count from now on: the new ones, the old ones where there is none, none of pairs not watched. */
 export function mergeReadings(before: Readings | undefined, fetched: Fetched): Readings {
   const { at, customProperties } = fetched
   const associations: Readings['associations'] = {}
@@ -46,15 +45,15 @@ export function mergeReadings(before: Readings | undefined, fetched: Fetched): R
     : { customProperties: before.customProperties, associations }
 }
 
+/** In place of a report: this pair is still watched, but it was not its turn, or the account was paused before. */
+export const NOT_ASKED: ProviderFailure = {
+  class: 'transient',
+  code: 'not-asked',
+  message: 'not asked for this time',
+  status: 0,
+}
+
 export function failuresOf(fetched: Fetched): ProviderFailure[] {
-  return [fetched.customProperties, ...fetched.associations.values()].filter((report) => isFailure(report))
-}
-
-/** As kept in Redis. A few kilobytes of names that repeat: deflate takes four fifths off. */
-export function encodeReadings(readings: Readings): Buffer {
-  return deflateRawSync(JSON.stringify(readings))
-}
-
-export function decodeReadings(stored: Buffer): Readings {
-  return JSON.parse(inflateRawSync(stored).toString('utf8')) as Readings
+  const reports = [fetched.customProperties, ...fetched.associations.values()]
+  return reports.filter((report) => isFailure(report)).filter((failure) => failure !== NOT_ASKED)
 }

@@ -3,6 +3,7 @@ import {
   asObject,
   type JsonObject,
   optionalString,
+  readBoolean,
   readCount,
   readList,
   readNonEmptyString,
@@ -53,6 +54,13 @@ export interface CustomPropertyReport {
     usage: number
     reportedPercentage: number
   }[]
+}
+
+/** An object type that has records at or near an association limit, as the companions of the limits endpoints name it. */
+export interface BusyObjectType {
+  objectTypeId: string
+  hasRecordsAtLimit: boolean
+  hasRecordsNearLimit: boolean
 }
 
 /** No access token is meant to live longer; believing it would mean never to refresh it. */
@@ -143,4 +151,12 @@ export function readCustomPropertyReport(json: unknown): CustomPropertyReport {
       reportedPercentage: readNumber(item, 'percentage', at),
     })),
   }
+}
+
+export function readBusyObjectTypes(json: unknown): BusyObjectType[] {
+  return readList(asObject(json, 'the answer'), 'results', (item, at) => ({
+    objectTypeId: readNonEmptyString(item, 'objectTypeId', at),
+    hasRecordsAtLimit: readBoolean(item, 'hasRecordsAtLimit', at),
+    hasRecordsNearLimit: readBoolean(item, 'hasRecordsNearLimit', at),
+  }))
 }

@@ -22,15 +22,17 @@ export function classifyAnswer(
   clean: (text: string) => string,
 ): ProviderFailure {
   const body = readErrorBody(answer.body)
-  const wait = retryAfterMs(answer.headers['retry-after'], now)
+  const wait = retryAfterMs(answer.headers['retry-after'], now) ?? waitOfPolicy(family, answer.status, body)
   const detail = optionalString(body, 'error_description') ?? optionalString(body, 'message')
   const kind = classOf(family, answer.status, body)
+  const scopes = kind === 'forbidden' ? readScopes(body, clean) : []
   return {
     class: kind,
     code: codeOf(answer.status, body, clean),
     message: `the provider answered ${answer.status}${detail === undefined ? '' : `: ${shorten(clean(detail))}`}`,
     status: answer.status,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    ...(scopes.length === 0 ? {} : { scopes }),
   }
 }
 
@@ -71,6 +73,39 @@ function codeOf(status: number, body: JsonObject, clean: (text: string) => strin
       (value) => value !== undefined && value !== 'error',
     )
   return word !== undefined && /^[A-Za-z_]{1,60}$/.test(word) && clean(word) === word ? word : String(status)
+}
+
+/** How long the window is of a rate limit that was reached, where the answer has no `Retry-After`. */
+const WAIT_OF_POLICY: ReadonlyMap<unknown, number> = new Map([
+  ['TEN_SECONDLY_ROLLING', 10_000],
+  // Nobody tells when the provider's day ends: to look each hour costs nothing.
+  ['DAILY', 3_600_000],
+])
+
+/** Only of an account's calls: those of the token endpoint have a pace of their own. */
+function waitOfPolicy(family: Family, status: number, body: JsonObject): number | undefined {
+  return family === 'crm' && status === 429 ? WAIT_OF_POLICY.get(body.policyName) : undefined
+}
+
+const MOST_SCOPES = 20
+const SCOPE = /^(?=.{1,80}$)[a-z][a-z_-]*(\.[a-z][a-z0-9_-]*)*$/
+
+/** `errors[].context.requiredScopes`, as far as they look like scopes: a stranger's words, to be shown to people. */
+function readScopes(body: JsonObject, clean: (text: string) => string): string[] {
+  const named = listOf(body.errors).flatMap((error) => listOf(fieldOf(fieldOf(error, 'context'), 'requiredScopes')))
+  const scopes = named.filter((scope) => typeof scope === 'string' && SCOPE.test(scope) && clean(scope) === scope)
+  return [...new Set(scopes as string[])].slice(0, MOST_SCOPES)
+}
+
+/** More than this nobody reads, however much was sent. */
+const MOST_LISTED = 200
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value.slice(0, MOST_LISTED) : []
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as JsonObject)[name] : undefined
 }
 
 function readErrorBody(body: Buffer): JsonObject {

@@ -1,10 +1,13 @@
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import { type Secret, withoutSecrets } from '../runtime/secret.ts'
+import { type AccountBucket, readAccountBucket } from './account-bucket.ts'
 import {
   type AssociationReport,
+  type BusyObjectType,
   type CustomPropertyReport,
   readAssociationReport,
+  readBusyObjectTypes,
   readCustomPropertyReport,
   readMetadata,
   readTokenAnswer,
@@ -14,8 +17,8 @@ import {
 import { classifyAnswer, classifyError, type Family } from './classify.ts'
 import { ClockSkew } from './clock-skew.ts'
 import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
-import { failed, type ProviderResult } from './failure.ts'
-import { createHttpClient, type HttpRequest } from './http.ts'
+import { type CrmResult, failed, type ProviderResult } from './failure.ts'
+import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { parseJson, UnreadableError } from './read.ts'
 
 /** The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. */
@@ -29,9 +32,13 @@ export interface ProviderClient {
   /** Interface 4.4. A token that the provider doesn't know (any more) counts as deleted. */
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
   /** Interface 4.5: one direction of a pair. */
-  associations(accessToken: Secret, from: string, to: string): Promise<ProviderResult<AssociationReport>>
+  associations(accessToken: Secret, from: string, to: string): Promise<CrmResult<AssociationReport>>
   /** Interface 4.6. */
-  customProperties(accessToken: Secret): Promise<ProviderResult<CustomPropertyReport>>
+  customProperties(accessToken: Secret): Promise<CrmResult<CustomPropertyReport>>
+  /** The object types that have records at or near a limit of associations from them. Not in every provider. */
+  associationSources(accessToken: Secret): Promise<CrmResult<BusyObjectType[]>>
+  /** Of one object type: those to which it has records at or near their limit. Not in every provider. */
+  associationTargets(accessToken: Secret, from: string): Promise<CrmResult<BusyObjectType[]>>
   /** How far the provider's clock is ahead of ours, ms, to about a second; undefined while no answer has told. */
   skewMs(): number | undefined
   close(): Promise<void>
@@ -72,6 +79,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     request: HttpRequest,
     secrets: readonly Secret[],
     read: (body: Buffer) => T,
+    hear: (headers: HttpResponse['headers']) => void = () => {},
   ): Promise<ProviderResult<T>> {
     const sentAt = options.clock.now()
     // The one that this call goes out with: it may be another one by the time of the answer.
@@ -80,6 +88,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     try {
       const answer = await http.send(request)
       skew.note(answer.headers.date, sentAt, options.clock.now())
+      hear(answer.headers)
       if (answer.status < 200 || answer.status >= 300) {
         return failed(classifyAnswer(family, answer, options.clock.now(), clean))
       }
@@ -87,6 +96,21 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     } catch (error) {
       return failed(classifyError(error))
     }
+  }
+
+  /** A call of an account's own bucket: it hands on what the answer tells of that. */
+  async function crm<T>(request: HttpRequest, token: Secret, read: (json: unknown) => T): Promise<CrmResult<T>> {
+    let bucket: AccountBucket | undefined
+    const result = await call(
+      'crm',
+      request,
+      [token],
+      (body) => read(parseJson(body)),
+      (headers) => {
+        bucket = readAccountBucket(headers)
+      },
+    )
+    return bucket === undefined ? result : { ...result, bucket }
   }
 
   function grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
@@ -115,13 +139,11 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
       return result.ok ? result : deletedAnyway(result)
     },
     associations: (token, from, to) =>
-      call('crm', dialect.associations(token.reveal(), from, to), [token], (body) =>
-        readAssociationReport(parseJson(body)),
-      ),
-    customProperties: (token) =>
-      call('crm', dialect.customProperties(token.reveal()), [token], (body) =>
-        readCustomPropertyReport(parseJson(body)),
-      ),
+      crm(dialect.associations(token.reveal(), from, to), token, readAssociationReport),
+    customProperties: (token) => crm(dialect.customProperties(token.reveal()), token, readCustomPropertyReport),
+    associationSources: (token) => crm(dialect.associationSources(token.reveal()), token, readBusyObjectTypes),
+    associationTargets: (token, from) =>
+      crm(dialect.associationTargets(token.reveal(), from), token, readBusyObjectTypes),
     skewMs: () => skew.ms,
     close: () => http.close(),
   }

@@ -24,6 +24,8 @@ export interface Dialect {
   deleteRefreshToken(refreshToken: string, app: AppCredentials): HttpRequest
   associations(accessToken: string, from: string, to: string): HttpRequest
   customProperties(accessToken: string): HttpRequest
+  associationSources(accessToken: string): HttpRequest
+  associationTargets(accessToken: string, from: string): HttpRequest
 }
 
 const ACCEPT_JSON = { accept: 'application/json' }
@@ -72,7 +74,9 @@ export function endOf(dialect: DialectName, now: number): { day: string; daysLef
   return ends === undefined ? undefined : { day: ends, daysLeft: Math.floor((Date.parse(ends) - now) / DAY_MS) }
 }
 
-function limitsUnder(base: string): Pick<Dialect, 'associations' | 'customProperties'> {
+type LimitsCalls = 'associations' | 'customProperties' | 'associationSources' | 'associationTargets'
+
+function limitsUnder(base: string): Pick<Dialect, LimitsCalls> {
   const get = (accessToken: string, path: string): HttpRequest => ({
     method: 'GET',
     path: base + path,
@@ -82,6 +86,8 @@ function limitsUnder(base: string): Pick<Dialect, 'associations' | 'customProper
     associations: (accessToken, from, to) =>
       get(accessToken, `/associations/records/${encodeURIComponent(from)}/${encodeURIComponent(to)}`),
     customProperties: (accessToken) => get(accessToken, '/custom-properties'),
+    associationSources: (accessToken) => get(accessToken, '/associations/records/from'),
+    associationTargets: (accessToken, from) => get(accessToken, `/associations/records/${encodeURIComponent(from)}/to`),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { AccountBucket } from './account-bucket.ts'
+
 /**
  * A failed call, as a value that says what to do next:
  * - `transient`: it may work later. Overload, outage, a broken connection, an answer that can't be read.
@@ -17,10 +19,16 @@ export interface ProviderFailure {
   message: string
   /** HTTP status; 0 where there was no answer. */
   status: number
+  /** How long to stay away, as the answer tells it or its rate limit has it. */
   retryAfterMs?: number
+  /** Of `forbidden`: the scopes that the answer names, any one of which may do. It is known to name the wrong ones. */
+  scopes?: string[]
 }
 
 export type ProviderResult<T> = { ok: true; value: T } | { ok: false; failure: ProviderFailure }
+
+/** Of a call to the CRM: beside value or failure, the account's bucket if the answer tells of it. */
+export type CrmResult<T> = ProviderResult<T> & { bucket?: AccountBucket }
 
 export function failed(failure: ProviderFailure): { ok: false; failure: ProviderFailure } {
   return { ok: false, failure }

@@ -56,6 +56,12 @@ export function readNumber(from: JsonObject, field: string, at = ''): number {
   return value
 }
 
+export function readBoolean(from: JsonObject, field: string, at = ''): boolean {
+  const value = from[field]
+  if (typeof value !== 'boolean') throw wrong(at + field, 'true or false', value)
+  return value
+}
+
 export function readList<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: string) => T): T[] {
   const value = from[field]
   if (!Array.isArray(value)) throw wrong(field, 'a list', value)

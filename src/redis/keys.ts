@@ -23,7 +23,7 @@ export interface AccountKeys {
   readings: string
   /** string, expires: the records behind them, packed */
   samples: string
-  /** stream: one entry per poll that saw a change */
+  /** list: one packed record per poll that saw a change or ended a gap, oldest first */
   history: string
   /** hash: series -> state of its alert */
   alerts: string
@@ -31,6 +31,8 @@ export interface AccountKeys {
   forecast: string
   /** list: times of the last calls, for the account's share of the provider's bucket */
   calls: string
+  /** string: until when nobody calls for the account, ms; ends with the pause */
+  paused: string
 }
 
 export interface PartitionKeys {
@@ -157,5 +159,6 @@ function accountKeys(tag: string, hubId: number): AccountKeys {
     alerts: `${tag}:alerts:${hubId}`,
     forecast: `${tag}:forecast:${hubId}`,
     calls: `${tag}:calls:${hubId}`,
+    paused: `${tag}:paused:${hubId}`,
   }
 }

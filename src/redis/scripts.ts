@@ -24,6 +24,7 @@ const STEPS = {
   purgeAccount: { file: 'purge-account' },
   commitPoll: { file: 'commit-poll', keys: 1 },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
+  replaceHistory: { file: 'replace-history', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
@@ -33,7 +34,8 @@ const STEPS = {
   reportWriter: { file: 'report-writer', keys: 2 },
   retireKeys: { file: 'retire-keys', keys: 3 },
   rekeyTokens: { file: 'rekey-tokens', keys: 1 },
-  takeCalls: { file: 'take-calls', keys: 1 },
+  takeCalls: { file: 'take-calls' },
+  pauseCalls: { file: 'pause-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
   recordAttempt: { file: 'record-attempt', keys: 3 },
@@ -61,6 +63,7 @@ declare module 'ioredis' {
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
+    replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>
@@ -70,7 +73,8 @@ declare module 'ioredis' {
     reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
     retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
     rekeyTokens(...args: Argument[]): Result<number, Context>
-    takeCalls(...args: Argument[]): Result<[number, number], Context>
+    takeCalls(numberOfKeys: number, ...args: Argument[]): Result<[number, number, number], Context>
+    pauseCalls(...args: Argument[]): Result<number, Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>

@@ -20,7 +20,7 @@ test('the smallest file is told what it goes without', () => {
     'provider.api: the provider switches the v1 OAuth endpoints off on 2027-02-16, 86 days left; set provider.api: 2026-03 before',
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
-    'limits.associations: empty: association limits are not polled; list the pairs to watch, like { from: "0-1", to: "0-2" }',
+    'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
     'http: no adminToken: without a named one the pages and the API answer on loopback only',
   ])
 })

@@ -72,6 +72,14 @@ test.each([
   expect(undescribed({ ...example, ...change }, schema)).not.toEqual([])
 })
 
+test('describes pairs as a list, or as auto', () => {
+  const limits = (associations: unknown) => undescribed({ ...example, limits: { associations } }, schema)
+  expect(limits('auto')).toEqual([])
+  expect(limits([{ from: '0-1', to: '${TO}' }])).toEqual([])
+  expect(limits('all')).not.toEqual([])
+  expect(limits([{ from: 'contacts', to: '0-2' }])).not.toEqual([])
+})
+
 test('has help for every setting', () => {
   expect(
     settingsOf(schema)

@@ -32,6 +32,7 @@ test('fills in every default of the smallest file', () => {
     limits: {
       every: 15 * 60_000,
       associations: [],
+      pairsPerPoll: 20,
       history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY, samples: 30 * DAY },
       records: 'full',
     },
@@ -414,4 +415,13 @@ function bomb(): string {
 test('the config can not be changed', () => {
   const config = configOf(SMALLEST)
   expect(() => Object.assign(config.log, { level: 'debug' })).toThrow(TypeError)
+})
+
+test('the pairs to watch are a list, or the word auto', () => {
+  const pairsOf = (limits: string, env = {}) => configOf(`${SMALLEST}limits: { ${limits} }`, { env }).limits
+  expect(pairsOf('associations: auto, pairsPerPoll: 5')).toMatchObject({ associations: 'auto', pairsPerPoll: 5 })
+  expect(pairsOf('associations: "${PAIRS}"', { PAIRS: 'auto' }).associations).toBe('auto')
+  expect(pairsOf('associations: [ { from: 0-1, to: "${TO}" } ]', { TO: '0-2' }).associations).toEqual([
+    { from: '0-1', to: '0-2' },
+  ])
 })

@@ -79,3 +79,10 @@ function putBack(value: unknown): unknown {
     Object.entries(value).map(([name, held]) => [name, name === 'key' ? planted('key') : putBack(held)]),
   )
 }
+
+test('shows pairs as they are given: a list, or auto', () => {
+  const limitsOf = (associations: string) =>
+    parse(printConfig(configOf(`${SMALLEST}limits: { associations: ${associations} }`))).limits.associations
+  expect(limitsOf('auto')).toBe('auto')
+  expect(limitsOf('[ { from: 0-1, to: 0-2 } ]')).toEqual([{ from: '0-1', to: '0-2' }])
+})

@@ -162,9 +162,14 @@ describe('each kind of problem says where it is and what is allowed', () => {
     ],
     ['a share out of range', 'tokens: { refreshBy: 99% }', 'tokens.refreshBy: must be from 1% to 95%'],
     [
-      'automatic pairs',
-      'limits: { associations: auto }',
-      'limits.associations: auto is not available in this version: list the pairs',
+      'another word than auto for the pairs',
+      'limits: { associations: all }',
+      'limits.associations: must be auto, or a list of { from, to }',
+    ],
+    [
+      'pairs of another form',
+      'limits: { associations: { from: 0-1, to: 0-2 } }',
+      'limits.associations: must be auto, or a list of { from, to }',
     ],
     ['a name for an object type', pairs('{ from: contacts, to: 0-2 }'), `limits.associations[0].from: ${TYPE_ID}`],
     [

@@ -1,3 +1,4 @@
+import { associationCompanions } from './cases/association-companions.ts'
 import { associations } from './cases/associations.ts'
 import { codes } from './cases/codes.ts'
 import { customProperties } from './cases/custom-properties.ts'
@@ -16,6 +17,7 @@ export const CASES: readonly ContractCase[] = [
   ...deletion,
   ...associations,
   ...customProperties,
+  ...associationCompanions,
   ...refusals,
   ...wire,
 ]

@@ -93,6 +93,8 @@ function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFa
     deleteRefreshToken: noted(client.deleteRefreshToken),
     associations: noted(client.associations),
     customProperties: noted(client.customProperties),
+    associationSources: noted(client.associationSources),
+    associationTargets: noted(client.associationTargets),
     skewMs: client.skewMs,
     close: client.close,
   }

@@ -38,7 +38,7 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
-    ...{ pairs: [], everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
+    ...{ pairs: [], pairsPerPoll: 20, everyMs: EVERY_MS },
     samples: { records: 'full', keepMs: EVERY_MS },
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
@@ -49,7 +49,7 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
   const registry = new Registry(redis.store, keys)
   return {
     ...{ keys, clock, provider, due, polls: job.polls },
-    useUpRate: () => redis.store.takeCalls(keys.metadataCalls, clock.now(), 10, 10, 1_000),
+    useUpRate: () => redis.store.takeCalls(1, keys.metadataCalls, clock.now(), 10, 10, 1_000),
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),

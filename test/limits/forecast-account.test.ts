@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { purgeAccount } from '../../src/accounts/purge-account.ts'
 import { decodeForecasts, storeForecasts } from '../../src/limits/account-forecasts.ts'
+import { changeBetween } from '../../src/limits/change.ts'
 import { DAY_MS, type DailyValue } from '../../src/limits/daily-points.ts'
 import { forecastAccount, forecastSeries } from '../../src/limits/forecast-account.ts'
-import { History, historyEntry } from '../../src/limits/history.ts'
+import { History } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { Readings } from '../../src/limits/readings.ts'
-import { type Series, seriesOf } from '../../src/limits/series.ts'
+import type { Series } from '../../src/limits/series.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -29,18 +30,9 @@ async function polledDaily(days: number, read: (n: number, at: number) => Readin
     const at = (TODAY - days + n) * DAY_MS + DAY_MS / 2
     const after = read(n, at)
     await polls.commit(HUB, {
-      ...{
-        polls: context?.polls ?? '',
-        at,
-        nextAt: at + 1,
-        fields: {},
-        readings: after,
-        samples: undefined,
-
-        historyFrom: 0,
-      },
-      history: historyEntry(context?.readings === undefined ? [] : seriesOf(context.readings), seriesOf(after)),
-      alerts: NO_ALERT_WRITES,
+      ...{ polls: context?.polls ?? '', slots: context?.slots ?? new Map(), nextAt: at + 1, fields: {} },
+      ...{ readings: after, samples: undefined, alerts: NO_ALERT_WRITES },
+      change: changeBetween(context?.readings, after, at, 7 * DAY_MS),
     })
   }
   const deps = { store: redis.store, keys, history: new History(redis.store, keys) }

@@ -29,6 +29,18 @@ export const ASSOCIATIONS = {
   ],
 }
 
+export const BUSY_OBJECT_TYPES = {
+  results: [
+    {
+      objectTypeId: '0-1',
+      singularLabel: 'Contact',
+      pluralLabel: 'Contacts',
+      hasRecordsAtLimit: true,
+      hasRecordsNearLimit: false,
+    },
+  ],
+}
+
 export const CUSTOM_PROPERTIES = {
   overallLimit: 1000,
   overallUsage: 960,

@@ -159,3 +159,76 @@ describe('when to come back', () => {
     expect(classify('token', status, '')).not.toHaveProperty('retryAfterMs')
   })
 })
+
+describe('how long to stay away where no Retry-After says it', () => {
+  test.each([
+    ['crm', 'TEN_SECONDLY_ROLLING', 10_000],
+    ['crm', 'DAILY', 3_600_000],
+    ['crm', 'SECONDLY', undefined],
+    ['crm', 'constructor', undefined],
+    // The token endpoint has a pace of its own.
+    ['token', 'TEN_SECONDLY_ROLLING', undefined],
+  ] as [Family, string, number | undefined][])('%s, policy %s: %s ms', (family, policy, ms) => {
+    expect(classify(family, 429, limited(policy)).retryAfterMs).toBe(ms)
+  })
+
+  test('is known from a 429 alone, and Retry-After says it better', () => {
+    expect(classify('crm', 500, limited('TEN_SECONDLY_ROLLING'))).not.toHaveProperty('retryAfterMs')
+    expect(classify('crm', 429, limited('DAILY'), { 'retry-after': '7' }).retryAfterMs).toBe(7_000)
+  })
+})
+
+describe('the scopes that a 403 names', () => {
+  const named = (...errors: unknown[]) => classify('crm', 403, { category: 'MISSING_SCOPES', errors }).scopes
+  const requires = (...requiredScopes: unknown[]) => ({ message: 'One or more', context: { requiredScopes } })
+
+  test('are handed on, each once, from all errors', () => {
+    expect(named(requires('contacts', 'crm.objects.contacts.read'), requires('contacts', 'e-commerce'))).toEqual([
+      'contacts',
+      'crm.objects.contacts.read',
+      'e-commerce',
+    ])
+    expect(named(requires('crm.objects.contacts.highly_sensitive.read.v2'))).toHaveLength(1)
+  })
+
+  test('are no more than somebody reads, whatever is sent', () => {
+    const many = Array.from({ length: 5_000 }, (_, n) => `crm.objects.a${n}.read`)
+    expect(named(requires(...many))).toEqual(many.slice(0, 20))
+  })
+
+  test('are words that can be a scope; the rest is nobody’s', () => {
+    const junk = [
+      '',
+      'x'.repeat(81),
+      'a b',
+      '<b>',
+      'a\n',
+      'na1-5d2c-98ef',
+      'Contacts',
+      '.read',
+      'a..b',
+      7,
+      null,
+      ['contacts'],
+    ]
+    expect(named(requires(...junk, 'tickets'))).toEqual(['tickets'])
+    expect(named(requires(...junk))).toBeUndefined()
+  })
+
+  test.each([
+    [null],
+    ['contacts'],
+    [[null, 7, 'x', [], { context: null }, { context: { requiredScopes: 'contacts' } }]],
+    [{ 0: requires('contacts') }],
+  ])('are none in %j', (errors) => {
+    expect(classify('crm', 403, { category: 'MISSING_SCOPES', errors })).not.toHaveProperty('scopes')
+  })
+
+  test('lose what must not be told, and mean nothing beside another refusal', () => {
+    const body = JSON.stringify({ errors: [requires('hush', 'contacts')] })
+    const clean = (text: string) => text.replaceAll('hush', '[secret]')
+    const answer = (status: number) => ({ status, headers: {}, body: Buffer.from(body) })
+    expect(classifyAnswer('crm', answer(403), NOW, clean).scopes).toEqual(['contacts'])
+    expect(classifyAnswer('crm', answer(400), NOW, clean)).not.toHaveProperty('scopes')
+  })
+})

@@ -4,7 +4,7 @@ import type { DialectName } from '../../src/provider/dialects.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
-import { ASSOCIATIONS, CUSTOM_PROPERTIES, METADATA, TOKENS } from './answers.ts'
+import { ASSOCIATIONS, BUSY_OBJECT_TYPES, CUSTOM_PROPERTIES, METADATA, TOKENS } from './answers.ts'
 import { CLIENT_SECRET, connectClient } from './connect-client.ts'
 
 /** As hostile to a path as a token can be. */
@@ -45,6 +45,8 @@ const CALLS: Call[] = [
   { name: 'deleteRefreshToken', send: (c) => c.deleteRefreshToken(token), good: {} },
   { name: 'associations', send: (c) => c.associations(token, '0-1', 'p/2 x'), good: ASSOCIATIONS },
   { name: 'customProperties', send: (c) => c.customProperties(token), good: CUSTOM_PROPERTIES },
+  { name: 'associationSources', send: (c) => c.associationSources(token), good: BUSY_OBJECT_TYPES },
+  { name: 'associationTargets', send: (c) => c.associationTargets(token, 'p/2 x'), good: BUSY_OBJECT_TYPES },
 ]
 
 const APP = { client_id: 'client-id', client_secret: CLIENT_SECRET }
@@ -71,6 +73,8 @@ const WIRE: Record<DialectName, Record<string, Sent>> = {
     deleteRefreshToken: { method: 'DELETE', path: `/oauth/v1/refresh-tokens/${IN_PATH}` },
     associations: { method: 'GET', path: '/crm/v3/limits/associations/records/0-1/p%2F2%20x', bearer: true },
     customProperties: { method: 'GET', path: '/crm/v3/limits/custom-properties', bearer: true },
+    associationSources: { method: 'GET', path: '/crm/v3/limits/associations/records/from', bearer: true },
+    associationTargets: { method: 'GET', path: '/crm/v3/limits/associations/records/p%2F2%20x/to', bearer: true },
   },
   '2026-03': {
     exchangeCode: { method: 'POST', path: '/oauth/2026-03/token', form: CODE },
@@ -87,23 +91,26 @@ const WIRE: Record<DialectName, Record<string, Sent>> = {
     },
     associations: { method: 'GET', path: '/crm/limits/2026-03/associations/records/0-1/p%2F2%20x', bearer: true },
     customProperties: { method: 'GET', path: '/crm/limits/2026-03/custom-properties', bearer: true },
+    associationSources: { method: 'GET', path: '/crm/limits/2026-03/associations/records/from', bearer: true },
+    associationTargets: { method: 'GET', path: '/crm/limits/2026-03/associations/records/p%2F2%20x/to', bearer: true },
   },
 }
 
 /** A header takes no ü: what bears a token is plain. */
 const plain = new Secret('na1/Z+9=x?y')
 
+const BEARING: Record<string, Call['send']> = {
+  associations: (c) => c.associations(plain, '0-1', 'p/2 x'),
+  customProperties: (c) => c.customProperties(plain),
+  associationSources: (c) => c.associationSources(plain),
+  associationTargets: (c) => c.associationTargets(plain, 'p/2 x'),
+}
+
 describe.each(['v1', '2026-03'] as const)('in the dialect %s', (dialect) => {
   test.each(CALLS)('$name sends its method, path, headers and form, and nothing else', async ({ name, send, good }) => {
     far.answer = json(200, good)
     const expected = WIRE[dialect][name] as Sent
-    const bearing = { associations: 1, customProperties: 1 }
-    const result =
-      name in bearing
-        ? name === 'associations'
-          ? await client(dialect).associations(plain, '0-1', 'p/2 x')
-          : await client(dialect).customProperties(plain)
-        : await send(client(dialect))
+    const result = await (BEARING[name] ?? send)(client(dialect))
     expect(result.ok).toBe(true)
     expect(far.seen).toHaveLength(1)
     const [request] = far.seen
@@ -170,10 +177,6 @@ describe('answers are read', () => {
     },
   )
 
-  const BEARING: Record<string, Call['send']> = {
-    associations: (c) => c.associations(plain, '0-1', '0-2'),
-    customProperties: (c) => c.customProperties(plain),
-  }
   const sendOf = ({ name, send }: Call) => BEARING[name] ?? send
 
   const REQUIRED: [name: string, path: string][] = [
@@ -190,6 +193,10 @@ describe('answers are read', () => {
     ...Object.keys(CUSTOM_PROPERTIES.byObjectType[0] as object).map((field): [string, string] => [
       'customProperties',
       `byObjectType[0].${field}`,
+    ]),
+    ...['objectTypeId', 'hasRecordsAtLimit', 'hasRecordsNearLimit'].map((field): [string, string] => [
+      'associationSources',
+      `results[0].${field}`,
     ]),
   ]
 
@@ -220,6 +227,8 @@ describe('answers are read', () => {
         singularLabel: ['12', ''],
         pluralLabel: ['12', ''],
         objectTypeId: ['12'],
+        hasRecordsAtLimit: [true],
+        hasRecordsNearLimit: [true],
         percentage: [-1, 1.5, 1e300],
         overallPercentage: [-1, 1.5, 1e300],
       }

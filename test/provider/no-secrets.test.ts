@@ -19,6 +19,7 @@ const CALLS: Record<string, (client: ProviderClient, token: Secret) => Promise<P
   deleteRefreshToken: (client, token) => client.deleteRefreshToken(token),
   associations: (client, token) => client.associations(token, '0-1', '0-2'),
   customProperties: (client, token) => client.customProperties(token),
+  associationSources: (client, token) => client.associationSources(token),
 }
 
 /** Repeats everything it was sent, the way a talkative server does. */
@@ -28,6 +29,7 @@ const ECHOES: Record<string, (said: string[]) => Answer> = {
   'in a message that is cut short': (said) => json(500, { message: `${'x'.repeat(150)} ${said.join(' ')}` }),
   'in its status': (said) => json(400, { status: said[0] }),
   'in its category': (said) => json(403, { category: said[0] }),
+  'in the scopes that it requires': (said) => json(403, { errors: [{ context: { requiredScopes: said } }] }),
   'in fields that nobody reads': (said) => json(403, { category: 'X', context: { token: said } }),
   'as the answer': (said) => json(200, said.join(' ')),
   'in every field of the answer': ([said]) =>

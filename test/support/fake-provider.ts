@@ -26,6 +26,8 @@ export function fakeProvider(does: Partial<ProviderClient>): FakeProvider {
     deleteRefreshToken: one('deleteRefreshToken', does.deleteRefreshToken),
     associations: one('associations', does.associations),
     customProperties: one('customProperties', does.customProperties),
+    associationSources: one('associationSources', does.associationSources),
+    associationTargets: one('associationTargets', does.associationTargets),
     skewMs: () => undefined,
     close: async () => {},
   }

@@ -1,14 +1,17 @@
 -- The account's share of the provider's bucket: a window that slides over the last calls of all workers.
--- KEYS: list of the last calls' times. ARGV: now, calls wanted, calls allowed, window (ms).
--- Returns { calls granted now, ms until the next one }.
+-- KEYS: list of the last calls' times; until when no call is made at all (left out where nothing pauses it).
+-- ARGV: now, calls wanted, calls allowed, window (ms).
+-- Returns { calls granted now, ms until the next one, when the pause ends (0 = there is none) }.
 local now, wanted, allowed, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local pausedUntil = KEYS[2] and tonumber(redis.call('GET', KEYS[2])) or 0
+if pausedUntil > now then return { 0, pausedUntil - now, pausedUntil } end
 local granted = 0
 while granted < wanted do
   if redis.call('LLEN', KEYS[1]) >= allowed then
     local wait = redis.call('LINDEX', KEYS[1], 0) + window - now
     if wait > 0 then
       redis.call('PEXPIRE', KEYS[1], window)
-      return { granted, wait }
+      return { granted, wait, 0 }
     end
     redis.call('LPOP', KEYS[1])
   end
@@ -16,4 +19,4 @@ while granted < wanted do
   granted = granted + 1
 end
 redis.call('PEXPIRE', KEYS[1], window)
-return { granted, 0 }
+return { granted, 0, 0 }

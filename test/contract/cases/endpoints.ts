@@ -29,6 +29,16 @@ export const ENDPOINTS: readonly Endpoint[] = [
     faulty: 'customProperties',
     call: (client, { access }) => client.customProperties(access),
   },
+  {
+    name: 'the sources of associations',
+    faulty: 'companion',
+    call: (client, { access }) => client.associationSources(access),
+  },
+  {
+    name: 'the targets of associations',
+    faulty: 'companion',
+    call: (client, { access }) => client.associationTargets(access, '0-1'),
+  },
 ]
 
 export const LIMITS = ENDPOINTS.slice(4)

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { CallShare } from '../../src/limits/call-share.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { HUB, office, pageOf } from '../accounts/connected.ts'
+import { associations, properties } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const EVERY_MS = 900_000
+const REPORT = properties(10, 100, { '0-1': [1, 9], '0-2': [2, 9] })
+
+async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimitsDeps> = {}) {
+  const keys = redis.freshKeys()
+  const { deps, clock, provider } = office(redis.store, keys, {
+    customProperties: async () => ({ ok: true, value: REPORT }),
+    associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
+    ...does,
+  })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+  const due = new DueSets(redis.store, keys)
+  const polls = new PollStore(redis.store, keys)
+  const share = new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock)
+  const job: PollLimitsDeps = {
+    ...deps,
+    ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5, stillPolling: async () => {} },
+    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
+    ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
+    ...{ pairs: [{ from: '0-1', to: '0-2' }], pairsPerPoll: 20, everyMs: EVERY_MS },
+    samples: { records: 'full', keepMs: EVERY_MS },
+    alerts: {
+      ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
+      pageOf,
+    } as unknown as PollLimitsDeps['alerts'],
+    ...changes,
+  }
+  return {
+    ...{ keys, clock, provider, share },
+    poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
+    waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
+    readings: async () => (await polls.read(HUB))?.readings,
+    samples: async () => Object.keys(await polls.samples(HUB)),
+    context: async () => polls.read(HUB),
+  }
+}
+
+describe('the next poll', () => {
+  test('comes when the provider says, and what this one read is kept', async () => {
+    const tooMany = async () => failure('transient', { status: 429, retryAfterMs: 70_000 })
+    const one = await polled({ associations: tooMany })
+    await one.poll()
+    expect(await one.waits()).toBe(70_000)
+    expect(await one.readings()).toMatchObject({ customProperties: { report: REPORT }, associations: {} })
+    expect(await one.context()).toMatchObject({ pollFailures: 1 })
+  })
+
+  test('comes when the pause ends that another worker was told of; that was no poll and no failure', async () => {
+    const one = await polled({})
+    await one.share.pause(HUB, one.clock.now() + 3_600_000)
+    await one.poll()
+    expect(one.provider.calls).toEqual([])
+    expect(await one.waits()).toBe(3_600_000)
+    expect(await one.context()).toMatchObject({ polls: '0', pollFailures: 0 })
+    one.clock.move(3_600_000)
+    await redis.store.hset(one.keys.account(HUB).account, 'expiresAt', one.clock.now() + 1_800_000)
+    await redis.store.del(one.keys.account(HUB).paused)
+    await one.poll()
+    expect(await one.context()).toMatchObject({ polls: '1' })
+  })
+
+  test('comes no sooner than the app has its bucket back, and later each time that it was too full to read all', async () => {
+    const bucket = { intervalMs: 10_000, max: 110, remaining: 2 }
+    const pairs = Array.from({ length: 20 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+    const one = await polled(
+      { customProperties: async () => ({ ok: true, value: REPORT, bucket }) },
+      { pairs, inFlight: new InFlight(1) },
+    )
+    const waits: number[] = []
+    for (let poll = 1; poll <= 4; poll++) {
+      await one.poll()
+      waits.push(await one.waits())
+      one.clock.move(waits.at(-1) ?? 0)
+      await redis.store.del(one.keys.account(HUB).paused)
+    }
+    expect(waits).toEqual([10_000, 10_000, 20_000, 40_000])
+  })
+})
+
+test('pairs whose turn it was not keep their numbers and their records', async () => {
+  const gone = async () => failure('client', { status: 404 })
+  const one = await polled({ associationSources: gone }, { pairs: 'auto', pairsPerPoll: 1 })
+  await one.poll()
+  const first = await one.readings()
+  expect(Object.keys(first?.associations ?? {})).toEqual(['0-1/0-2'])
+  expect((await one.context())?.companionsAwayUntil).toBe(one.clock.now() + 24 * 3_600_000)
+  one.clock.move(await one.waits())
+  await one.poll()
+  expect((await one.readings())?.associations).toEqual({
+    '0-1/0-2': first?.associations['0-1/0-2'],
+    '0-2/0-1': { at: one.clock.now(), limit: 500, atLimit: 2, nearLimit: 1, fullest: 500 },
+  })
+  expect(await one.samples()).toEqual(['0-1/0-2', '0-2/0-1'])
+  expect(one.provider.calls.filter(([name]) => name === 'associationSources')).toHaveLength(1)
+})
