@@ -157,6 +157,9 @@ const limits = z
   .strictObject({
     every: duration({ min: '1s', max: '7d' }).prefault('15m').describe('How often each account is polled.'),
     associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll.'),
+    freshness: duration({ min: '1m', max: '365d' })
+      .prefault('26h')
+      .describe('How old the newest reading of an account may be before it counts as stale.'),
     history: z
       .strictObject({
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every reading is kept.'),

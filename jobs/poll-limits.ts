@@ -24,11 +24,18 @@ export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDe
 /** A chunk of accounts whose limits are due to be polled. */
 export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'poll', hubIds, signal, async (hubId) => {
-    deps.metrics.polls.inc({ outcome: await pollAccount(deps, hubId, signal) })
+    await pollOne(deps, hubId, signal)
   })
 }
 
-type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
+/** One account, counted; also for a command that wants to know now. */
+export async function pollOne(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
+  const outcome = await pollAccount(deps, hubId, signal)
+  deps.metrics.polls.inc({ outcome })
+  return outcome
+}
+
+export type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {

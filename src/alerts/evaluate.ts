@@ -65,6 +65,11 @@ export function evaluate(
   return stay(rule.name, before, target, series, now, settings)
 }
 
+/** How one reading stands by itself: no level is in force, nothing was counted or said before. */
+export function judgeReading(rule: Rule | undefined, series: Series): AlertLevel | 'ok' | 'unknown' | 'off' {
+  return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', 0)
+}
+
 const RANK = { ok: 0, warning: 1, critical: 2 }
 
 function judge(

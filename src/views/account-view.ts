@@ -76,7 +76,7 @@ export async function* allAccounts(
   }
 }
 
-function currentSeries(readings: Readings): CurrentSeries[] {
+export function currentSeries(readings: Readings): CurrentSeries[] {
   return seriesOf(readings).map((series) => ({ ...series, measuredAt: readAt(series, readings) }))
 }
 
