@@ -107,7 +107,9 @@ function worstFirst(a: Row, b: Row): number {
 }
 
 function printRows(io: Io, headings: readonly string[], rows: readonly string[][]): void {
-  if (rows.length > 0) printTable(io.isTerminal ? io : { ...io, columns: WIDE }, headings, rows)
+  if (rows.length === 0) return
+  io.out('\n')
+  printTable(io.isTerminal ? io : { ...io, columns: WIDE }, headings, rows)
 }
 
 function seriesCells({ level, account, series }: Row): string[][] {

@@ -98,7 +98,7 @@ describe('the exit code', () => {
     expect(
       critical.out
         .split('\n')
-        .slice(2, 4)
+        .slice(3, 5)
         .map((line) => line.slice(0, 11).trim()),
     ).toEqual(['critical  2', 'warning   1'])
     expect(await check(String(ACME))).toMatchObject({ code: 1 })
@@ -265,7 +265,7 @@ test("strangers' words break neither line, nor table, nor CSV, nor the terminal"
   const report = { ...type, usage: 999, objectTypeId: '2-1', pluralLabel: HOSTILE_LABEL }
   await put(HOSTILE, { ...customProperties(1), byObjectType: [report] })
   const table = (await check('--live', String(HOSTILE))).out
-  expect(table.trimEnd().split('\n')).toHaveLength(3)
+  expect(table.trimEnd().split('\n')).toHaveLength(4)
   expect(firstLine({ out: table })?.split('|')).toHaveLength(2)
   const csv = (await check('--csv', String(HOSTILE))).out
   expect(csv.trimEnd().split('\n')).toHaveLength(2)
