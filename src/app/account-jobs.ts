@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
 import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
@@ -12,7 +13,7 @@ import { workerDeps } from './worker-deps.ts'
 /** The steps of the daemon's jobs, for a command that wants one account done now. A daemon may run beside it. */
 export interface AccountJobs {
   /** Resolves with why the account could not be read, or not all of it; undefined = it was. Never rejects. */
-  poll(hubId: number, signal: AbortSignal): Promise<string | undefined>
+  poll(hubId: number): Promise<string | undefined>
   /** Refreshes the tokens of this generation, due or not. */
   refresh(hubId: number, generation: number): Promise<RefreshOutcome>
 }
@@ -22,8 +23,9 @@ const ATTEMPTS = 4
 const AGAIN_MS = 1_000
 const COURIER_PATIENCE_MS = 1_000
 
-/** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts. */
-export function openAccountJobs(parts: Parts): AccountJobs {
+/** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
+export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
+  setMaxListeners(0, stop) // One or two per account under way.
   const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
   const ownWork = workerDeps(parts, new Map(), endpoint)
   const courier = createCourier(parts, ownWork, `${hostname()} pid ${process.pid}`)
@@ -32,19 +34,20 @@ export function openAccountJobs(parts: Parts): AccountJobs {
   const work = { ...ownWork, courier }
   const { clock, registry } = parts
 
-  async function pollWithPatience(hubId: number, signal: AbortSignal): Promise<PollOutcome> {
+  async function pollWithPatience(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await pollOne(work, hubId, signal)
-      if (outcome !== 'later' || attempt === ATTEMPTS || signal.aborted) return outcome
-      await clock.wait(AGAIN_MS, signal)
+      const outcome = await pollOne(work, hubId, stop)
+      if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
+      await clock.wait(AGAIN_MS, stop)
     }
   }
   return {
-    poll: async (hubId, signal) => {
+    poll: async (hubId) => {
+      if (stop.aborted) return 'stopped'
       const startedAt = clock.now()
       try {
-        const outcome = await pollWithPatience(hubId, signal)
-        return signal.aborted ? 'stopped' : whyNotRead(outcome, await registry.get(hubId), startedAt)
+        const outcome = await pollWithPatience(hubId)
+        return stop.aborted ? 'stopped' : whyNotRead(outcome, await registry.get(hubId), startedAt)
       } catch (error) {
         return error instanceof Error ? redactUrls(error.message) : String(error)
       }

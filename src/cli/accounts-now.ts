@@ -8,6 +8,7 @@ import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
 import { printTable } from './table.ts'
+import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 /** Accounts polled at a time. */
@@ -15,7 +16,9 @@ const POLLS = 32
 
 /** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
 export async function poll(io: Io, hubIds: readonly number[], options: CommonOptions): Promise<void> {
-  const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]))
+  const polled = await withParts(io, options.config, (parts) =>
+    untilStopped(io, pollAll(io, parts, [...new Set(hubIds)])),
+  )
   if (options.json === true) printJson(io, polled)
   else {
     printTable(
@@ -32,12 +35,12 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
 }
 
 async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]) {
-  const jobs = openAccountJobs(parts)
+  const jobs = openAccountJobs(parts, io.stop)
   const places = new InFlight(POLLS)
   const progress = showProgress(io, 'accounts polled')
   let done = 0
   const pollOne = async (hubId: number) => {
-    const reason = await jobs.poll(hubId, io.stop)
+    const reason = await jobs.poll(hubId)
     progress.at(++done, hubIds.length)
     const account = await parts.registry.get(hubId)
     return {
@@ -56,7 +59,7 @@ export async function refresh(io: Io, hubId: number, options: CommonOptions): Pr
   const { account, outcome, isNew } = await withParts(io, options.config, async (parts) => {
     const before = await parts.registry.get(hubId)
     if (before === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-    const is = await openAccountJobs(parts).refresh(hubId, before.token.generation)
+    const is = await openAccountJobs(parts, io.stop).refresh(hubId, before.token.generation)
     const after = await parts.registry.get(hubId)
     return { outcome: is, account: after, isNew: after?.token.generation !== before.token.generation }
   })

@@ -9,6 +9,7 @@ import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from '
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
 import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
+import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 interface CheckOptions extends CommonOptions, OutputOptions {
@@ -48,7 +49,9 @@ async function check(io: Io, hubIds: readonly number[], options: CheckOptions): 
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
-    await withParts(io, options.config, (parts) => judgeAll(io, parts, hubIds, options, output, counts))
+    await withParts(io, options.config, (parts) =>
+      untilStopped(io, judgeAll(io, parts, hubIds, options, output, counts)),
+    )
   } catch (error) {
     const why = describeError(error)
     output.failed(why)
@@ -68,7 +71,9 @@ async function judgeAll(
   counts: CheckCounts,
 ): Promise<void> {
   const total = hubIds.length > 0 ? new Set(hubIds).size : await countLive(parts)
-  const progress = showProgress(io, live ? 'accounts polled' : 'accounts judged')
+  // Cron mails whatever is written: how far it is, is for who sits before it.
+  const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
+  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged')
   let polled = 0
   const poll = live ? livePoll(parts, io.stop, () => progress.at(++polled, total)) : undefined
   const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }
@@ -91,10 +96,9 @@ function settingsOf({ thresholds, limits }: Config): JudgeSettings {
 }
 
 function livePoll(parts: Parts, stop: AbortSignal, onPolled: () => void) {
-  const jobs = openAccountJobs(parts)
+  const jobs = openAccountJobs(parts, stop)
   return async (hubId: number): Promise<string | undefined> => {
-    if (stop.aborted) return 'stopped'
-    const trouble = await jobs.poll(hubId, stop)
+    const trouble = await jobs.poll(hubId)
     onPolled()
     return trouble === undefined ? undefined : `could not be polled: ${trouble}`
   }

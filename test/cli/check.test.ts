@@ -4,11 +4,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
-import { customProperties, type JournalEntry, journalOf, refreshTokenFor, send } from '../support/fleet.ts'
+import {
+  customProperties,
+  eventually,
+  getJson,
+  type JournalEntry,
+  journalOf,
+  refreshTokenFor,
+  send,
+} from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** No daemon is at work here: accounts are connected and polled by commands alone. */
-const [ACME, GLOBEX, HOSTILE] = [1, 2, 3]
+const [ACME, GLOBEX, HOSTILE, LATE] = [1, 2, 3, 4]
 const HOSTILE_DOMAIN = '=cmd|x\u001b[31m,"\n\u202eevil.example.com'
 const HOSTILE_LABEL = '-1+1|\u001b[2J\r\n"Things"'
 const HOUR = 3_600_000
@@ -19,6 +27,7 @@ let config: string
 beforeAll(async () => {
   scene = await openScene({ accounts: 0, tokenLifetimeMs: 600_000 })
   config = await scene.configFile({
+    provider: { accountRate: { requests: 1_000, per: '10s' } },
     limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },
     thresholds: [
       { on: 'customProperties.*', warning: { percent: 80 }, critical: { percent: 95 } },
@@ -217,8 +226,9 @@ describe('--live', () => {
   })
 
   test('refreshes a token that is about to expire through the same door as the daemon', async () => {
-    const late = ahead(599_000)
-    expect(await checkAt(late, '--live', String(ACME))).toMatchObject({ code: 0, err: '' })
+    await connect(LATE, 'late.example.com')
+    await send(`${scene.sandbox.url}/sandbox/requests`, 'DELETE')
+    expect(await checkAt(ahead(599_000), '--live', String(LATE))).toMatchObject({ code: 0, err: '' })
     expect((await asked()).filter((endpoint) => endpoint === 'token')).toHaveLength(1)
   })
 
@@ -227,6 +237,22 @@ describe('--live', () => {
     const ran = await plimsollHere(['check', '--live', '--config', config], scene.folder, { stop })
     expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^PLIMSOLL UNKNOWN - stopped before/) })
     expect(await asked()).toEqual([])
+  })
+
+  test('is not held up by a provider that hangs: stopped, it leaves the call behind', async () => {
+    await fault({ endpoint: 'customProperties', delayMs: 20_000, times: 1 })
+    const stop = new AbortController()
+    const hasty: Clock = { ...systemClock, wait: (ms, signal) => systemClock.wait(ms / 100, signal) }
+    const running = plimsollHere(['check', '--live', '--config', config], scene.folder, {
+      ...{ clock: hasty, stop: stop.signal },
+    })
+    await eventually(
+      'the call',
+      async () => (await getJson<object[]>(`${scene.sandbox.url}/sandbox/faults`)).length === 0,
+    )
+    stop.abort()
+    const ran = await running
+    expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^PLIMSOLL UNKNOWN - stopped, with work left/) })
   })
 })
 
@@ -245,7 +271,7 @@ test('accounts poll says what came of each account, and fails if one could not b
   await fault({ endpoint: 'customProperties', hubId: GLOBEX, status: 503 })
   const mixed = await command('accounts', 'poll', String(ACME), String(GLOBEX), '42')
   expect(mixed).toMatchObject({
-    ...{ code: 1, err: 'plimsoll: 2 of 3 accounts could not be read, or not all of it\n' },
+    ...{ code: 1, err: expect.stringContaining('plimsoll: 2 of 3 accounts could not be read, or not all of it\n') },
     out: expect.stringMatching(
       /^1 .* read .*\n2 .* failed .* the provider answered 503.*\n42 .* there is no such account$/m,
     ),
