@@ -162,6 +162,9 @@ const limits = z
     pairsPerPoll: whole(1, 1_000)
       .prefault(20)
       .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
+    freshness: duration({ min: '1m', max: '365d' })
+      .prefault('26h')
+      .describe('How old the newest reading of an account may be before it counts as stale.'),
     history: z
       .strictObject({
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every reading is kept.'),

@@ -25,14 +25,21 @@ export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDe
 /** A chunk of accounts whose limits are due to be polled. */
 export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'poll', hubIds, signal, async (hubId) => {
-    deps.metrics.polls.inc({ outcome: await pollAccount(deps, hubId, signal) })
+    await pollOne(deps, hubId, signal)
   })
+}
+
+/** One account, counted; also for a command that wants to know now. */
+export async function pollOne(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
+  const outcome = await pollAccount(deps, hubId, signal)
+  deps.metrics.polls.inc({ outcome })
+  return outcome
 }
 
 /** Readings that are further apart than so many periods have a gap between them. */
 const GAP_PERIODS = 2
 
-type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
+export type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {

@@ -91,6 +91,11 @@ function decideLevel(
   return stay(rule.name, before, target, series, now, settings)
 }
 
+/** How one reading stands by itself: no level is in force, nothing was counted or said before. */
+export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
+  return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0)
+}
+
 const RANK = { ok: 0, warning: 1, critical: 2 }
 
 function judge(

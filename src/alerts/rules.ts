@@ -1,4 +1,4 @@
-import type { Metric, Series } from '../limits/series.ts'
+import type { Metric, SeriesName } from '../limits/series.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {
@@ -38,11 +38,11 @@ export interface RuleSubject {
 }
 
 /** The first rule that matches a series decides about it, alone. */
-export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: Series): Rule | undefined {
+export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: SeriesName): Rule | undefined {
   return rules.find((rule) => fits(rule.on, series.metric) && matches(rule.match, account, series))
 }
 
-function matches(match: RuleMatch | undefined, account: RuleSubject, series: Series): boolean {
+function matches(match: RuleMatch | undefined, account: RuleSubject, series: SeriesName): boolean {
   if (match === undefined) return true
   return (
     isAmong(match.account, (wanted) => isAccount(wanted, account)) &&

@@ -13,14 +13,17 @@ import { accountJson, allAccounts, driftText, readAccountView, seriesJson } from
 import { timedAlert } from '../views/fleet-status.ts'
 import { exportFile } from './accounts-export.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
+import { poll, refresh } from './accounts-now.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
-  const accounts = program.command('accounts').description('list, show, connect, import, export or uninstall accounts')
+  const accounts = program
+    .command('accounts')
+    .description('list, show, connect, import, export, refresh, poll or uninstall accounts')
   const add = (name: string) => withJson(withConfig(accounts.command(name)))
 
   withExample(
@@ -53,6 +56,14 @@ export function addAccounts(program: Command, io: Io): void {
   withExample(add('export').argument('<file>', 'ends in .csv or .jsonl'), 'plimsoll accounts export fleet.csv')
     .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
     .action((file: string, options: CommonOptions) => exportFile(io, file, options))
+
+  withExample(add('poll').argument('<hubIds...>', 'the accounts', parseHubIds), 'plimsoll accounts poll 1234567')
+    .description('read the limits of accounts now, as the daemon does when they are due')
+    .action((hubIds: number[], options: CommonOptions) => poll(io, hubIds, options))
+
+  withExample(add('refresh').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts refresh 1234567')
+    .description("refresh the account's tokens now, as the daemon does when they are due")
+    .action((hubId: number, options: CommonOptions) => refresh(io, hubId, options))
 
   withExample(
     add('uninstall')

@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.ts'
+import { redactUrls } from '../runtime/logger.ts'
 
 /** What a command sees of the world. */
 export interface Io {
@@ -20,6 +21,22 @@ export interface Io {
 
 /** A command that failed: one line why, with what to do. Exit code 1. */
 export class CommandError extends Error {}
+
+/** A command that has said all it has to say, and ends with another exit code than 0. */
+export class ExitCode extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`exit code ${code}`)
+    this.code = code
+  }
+}
+
+/** What an error says to people, without secrets. */
+export function describeError(error: unknown): string {
+  if (error instanceof CommandError) return error.message
+  return error instanceof Error ? redactUrls(error.message) : String(error)
+}
 
 /** Lists and objects for programs: one line of JSON. */
 export function printJson(io: Io, value: unknown): void {

@@ -25,3 +25,8 @@ export function parseHubId(text: string): number {
   }
   return hubId
 }
+
+/** For an argument that may be given several times. */
+export function parseHubIds(text: string, before: readonly number[] | undefined): number[] {
+  return [...(before ?? []), parseHubId(text)]
+}

@@ -1,27 +1,31 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { redactUrls } from '../runtime/logger.ts'
 import { addAccounts } from './accounts.ts'
 import { addAdminTokens } from './admin-tokens.ts'
 import { addAlerts } from './alerts.ts'
+import { addCheck, checkUsage } from './check.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
-import { CommandError, type Io } from './io.ts'
+import { describeError, ExitCode, type Io } from './io.ts'
 import { addKeys } from './keys.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
 
-/** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. */
+/** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. `check` has those of monitoring systems instead. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
   const program = buildProgram(io)
   try {
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return 0
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    io.err(`plimsoll: ${describe(error)}\n`)
+    if (error instanceof ExitCode) return error.code
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0
+      return args[0] === 'check' ? checkUsage(io, error.message) : 2
+    }
+    io.err(`plimsoll: ${describeError(error)}\n`)
     return 1
   }
 }
@@ -37,6 +41,7 @@ function buildProgram(io: Io): Command {
     addDemo,
     addSandbox,
     addStatus,
+    addCheck,
     addDoctor,
     addConfig,
     addAccounts,
@@ -54,9 +59,4 @@ function prepare(command: Command, io: Io): void {
   command.exitOverride().configureOutput({ writeOut: io.out, writeErr: io.err, getOutHelpWidth: () => io.columns })
   command.showSuggestionAfterError().showHelpAfterError('(--help tells more)')
   for (const child of command.commands) prepare(child, io)
-}
-
-function describe(error: unknown): string {
-  if (error instanceof CommandError) return error.message
-  return error instanceof Error ? redactUrls(error.message) : String(error)
 }

@@ -119,10 +119,7 @@ function readLifeLeft(value: unknown): number | undefined {
 
 export function readAssociationReport(json: unknown): AssociationReport {
   const answer = asObject(json, 'the answer')
-  return {
-    limit: readCount(answer, 'limit'),
-    totalRecordsAtLimit: readCount(answer, 'totalRecordsAtLimit'),
-    totalRecordsNearLimit: readCount(answer, 'totalRecordsNearLimit'),
+  const samples = {
     atLimit: readList(answer, 'atLimitFromRecordSamples', (item, at) => ({
       label: readString(item, 'label', at),
       objectId: readCount(item, 'objectId', at),
@@ -134,6 +131,17 @@ export function readAssociationReport(json: unknown): AssociationReport {
       reportedPercentage: readNumber(item, 'percentage', at),
     })),
   }
+  return {
+    limit: readCount(answer, 'limit'),
+    totalRecordsAtLimit: atLeast(samples.atLimit, readCount(answer, 'totalRecordsAtLimit')),
+    totalRecordsNearLimit: atLeast(samples.nearLimit, readCount(answer, 'totalRecordsNearLimit')),
+    ...samples,
+  }
+}
+
+/** A total that is less than what is shown is wrong: the records are there. */
+function atLeast(samples: readonly { objectId: number }[], total: number): number {
+  return Math.max(total, new Set(samples.map(({ objectId }) => objectId)).size)
 }
 
 export function readCustomPropertyReport(json: unknown): CustomPropertyReport {

@@ -9,19 +9,32 @@ export type JsonObject = Record<string, unknown>
 /** Half of a surrogate pair is legal in JSON and nowhere else: whatever stores or sends it later would fail. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
-function wellFormed(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed() : value
-}
-
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new UnreadableError('the answer is empty')
   const text = body.toString('utf8')
+  let value: unknown
   try {
-    return SURROGATE.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     if (text.trimStart().startsWith('<')) throw new UnreadableError('the answer is HTML, not JSON')
     throw new UnreadableError(`the answer of ${body.length} bytes is not valid JSON`)
   }
+  return SURROGATE.test(text) ? wellFormed(value) : value
+}
+
+/** In place and without recursion: an answer may be nested deeper than the stack is. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  const waiting = [value]
+  for (let some = waiting.pop(); some !== undefined; some = waiting.pop()) {
+    if (typeof some !== 'object' || some === null) continue
+    const holder = some as JsonObject
+    for (const [name, part] of Object.entries(holder)) {
+      if (typeof part === 'string') holder[name] = part.toWellFormed()
+      else if (typeof part === 'object' && part !== null) waiting.push(part)
+    }
+  }
+  return value
 }
 
 export function asObject(value: unknown, name: string): JsonObject {
@@ -47,7 +60,7 @@ export function readCount(from: JsonObject, field: string, at = ''): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
     throw wrong(at + field, 'a whole number of 0 or more', value)
   }
-  return value
+  return value === 0 ? 0 : value // JSON has a -0 too.
 }
 
 export function readNumber(from: JsonObject, field: string, at = ''): number {

@@ -84,7 +84,7 @@ export async function* allAccounts(
   }
 }
 
-function currentSeries(readings: Readings, told: AccountForecasts | undefined, now: number): CurrentSeries[] {
+export function currentSeries(readings: Readings, told: AccountForecasts | undefined, now: number): CurrentSeries[] {
   return seriesOf(readings).map((series) => ({
     ...series,
     measuredAt: readAt(series, readings),

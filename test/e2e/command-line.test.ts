@@ -6,7 +6,7 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
 import { plimsoll } from '../support/command.ts'
-import { connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { connectAll, eventually, getJson, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 let scene: Scene
@@ -57,7 +57,7 @@ test('accounts show tells what is known of one account, and refuses one that nob
 test('accounts connect takes over an account by its refresh token and the daemon keeps it from then on', async () => {
   const hubId = hubIds[3] as number
   const file = join(scene.folder, 'token.txt')
-  writeFileSync(file, `${await refreshTokenFor(hubId)}\n`)
+  writeFileSync(file, `${await refreshTokenFor(scene.sandbox.url, hubId)}\n`)
   const { code, out } = await command('accounts', 'connect', '--refresh-token-file', file)
   expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(`connected account ${hubId}`) })
   await eventually('a poll', async () => {
@@ -187,15 +187,3 @@ test('without Redis a command fails soon and says so', async () => {
   const { code, err } = await plimsoll(['accounts', 'list', '--config', away], scene.folder)
   expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('Redis does not answer') })
 })
-
-/** As another tool would have got it: through the install page, with a redirect address of its own. */
-async function refreshTokenFor(hubId: number): Promise<string> {
-  const { url: sandboxUrl } = scene.sandbox
-  const app = { client_id: 'sandbox-client-id', redirect_uri: 'https://elsewhere.example.com/callback' }
-  const query = new URLSearchParams({ ...app, scopes: 'oauth crm.objects.contacts.read', account: String(hubId) })
-  const approved = await fetch(`${sandboxUrl}/oauth/authorize?${query}`, { method: 'POST', redirect: 'manual' })
-  const code = new URL(approved.headers.get('location') ?? '').searchParams.get('code') ?? ''
-  const form = { ...app, client_secret: 'sandbox-client-secret', grant_type: 'authorization_code', code }
-  const answer = await fetch(`${sandboxUrl}/oauth/v1/token`, { method: 'POST', body: new URLSearchParams(form) })
-  return ((await answer.json()) as { refresh_token: string }).refresh_token
-}

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 
 export interface Ran {
   code: number | null
@@ -25,5 +27,22 @@ export async function run(
   child.stdout.on('data', (data) => (ran.out += data))
   child.stderr.on('data', (data) => (ran.err += data))
   const [code] = (await once(child, 'close')) as [number | null]
+  return { ...ran, code }
+}
+
+/** The same within this process: sooner, and at a time of the test's choosing. */
+export async function plimsollHere(
+  args: readonly string[],
+  cwd: string,
+  more: { clock?: Clock; stop?: AbortSignal } = {},
+): Promise<Ran> {
+  const ran = { out: '', err: '' }
+  const { clock = systemClock, stop = new AbortController().signal } = more
+  const code = await runCommandLine(args, {
+    ...{ env: {}, cwd, isTerminal: false, errIsTerminal: false, columns: 200, stop, clock, random: Math.random },
+    out: (text) => (ran.out += text),
+    err: (text) => (ran.err += text),
+    onHangUp: () => {},
+  })
   return { ...ran, code }
 }

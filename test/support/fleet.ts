@@ -71,6 +71,17 @@ export async function connectAll(daemonUrl: string, hubIds: readonly number[]): 
   await Promise.all(Array.from({ length: 20 }, lane))
 }
 
+/** As another tool would have got it: through the install page, with a redirect address of its own. */
+export async function refreshTokenFor(sandboxUrl: string, hubId: number): Promise<string> {
+  const app = { client_id: 'sandbox-client-id', redirect_uri: 'https://elsewhere.example.com/callback' }
+  const query = new URLSearchParams({ ...app, scopes: 'oauth crm.objects.contacts.read', account: String(hubId) })
+  const approved = await fetch(`${sandboxUrl}/oauth/authorize?${query}`, { method: 'POST', redirect: 'manual' })
+  const code = new URL(approved.headers.get('location') ?? '').searchParams.get('code') ?? ''
+  const form = { ...app, client_secret: 'sandbox-client-secret', grant_type: 'authorization_code', code }
+  const answer = await fetch(`${sandboxUrl}/oauth/v1/token`, { method: 'POST', body: new URLSearchParams(form) })
+  return ((await answer.json()) as { refresh_token: string }).refresh_token
+}
+
 export async function hubIdsOf(sandboxUrl: string): Promise<number[]> {
   return (await getJson<{ hubId: number }[]>(`${sandboxUrl}/sandbox/accounts`)).map(({ hubId }) => hubId)
 }

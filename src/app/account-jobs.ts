@@ -1,0 +1,77 @@
+import { setMaxListeners } from 'node:events'
+import { hostname } from 'node:os'
+import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import { refreshOne } from '../../jobs/refresh-tokens.ts'
+import type { Account } from '../accounts/account.ts'
+import { redactUrls } from '../runtime/logger.ts'
+import type { RefreshOutcome } from '../tokens/refresh-account.ts'
+import { createCourier } from './courier.ts'
+import type { Parts } from './parts.ts'
+import { openEndpoint } from './token-endpoint.ts'
+import { workerDeps } from './worker-deps.ts'
+
+/** The steps of the daemon's jobs, for a command that wants one account done now. A daemon may run beside it. */
+export interface AccountJobs {
+  /** Resolves with why the account could not be read, or not all of it; undefined = it was. Never rejects. */
+  poll(hubId: number): Promise<string | undefined>
+  /** Refreshes the tokens of this generation, due or not. */
+  refresh(hubId: number, generation: number): Promise<RefreshOutcome>
+}
+
+/** Somebody else may be refreshing the account's tokens just then: that takes a moment. */
+const ATTEMPTS = 4
+const AGAIN_MS = 1_000
+const COURIER_PATIENCE_MS = 1_000
+
+/** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
+export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
+  setMaxListeners(0, stop) // One or two per account under way.
+  const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
+  const ownWork = workerDeps(parts, new Map(), endpoint)
+  const courier = createCourier(parts, ownWork, `${hostname()} pid ${process.pid}`)
+  parts.lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
+  parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
+  const work = { ...ownWork, courier }
+  const { clock, registry } = parts
+
+  async function pollWithPatience(hubId: number): Promise<PollOutcome> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await pollOne(work, hubId, stop)
+      if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
+      await clock.wait(AGAIN_MS, stop)
+    }
+  }
+  return {
+    poll: async (hubId) => {
+      if (stop.aborted) return 'stopped'
+      const startedAt = clock.now()
+      try {
+        const outcome = await pollWithPatience(hubId)
+        return stop.aborted ? 'stopped' : whyNotRead(outcome, await registry.get(hubId), startedAt)
+      } catch (error) {
+        return error instanceof Error ? redactUrls(error.message) : String(error)
+      }
+    },
+    refresh: (hubId, generation) => refreshOne(work, hubId, String(generation)),
+  }
+}
+
+/** Undefined: it was read, by us or by a daemon that was faster. */
+export function whyNotRead(
+  outcome: PollOutcome,
+  account: Pick<Account, 'state' | 'pollFailure' | 'refreshFailure'> | undefined,
+  startedAt: number,
+): string | undefined {
+  if (account === undefined) return 'there is no such account'
+  const { state, pollFailure, refreshFailure } = account
+  switch (outcome) {
+    case 'gone':
+      return state === 'reauthorize' ? 'it must be connected again' : `it is ${state}`
+    case 'later':
+      return refreshFailure === null
+        ? 'its token is not to be had just now: try again'
+        : `its token can't be refreshed: ${refreshFailure.reason}`
+    default:
+      return pollFailure !== null && pollFailure.at >= startedAt ? pollFailure.reason : undefined
+  }
+}

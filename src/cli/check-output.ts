@@ -1,0 +1,220 @@
+import { seriesName } from '../alerts/series-name.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
+import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
+import { csvLine } from './csv.ts'
+import type { Io } from './io.ts'
+import { printTable } from './table.ts'
+
+/** What a check writes: accounts as they are judged, and how it ended. */
+export interface CheckOutput {
+  account(judged: JudgedAccount): void
+  end(counts: CheckCounts): void
+  /** It could not be done, or not all of it; `why` is one line. */
+  failed(why: string): void
+}
+
+export interface OutputOptions {
+  json?: boolean
+  csv?: boolean
+  /** Also what is ok. */
+  all?: boolean
+  /** Most rows of the table. */
+  max: number
+}
+
+export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOutput {
+  const showAll = options.all === true
+  if (options.json === true) return jsonOutput(io, at, showAll)
+  return options.csv === true ? csvOutput(io, showAll) : tableOutput(io, showAll, options.max)
+}
+
+/** One line for whoever shows one line: what is wrong, then counts for programs behind the bar. */
+export function summaryLine(counts: CheckCounts): string {
+  const { accounts, notOk, series, critical, warning, unknown, withoutLimit } = counts
+  const status = statusOf(counts)
+  const figures = `accounts=${accounts} critical=${critical} warning=${warning} unknown=${unknown}`
+  return `PLIMSOLL ${status.toUpperCase()} - ${words()} | ${figures} series=${series} without_limit=${withoutLimit}`
+
+  function words(): string {
+    if (accounts === 0) return 'there is no live account'
+    if (status === 'ok') {
+      return `${countOf(accounts, 'account')}: ${countOf(series, 'series', 'series')} within their thresholds`
+    }
+    const breaches = `${formatCount(warning)} series at warning, ${formatCount(critical)} critical`
+    return `${formatCount(notOk)} of ${countOf(accounts, 'account')}: ${breaches}, ${withoutReading(unknown)}`
+  }
+}
+
+function withoutReading(count: number): string {
+  return `${countOf(count, 'account')} without fresh reading`
+}
+
+/** The same line where it is not known how the fleet stands. */
+export function unknownLine(why: string): string {
+  return `PLIMSOLL UNKNOWN - ${cleanText(why.replaceAll('|', '/'), 300)}\n`
+}
+
+interface Row {
+  level: CheckLevel
+  account: JudgedAccount
+  /** Absent: the row is about the account as a whole. */
+  series?: JudgedSeries
+}
+
+const OF_SERIES = ['LEVEL', 'HUB ID', 'DOMAIN', 'SERIES', 'USAGE', 'LIMIT', '%', 'RULE', 'READ']
+const OF_ACCOUNTS = ['LEVEL', 'HUB ID', 'DOMAIN', 'WHY', 'LAST READ']
+/** Where no terminal sets a width: a reason that is cut off helps nobody who reads a mail. */
+const WIDE = 300
+
+function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
+  let worst: Row[] = []
+  let count = 0
+  const cut = () => {
+    worst = worst.sort(worstFirst).slice(0, max)
+  }
+  return {
+    account: (judged) => {
+      const rows = rowsOf(judged, showAll)
+      count += rows.length
+      worst.push(...rows)
+      if (worst.length > 2 * max + 1_000) cut()
+    },
+    end: (counts) => {
+      cut()
+      io.out(`${summaryLine(counts)}\n`)
+      printRows(io, OF_SERIES, worst.flatMap(seriesCells))
+      printRows(io, OF_ACCOUNTS, worst.flatMap(accountCells))
+      if (count > worst.length) io.out(`and ${formatCount(count - worst.length)} more: --max shows more, --json all\n`)
+    },
+    failed: (why) => io.out(unknownLine(why)),
+  }
+}
+
+/** What is not known of an account is one row: its old readings say nothing more. */
+function rowsOf(account: JudgedAccount, showAll: boolean): Row[] {
+  const { reason, series } = account
+  const shown = series.filter(({ level }) => (level === 'unknown' ? reason === null : showAll || level !== 'ok'))
+  const rows: Row[] = shown.map((one) => ({ level: one.level, account, series: one }))
+  return reason === null ? rows : [{ level: 'unknown', account }, ...rows]
+}
+
+function worstFirst(a: Row, b: Row): number {
+  const fuller = (b.series?.percent ?? -1) - (a.series?.percent ?? -1)
+  return byLevel(a.level, b.level) || fuller || a.account.hubId - b.account.hubId
+}
+
+function printRows(io: Io, headings: readonly string[], rows: readonly string[][]): void {
+  if (rows.length === 0) return
+  io.out('\n')
+  printTable(io.isTerminal ? io : { ...io, columns: WIDE }, headings, rows)
+}
+
+function seriesCells({ level, account, series }: Row): string[][] {
+  if (series === undefined) return []
+  const { usage, limit, percent, rule, measuredAt } = series
+  const threshold = thresholdText(series)
+  return [
+    [
+      ...[level, String(account.hubId), account.hubDomain, seriesName(series)],
+      ...[String(usage), String(limit ?? ''), percent === null ? '' : percent.toFixed(1)],
+      ...[threshold === '' ? rule : `${rule}: ${threshold}`, timeOf(measuredAt)],
+    ],
+  ]
+}
+
+function accountCells({ level, account, series }: Row): string[][] {
+  const { hubId, hubDomain, reason, readAt } = account
+  return series === undefined ? [[level, String(hubId), hubDomain, reason ?? '', timeOf(readAt)]] : []
+}
+
+function timeOf(at: number | null): string {
+  return at === null ? '' : formatTime(iso(at) ?? '')
+}
+
+const CONDITIONS: Readonly<Record<string, (bound: number) => string>> = {
+  percent: (bound) => `from ${bound} %`,
+  count: (bound) => `from ${bound}`,
+  remaining: (bound) => `${bound} left`,
+  daysLeft: (bound) => `${bound} days left`,
+}
+
+function thresholdText({ threshold }: JudgedSeries): string {
+  return Object.entries(threshold ?? {})
+    .map(([condition, bound]) => CONDITIONS[condition]?.(Number(bound)) ?? `${condition} ${bound}`)
+    .join(' or ')
+}
+
+/** One object, written as it is found: of a large fleet on fire not all is in memory at once. */
+function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
+  let count = 0
+  const end = (fields: object) => {
+    const last = JSON.stringify(fields).slice(1)
+    io.out(`${count === 0 ? opening(at) : ''}],${last}\n`)
+  }
+  return {
+    account: (judged) => {
+      if (!showAll && isFine(judged)) return
+      io.out(`${count === 0 ? opening(at) : ','}${JSON.stringify(accountJson(judged, showAll))}`)
+      count++
+    },
+    end: (counts) => {
+      const status = statusOf(counts)
+      end({ counts, status, exitCode: EXIT_CODES[status] })
+    },
+    failed: (error) => end({ status: 'unknown', exitCode: EXIT_CODES.unknown, error }),
+  }
+}
+
+function opening(at: number): string {
+  return `{"at":${JSON.stringify(iso(at))},"accounts":[`
+}
+
+function isFine({ level, series }: JudgedAccount): boolean {
+  return level === 'ok' && series.every((one) => one.level === 'ok')
+}
+
+function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): object {
+  const shown = series.filter(({ level }) => showAll || level !== 'ok')
+  return {
+    ...account,
+    readAt: iso(readAt),
+    series: shown.map(({ id: _, measuredAt, ...one }) => ({ ...one, readAt: iso(measuredAt) })),
+  }
+}
+
+const COLUMNS = [
+  ...['level', 'hubId', 'hubDomain', 'state', 'metric', 'objectTypeId', 'label', 'from', 'to'],
+  ...['usage', 'limit', 'percent', 'rule', 'threshold', 'readAt', 'reason'],
+]
+
+function csvOutput(io: Io, showAll: boolean): CheckOutput {
+  let isBegun = false
+  const begin = () => {
+    if (!isBegun) io.out(csvLine(COLUMNS))
+    isBegun = true
+  }
+  return {
+    account: (judged) => {
+      begin()
+      const shown = judged.series.filter(({ level }) => showAll || level !== 'ok')
+      for (const series of shown) io.out(csvLine(csvCells(judged, series)))
+      if (shown.length === 0 && judged.reason !== null) io.out(csvLine(csvCells(judged, undefined)))
+    },
+    end: begin,
+    failed: begin,
+  }
+}
+
+function csvCells(account: JudgedAccount, series: JudgedSeries | undefined): (string | number | null)[] {
+  const { hubId, hubDomain, state, reason } = account
+  const { metric = '', objectTypeId = '', label = '', from = '', to = '' } = series ?? {}
+  const { usage = null, limit = null, percent = null, rule = '' } = series ?? {}
+  return [
+    ...[series?.level ?? account.level, hubId, hubDomain, state, metric, objectTypeId, label, from, to],
+    ...[usage, limit, percent, rule, series === undefined ? '' : thresholdText(series)],
+    ...[iso(series === undefined ? account.readAt : series.measuredAt), reason],
+  ]
+}

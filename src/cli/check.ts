@@ -1,0 +1,115 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Config } from '../../config/schema.ts'
+import { openAccountJobs } from '../app/account-jobs.ts'
+import type { Parts } from '../app/parts.ts'
+import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
+import { checkFleet, countLive } from '../views/check-fleet.ts'
+import type { JudgeSettings } from '../views/judge-account.ts'
+import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
+import { CommandError, describeError, ExitCode, type Io } from './io.ts'
+import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
+import { untilStopped } from './until-stopped.ts'
+import { withParts } from './with-parts.ts'
+
+interface CheckOptions extends CommonOptions, OutputOptions {
+  live?: boolean
+}
+
+const CODES = `
+Exit codes, as monitoring systems know them; the worst wins, in this order:
+  2  critical: a series is at critical
+  1  warning: a series is at warning
+  3  unknown: an account without fresh reading (limits.freshness), no Redis, a bad config, wrong usage
+  0  ok: all within their thresholds
+A series whose limit the provider does not give is shown as unknown, but does not make the exit code 3.`
+
+export function addCheck(program: Command, io: Io): void {
+  const command = withJson(withConfig(program.command('check')))
+    .argument('[hubIds...]', 'accounts to look at; default: all live ones', parseHubIds)
+    .option('--live', 'poll the accounts now instead of judging what was read last')
+    .addOption(new Option('--csv', 'print CSV, one series a row').conflicts('json'))
+    .option('--all', 'show also what is ok')
+    .option('--max <rows>', 'most rows of the table', parseMax, 50)
+    .description('judge the last readings against the thresholds, for cron, monitoring and CI')
+    .addHelpText('after', CODES)
+  withExample(command, 'plimsoll check', 'plimsoll check --live --json 1234567').action(
+    (hubIds: number[], options: CheckOptions) => check(io, hubIds, options),
+  )
+}
+
+/** Wrong usage tells a monitoring system nothing about the accounts, so it is unknown too. */
+export function checkUsage(io: Io, problem: string): number {
+  io.out(unknownLine(`wrong usage: ${problem}`))
+  return EXIT_CODES.unknown
+}
+
+/** Anything that keeps it from knowing ends as unknown, with one line on standard output: the one that is shown. */
+async function check(io: Io, hubIds: readonly number[], options: CheckOptions): Promise<void> {
+  const output = checkOutput(io, io.clock.now(), options)
+  const counts = noCounts()
+  try {
+    await withParts(io, options.config, (parts) =>
+      untilStopped(io, judgeAll(io, parts, hubIds, options, output, counts)),
+    )
+  } catch (error) {
+    const why = describeError(error)
+    output.failed(why)
+    io.err(`plimsoll: ${why}\n`)
+    throw new ExitCode(EXIT_CODES.unknown)
+  }
+  output.end(counts)
+  if (statusOf(counts) !== 'ok') throw new ExitCode(EXIT_CODES[statusOf(counts)])
+}
+
+async function judgeAll(
+  io: Io,
+  parts: Parts,
+  hubIds: readonly number[],
+  { live = false }: CheckOptions,
+  output: CheckOutput,
+  counts: CheckCounts,
+): Promise<void> {
+  const total = hubIds.length > 0 ? new Set(hubIds).size : await countLive(parts)
+  // Cron mails whatever is written: how far it is, is for who sits before it.
+  const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
+  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged')
+  let polled = 0
+  const poll = live ? livePoll(parts, io.stop, () => progress.at(++polled, total)) : undefined
+  const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }
+  try {
+    for await (const accounts of checkFleet(parts, request)) {
+      if (io.stop.aborted) throw new CommandError('stopped before all accounts were looked at')
+      for (const account of accounts) {
+        addAccount(counts, account)
+        output.account(account)
+      }
+      if (!live) progress.at(counts.accounts, total)
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+function settingsOf({ thresholds, limits }: Config): JudgeSettings {
+  return {
+    rules: thresholds,
+    freshnessMs: limits.freshness,
+    pairs: limits.associations === 'auto' ? [] : limits.associations,
+  }
+}
+
+function livePoll(parts: Parts, stop: AbortSignal, onPolled: () => void) {
+  const jobs = openAccountJobs(parts, stop)
+  return async (hubId: number): Promise<string | undefined> => {
+    const trouble = await jobs.poll(hubId)
+    onPolled()
+    return trouble === undefined ? undefined : `could not be polled: ${trouble}`
+  }
+}
+
+function parseMax(text: string): number {
+  const max = Number(text)
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('Most rows is a whole number, such as 50.')
+  return max
+}

@@ -1,0 +1,114 @@
+import { LIVE_STATES } from '../accounts/export-accounts.ts'
+import type { Registry } from '../accounts/registry.ts'
+import { decodeForecasts } from '../limits/account-forecasts.ts'
+import { keptReadings } from '../limits/kept-readings.ts'
+import type { Store } from '../redis/connect.ts'
+import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { InFlight } from '../runtime/in-flight.ts'
+import { type CurrentSeries, currentSeries } from './account-view.ts'
+import {
+  type JudgedAccount,
+  type JudgedSubject,
+  type JudgeSettings,
+  judgeAbsent,
+  judgeAccount,
+} from './judge-account.ts'
+
+export interface CheckDeps {
+  store: Store
+  keys: Keys
+  registry: Registry
+  clock: Clock
+}
+
+export interface CheckRequest extends JudgeSettings {
+  /** Empty: all live accounts. */
+  hubIds: readonly number[]
+  /** Reads an account anew before it is judged; resolves with why that could not be done. */
+  poll?: (hubId: number) => Promise<string | undefined>
+}
+
+/** Accounts judged at a time: the readings of a whole fleet must not be in memory together. */
+const BATCH = 500
+/** Accounts polled at a time. */
+const POLLS = 32
+
+/** How every account asked for stands by its last readings, some hundreds at a time, in no order that means anything. */
+export async function* checkFleet(deps: CheckDeps, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
+  const { hubIds, poll } = request
+  const isAsked = hubIds.length > 0
+  for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps))) {
+    const troubles = poll === undefined ? [] : await pollAll(batch, poll)
+    const judged = await Promise.all(batch.map((hubId, n) => judgeOne(deps, request, hubId, troubles[n], isAsked)))
+    yield judged.filter((account) => account !== undefined)
+  }
+}
+
+export async function countLive({ registry }: Pick<CheckDeps, 'registry'>): Promise<number> {
+  const counts = await registry.countByState()
+  return LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
+}
+
+async function* liveHubIds({ store, keys }: CheckDeps): AsyncGenerator<number[]> {
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const { state } = keys.partition(partition)
+    const lists = await Promise.all(LIVE_STATES.map((live) => store.zrange(state[live], '0', '-1')))
+    // A set, because an account may change its state while the lists are read.
+    yield [...new Set(lists.flat().map(Number))]
+  }
+}
+
+async function* inBatches(lists: AsyncIterable<number[]> | Iterable<number[]>): AsyncGenerator<number[]> {
+  let waiting: number[] = []
+  for await (const list of lists) {
+    waiting = [...waiting, ...list]
+    while (waiting.length >= BATCH) yield waiting.splice(0, BATCH)
+  }
+  if (waiting.length > 0) yield waiting
+}
+
+function pollAll(hubIds: readonly number[], poll: NonNullable<CheckRequest['poll']>): Promise<(string | undefined)[]> {
+  const places = new InFlight(POLLS)
+  return Promise.all(hubIds.map((hubId) => places.run('normal', () => poll(hubId))))
+}
+
+/** Undefined: it was uninstalled since it was listed. */
+async function judgeOne(
+  deps: CheckDeps,
+  request: CheckRequest,
+  hubId: number,
+  trouble: string | undefined,
+  isAsked: boolean,
+): Promise<JudgedAccount | undefined> {
+  const names = deps.keys.account(hubId)
+  const [account, readings, forecast] = await Promise.all([
+    deps.registry.get(hubId),
+    deps.store.getBuffer(names.readings),
+    deps.store.get(names.forecast),
+  ])
+  if (account === undefined || !LIVE_STATES.includes(account.state)) {
+    return isAsked ? judgeAbsent(hubId, account) : undefined
+  }
+  const now = deps.clock.now()
+  const readSeries = () => {
+    const kept = keptReadings(hubId, names, readings)
+    return kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecast), now)
+  }
+  return judgeStored(request, account, readSeries, now, trouble)
+}
+
+function judgeStored(
+  settings: JudgeSettings,
+  account: JudgedSubject,
+  readSeries: () => CurrentSeries[],
+  now: number,
+  trouble: string | undefined,
+): JudgedAccount {
+  try {
+    return judgeAccount(settings, account, readSeries(), now, trouble)
+  } catch {
+    // One account whose record is spoilt must not hide how all others stand.
+    return judgeAccount(settings, account, [], now, 'what is stored of its readings is spoilt')
+  }
+}

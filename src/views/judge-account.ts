@@ -1,0 +1,153 @@
+import type { Account } from '../accounts/account.ts'
+import { judgeReading } from '../alerts/evaluate.ts'
+import { type Level, type Rule, ruleFor } from '../alerts/rules.ts'
+import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import type { CurrentSeries } from './account-view.ts'
+
+export type CheckLevel = 'ok' | 'warning' | 'critical' | 'unknown'
+
+export interface JudgeSettings {
+  rules: readonly Rule[]
+  /** How old a reading may be to count, ms. */
+  freshnessMs: number
+  /** The pairs that every account is asked for, where that is known. */
+  pairs: readonly { from: string; to: string }[]
+}
+
+/** What of an account is needed to judge it. */
+export type JudgedSubject = Pick<
+  Account,
+  'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'refreshFailure'
+>
+
+/** A series as it was last read, and how it stands by that alone. */
+export interface JudgedSeries extends CurrentSeries {
+  /** `unknown`: its limit is, or its reading is too old. */
+  level: CheckLevel
+  /** Name of the rule that decided. */
+  rule: string
+  /** The conditions of its level; null where no level holds. */
+  threshold: Level | null
+}
+
+export interface JudgedAccount {
+  hubId: number
+  hubDomain: string
+  /** Null for one that nobody knows. */
+  state: Account['state'] | null
+  /** The worst there is: critical, warning, unknown, ok. A series without a known limit does not make it unknown. */
+  level: CheckLevel
+  /** Why not all is known of it: what was read is too old, or nothing was. Null = all is. May hold strangers' words. */
+  reason: string | null
+  /** When anything of it was last read, ms. */
+  readAt: number | null
+  /** Those that a rule watches. */
+  series: JudgedSeries[]
+}
+
+/**
+ * How an account stands by its last readings alone: no hysteresis, no `for`, no silence. `trouble` is why it could not be
+ * read just now.
+ */
+export function judgeAccount(
+  settings: JudgeSettings,
+  account: JudgedSubject,
+  current: readonly CurrentSeries[],
+  now: number,
+  trouble?: string,
+): JudgedAccount {
+  const series = current.flatMap((one) => judgeSeries(settings, account, one, now))
+  const readAt = current.reduce<number | null>((newest, { measuredAt }) => later(newest, measuredAt), null)
+  const reason = trouble ?? whyUnknown(settings, account, current, series, readAt, now)
+  const { hubId, hubDomain, state } = account
+  const level = worstOf([...series.map((one) => one.level).filter(isBreach), reason === null ? 'ok' : 'unknown'])
+  return { hubId, hubDomain, state, level, reason, readAt, series }
+}
+
+/** One that was asked for and is nobody's, or no longer. */
+export function judgeAbsent(hubId: number, account: JudgedSubject | undefined): JudgedAccount {
+  const { hubDomain = '', state = null } = account ?? {}
+  const reason = state === null ? 'there is no such account' : `it is ${state}`
+  return { hubId, hubDomain, state, level: 'unknown', reason, readAt: null, series: [] }
+}
+
+const RANK: Readonly<Record<CheckLevel, number>> = { critical: 3, warning: 2, unknown: 1, ok: 0 }
+
+export function worstOf(levels: readonly CheckLevel[]): CheckLevel {
+  return levels.reduce((worst, level) => (RANK[level] > RANK[worst] ? level : worst), 'ok')
+}
+
+/** Worst first, by the level alone. */
+export function byLevel(a: CheckLevel, b: CheckLevel): number {
+  return RANK[b] - RANK[a]
+}
+
+function isBreach(level: CheckLevel): boolean {
+  return level === 'critical' || level === 'warning'
+}
+
+function judgeSeries(
+  settings: JudgeSettings,
+  account: JudgedSubject,
+  series: CurrentSeries,
+  now: number,
+): JudgedSeries[] {
+  const rule = ruleFor(settings.rules, account, series)
+  const judged = judgeReading(rule, series)
+  if (rule === undefined || judged === 'off') return []
+  const level = isStale(settings, series.measuredAt, now) ? 'unknown' : judged
+  const threshold = level === 'warning' || level === 'critical' ? (rule[level] ?? null) : null
+  return [{ ...series, level, rule: rule.name, threshold }]
+}
+
+function whyUnknown(
+  settings: JudgeSettings,
+  account: JudgedSubject,
+  current: readonly CurrentSeries[],
+  series: readonly JudgedSeries[],
+  readAt: number | null,
+  now: number,
+): string | null {
+  const because = account.pollFailure === null ? '' : `: ${account.pollFailure.reason}`
+  if (account.state === 'reauthorize') {
+    return `it must be connected again: ${account.refreshFailure?.reason ?? 'its refresh token is refused'}`
+  }
+  if (readAt === null) return `never read${because}`
+  if (isStale(settings, readAt, now)) return `${notSince(readAt)}${because}`
+  const stale = series.filter(({ measuredAt }) => isStale(settings, measuredAt, now))
+  const [oldest] = stale.map(({ measuredAt }) => measuredAt ?? 0).sort((a, b) => a - b)
+  if (oldest !== undefined) return `${countOf(stale.length, 'series', 'series')} ${notSince(oldest)}${because}`
+  return account.pollFailure !== null && lacksReport(settings, account, current) ? `not all was read${because}` : null
+}
+
+/** Whether a report was never read of which a rule wants to know. */
+function lacksReport({ rules, pairs }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
+  const wanted: SeriesName[] = [
+    { metric: 'customProperties.overall' },
+    ...pairs.flatMap((pair) => PAIR_METRICS.map((metric) => ({ metric, ...pair }))),
+  ]
+  return wanted.some((name) => {
+    const rule = ruleFor(rules, account, name)
+    return rule !== undefined && rule.off !== true && !current.some((series) => isSame(series, name))
+  })
+}
+
+const PAIR_METRICS: readonly Metric[] = METRICS.filter((metric) => metric.startsWith('associations.'))
+
+function isSame(a: SeriesName, b: SeriesName): boolean {
+  return a.metric === b.metric && a.from === b.from && a.to === b.to
+}
+
+function isStale({ freshnessMs }: JudgeSettings, at: number | null, now: number): boolean {
+  return at === null || now - at > freshnessMs
+}
+
+function notSince(at: number): string {
+  return `not read since ${formatTime(iso(at) ?? '')}`
+}
+
+function later(one: number | null, other: number | null): number | null {
+  return one === null || (other !== null && other > one) ? other : one
+}

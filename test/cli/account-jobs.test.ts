@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import type { PollOutcome } from '../../jobs/poll-limits.ts'
+import type { Account } from '../../src/accounts/account.ts'
+import { whyNotRead } from '../../src/app/account-jobs.ts'
+
+const STARTED = 1_000
+const well = { state: 'active' as const, pollFailure: null, refreshFailure: null }
+const failedAt = (at: number) => ({ ...well, pollFailure: { count: 1, reason: '503', at } })
+const refused: Account['refreshFailure'] = { count: 2, class: 'rejected', reason: 'refused', at: 1, since: 1 }
+
+describe('an account that was polled by a command', () => {
+  test.each<[PollOutcome, Parameters<typeof whyNotRead>[1], string | undefined]>([
+    ['committed', well, undefined],
+    ['committed', failedAt(STARTED), '503'],
+    ['failed', failedAt(STARTED + 1), '503'],
+    // A daemon was faster.
+    ['lost', well, undefined],
+    ['lost', failedAt(STARTED + 1), '503'],
+    ['lost', failedAt(STARTED - 1), undefined],
+    ['later', well, 'its token is not to be had just now: try again'],
+    ['later', { ...well, refreshFailure: refused }, "its token can't be refreshed: refused"],
+    ['gone', { ...well, state: 'reauthorize' }, 'it must be connected again'],
+    ['gone', { ...well, state: 'uninstalled' }, 'it is uninstalled'],
+    ['gone', undefined, 'there is no such account'],
+  ])('%s %o: %s', (outcome, account, why) => {
+    expect(whyNotRead(outcome, account, STARTED)).toBe(why)
+  })
+})

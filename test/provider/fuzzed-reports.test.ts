@@ -1,0 +1,423 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decodeReadings, encodeReadings } from '../../src/limits/packed-readings.ts'
+import { type Fetched, mergeReadings } from '../../src/limits/readings.ts'
+import { seriesOf } from '../../src/limits/series.ts'
+import { slotsFor } from '../../src/limits/standing.ts'
+import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
+import type { ConfiguredClient } from '../../src/provider/client.ts'
+import type { ProviderFailure } from '../../src/provider/failure.ts'
+import { parseJson, UnreadableError } from '../../src/provider/read.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
+import { ASSOCIATIONS, CUSTOM_PROPERTIES } from './answers.ts'
+import { connectClient } from './connect-client.ts'
+
+/*
+ * Whatever the provider sends: a reading whose percentages are right, or a failure that names the field. What is right
+ * is worked out here once more, from the answer's text and the interface (2.3, 2.4) alone.
+ */
+
+type Json = Record<string, unknown>
+type Kind = 'customProperties' | 'associations'
+
+const GOOD: Record<Kind, Json> = {
+  customProperties: {
+    ...CUSTOM_PROPERTIES,
+    byObjectType: [
+      ...CUSTOM_PROPERTIES.byObjectType,
+      { ...CUSTOM_PROPERTIES.byObjectType[0], objectTypeId: '0-2', usage: 1_200 },
+      { ...CUSTOM_PROPERTIES.byObjectType[0], objectTypeId: '2-77', usage: 0, limit: 10 },
+      { ...CUSTOM_PROPERTIES.byObjectType[0], objectTypeId: '2-78', usage: 5, limit: 0 },
+    ],
+  },
+  associations: ASSOCIATIONS,
+}
+
+/** Series by id: usage, limit, percent. */
+type Numbers = Record<string, [usage: number, limit: number | null, percent: number | null]>
+
+/** What comes of an answer: its series, or why there are none. */
+function readingOf(kind: Kind, text: string): Numbers | string {
+  let fetched: Pick<Fetched, 'customProperties' | 'associations'>
+  try {
+    const json = parseJson(Buffer.from(text))
+    fetched =
+      kind === 'customProperties'
+        ? { customProperties: readCustomPropertyReport(json), associations: new Map() }
+        : { customProperties: NOT_ASKED, associations: new Map([['0-1/0-2', readAssociationReport(json)]]) }
+  } catch (error) {
+    if (error instanceof UnreadableError) return error.message
+    throw error
+  }
+  return numbersOf(fetched)
+}
+
+const NOT_ASKED: ProviderFailure = { class: 'transient', code: 'not-asked', message: '', status: 0 }
+
+function numbersOf(fetched: Pick<Fetched, 'customProperties' | 'associations'>): Numbers {
+  const readings = mergeReadings(undefined, { at: 1, ...fetched })
+  const series = seriesOf(readings)
+  const slots = slotsFor(
+    series.map(({ id }) => id),
+    new Map(),
+  )
+  expect(seriesOf(decodeReadings(encodeReadings(readings, slots)).readings)).toEqual(series)
+  return Object.fromEntries(series.map(({ id, usage, limit, percent }) => [id, [usage, limit, percent]]))
+}
+
+/** The paths of what an answer may not have; a list is looked at only if it is one. */
+function faultsOf(kind: Kind, answer: unknown): string[] {
+  if (!isObject(answer)) return ['the answer']
+  const faults = FIELDS[kind].filter(([name, isFine]) => !isFine(own(answer, name))).map(([name]) => name)
+  for (const [list, fields] of Object.entries(LISTS[kind])) {
+    const items = own(answer, list)
+    for (const [n, item] of (Array.isArray(items) ? items : []).entries()) {
+      const at = `${list}[${n}]`
+      if (!isObject(item)) faults.push(at)
+      else faults.push(...fields.filter(([name, isFine]) => !isFine(own(item, name))).map(([name]) => `${at}.${name}`))
+    }
+  }
+  return faults
+}
+
+type Field = [name: string, isFine: (value: unknown) => boolean]
+
+const own = (from: Json, name: string) => (Object.hasOwn(from, name) ? from[name] : undefined)
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isCount = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
+const isText = (value: unknown) => typeof value === 'string'
+const isId = (value: unknown) => typeof value === 'string' && value !== ''
+
+const FIELDS: Record<Kind, Field[]> = {
+  customProperties: [
+    ['overallLimit', isCount],
+    ['overallUsage', isCount],
+    ['overallPercentage', isNumber],
+    ['byObjectType', Array.isArray],
+  ],
+  associations: [
+    ['limit', isCount],
+    ['totalRecordsAtLimit', isCount],
+    ['totalRecordsNearLimit', isCount],
+    ['atLimitFromRecordSamples', Array.isArray],
+    ['nearLimitFromRecordSamples', Array.isArray],
+  ],
+}
+
+const RECORD: Field[] = [
+  ['label', isText],
+  ['objectId', isCount],
+]
+
+const LISTS: Record<Kind, Record<string, Field[]>> = {
+  customProperties: {
+    byObjectType: [
+      ['objectTypeId', isId],
+      ['singularLabel', isText],
+      ['pluralLabel', isText],
+      ['limit', isCount],
+      ['usage', isCount],
+      ['percentage', isNumber],
+    ],
+  },
+  associations: {
+    atLimitFromRecordSamples: RECORD,
+    nearLimitFromRecordSamples: [...RECORD, ['usage', isCount], ['percentage', isNumber]],
+  },
+}
+
+/** What a faultless answer means. */
+function meaningOf(kind: Kind, answer: Json): Numbers {
+  return kind === 'customProperties' ? meaningOfProperties(answer) : meaningOfAssociations(answer)
+}
+
+function meaningOfProperties(answer: Json): Numbers {
+  const numbers: Numbers = { overall: share(answer.overallUsage, answer.overallLimit) }
+  for (const { objectTypeId, usage, limit } of answer.byObjectType as Json[]) {
+    const id = `type/${encodeURIComponent(String(objectTypeId).toWellFormed())}`
+    numbers[id] ??= share(usage, limit) // Named twice, the first one counts.
+  }
+  return numbers
+}
+
+function meaningOfAssociations(answer: Json): Numbers {
+  const limit = Number(answer.limit)
+  const at = counted(answer.totalRecordsAtLimit, answer.atLimitFromRecordSamples)
+  const near = counted(answer.totalRecordsNearLimit, answer.nearLimitFromRecordSamples)
+  const shown = (answer.nearLimitFromRecordSamples as Json[]).map(({ usage }) => Number(usage))
+  const unseen = at > 0 ? [limit] : near > 0 && shown.length === 0 ? [Math.ceil((limit * 80) / 100)] : [0]
+  const fullest = [...shown, ...unseen].reduce((most, usage) => (usage > most ? usage : most), 0)
+  return {
+    'at/0-1/0-2': [at, null, null],
+    'near/0-1/0-2': [near, null, null],
+    'fullest/0-1/0-2': share(fullest, limit),
+  }
+}
+
+/** Records that are shown are there, whatever the total says. */
+function counted(total: unknown, samples: unknown): number {
+  return Math.max(Number(total), new Set((samples as Json[]).map(({ objectId }) => objectId)).size)
+}
+
+function share(usage: unknown, limit: unknown): Numbers[string] {
+  const [used, most] = [Number(usage) + 0, Number(limit)] // A -0 is no other number.
+  return most > 0 ? [used, most, (used * 100) / most] : [used, null, null]
+}
+
+/** Judges one answer; returns which of the two it was. */
+function hold(kind: Kind, text: string): 'read' | 'refused' {
+  const answer: unknown = JSON.parse(text)
+  const faults = faultsOf(kind, answer)
+  const reading = readingOf(kind, text)
+  if (faults.length > 0) {
+    expect(faults.map((path) => `${path} is`)).toContain(String(reading).match(/^(the answer|\S+) is/)?.[0])
+    return 'refused'
+  }
+  expect(reading).toEqual(meaningOf(kind, answer as Json))
+  for (const numbers of Object.values(reading)) {
+    for (const number of numbers)
+      expect(number === null || (Number.isFinite(number) && !Object.is(number, -0))).toBe(true)
+  }
+  return 'read'
+}
+
+// What JSON.stringify can't write stands in for itself until the text is made.
+const WRITTEN: [word: string, text: string][] = [
+  ['"@minus-zero"', '-0'],
+  ['"@beyond"', '1e400'],
+  ['"@2^53+1"', '9007199254740993'],
+  ['"@deep"', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
+  ['"@proto"', '"__proto__"'],
+]
+
+const textOf = (answer: unknown) =>
+  WRITTEN.reduce((text, [word, written]) => text.replaceAll(word, written), JSON.stringify(answer))
+
+const HOSTILE: unknown[] = [
+  ...['12', '1e3', 'NaN', '-Infinity', '', ' ', '0x10', '<b>', '\ud800', 'a\udc00b', 'x'.repeat(20_000)],
+  ...[null, true, false, -1, 0, 0.12, 1.5, 99.999, 1e308, -1e308, 5e-324, 2 ** 53, 2 ** 53 - 1, 2 ** 31, '@2^53+1'],
+  ...['@minus-zero', '@beyond', '@deep', [], {}, [[]], [null], { '@proto': { limit: 1 } }, { length: 3 }],
+  ...[Array.from({ length: 2_000 }, (_, n) => n), { usage: 1, limit: 1 }],
+]
+
+const COUNTS = [0, '@minus-zero', 1, 3, 7, 999, 1_000, 1_001, 123_456_789, 2 ** 53 - 1]
+
+/** Where in an answer something can be done: each value by the way to it. */
+function waysIn(value: unknown, way: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [way]
+  return [way, ...Object.entries(value).flatMap(([name, part]) => waysIn(part, [...way, name]))]
+}
+
+type Change = { where: number; what: string; hostile: number }
+
+const change = fc.record({
+  where: fc.nat(),
+  what: fc.constantFrom(
+    'replace',
+    'replace',
+    'count',
+    'count',
+    'count',
+    'delete',
+    'repeat',
+    'nest',
+    'list',
+    'mistype',
+    'poison',
+  ),
+  hostile: fc.nat({ max: HOSTILE.length - 1 }),
+})
+
+function changed(answer: unknown, { where, what, hostile }: Change): unknown {
+  const ways = waysIn(answer)
+  const way = ways[where % ways.length] ?? []
+  const last = way.at(-1)
+  if (last === undefined) return what === 'replace' ? HOSTILE[hostile] : what === 'list' ? [answer] : answer
+  const holder = way.slice(0, -1).reduce<unknown>((at, step) => (at as Json)[step], answer) as Json
+  const value = holder[last]
+  if (what === 'replace') holder[last] = HOSTILE[hostile]
+  else if (what === 'count') holder[last] = typeof value === 'number' ? COUNTS[hostile % COUNTS.length] : value
+  else if (what === 'nest') holder[last] = { value }
+  else if (what === 'list') holder[last] = [value]
+  else if (what === 'mistype') holder[last] = typeof value === 'string' ? value.length : JSON.stringify(value)
+  else if (what === 'poison') Object.assign(holder, { '@proto': value, constructor: value, toString: HOSTILE[hostile] })
+  else if (what === 'repeat' && Array.isArray(holder)) holder.splice(Number(last), 0, structuredClone(value))
+  else if (what === 'repeat') holder[`${last}2`] = value
+  else if (Array.isArray(holder)) holder.splice(Number(last), 1)
+  else delete holder[last]
+  return answer
+}
+
+const fuzzed = (kind: Kind) =>
+  fc
+    .array(change, { minLength: 1, maxLength: 3 })
+    .map((changes) => textOf(changes.reduce<unknown>(changed, structuredClone(GOOD[kind]))))
+
+const type = (more: Json): Json => ({ ...GOOD.customProperties, byObjectType: [{ ...firstType(), ...more }] })
+const firstType = () => structuredClone(CUSTOM_PROPERTIES.byObjectType[0]) as Json
+const near = (usages: number[], more: Json = {}): Json => ({
+  ...ASSOCIATIONS,
+  nearLimitFromRecordSamples: usages.map((usage, n) => ({ label: '', objectId: n, percentage: 0.9, usage })),
+  ...more,
+})
+
+/** Each with what must come of it: one series' percentage, or the field that is named. */
+const NAMED: [name: string, kind: Kind, answer: unknown, comes: [id: string, percent: number | null] | string][] = [
+  ['percentages as shares of 1', 'customProperties', type({ percentage: 0.123 }), ['type/0-1', 12.3]],
+  ['a percentage that is plainly wrong', 'customProperties', type({ percentage: -5e9 }), ['type/0-1', 12.3]],
+  ['hardly any usage', 'customProperties', type({ usage: 94, limit: 15_000_000 }), ['type/0-1', 9_400 / 15_000_000]],
+  ['usage above the limit', 'customProperties', type({ usage: 1_200 }), ['type/0-1', 120]],
+  ['a limit of 0', 'customProperties', type({ limit: 0 }), ['type/0-1', null]],
+  ['a limit of -0', 'customProperties', type({ limit: '@minus-zero' }), ['type/0-1', null]],
+  ['usage of -0', 'customProperties', type({ usage: '@minus-zero' }), ['type/0-1', 0]],
+  [
+    'the largest numbers',
+    'customProperties',
+    type({ usage: 2 ** 53 - 1, limit: 1 }),
+    ['type/0-1', (2 ** 53 - 1) * 100],
+  ],
+  ['numbers beyond what can be told apart', 'customProperties', type({ usage: '@2^53+1' }), 'byObjectType[0].usage'],
+  ['a number too large to be one', 'customProperties', type({ limit: '@beyond' }), 'byObjectType[0].limit'],
+  ['a number as text', 'customProperties', type({ limit: '1000' }), 'byObjectType[0].limit'],
+  ['a fraction of a property', 'customProperties', type({ usage: 12.3 }), 'byObjectType[0].usage'],
+  ['less than nothing', 'customProperties', type({ usage: -1 }), 'byObjectType[0].usage'],
+  ['an object type without a name', 'customProperties', type({ objectTypeId: '' }), 'byObjectType[0].objectTypeId'],
+  ['half a surrogate pair for a name', 'customProperties', type({ objectTypeId: '\ud83d' }), ['type/%EF%BF%BD', 12.3]],
+  [
+    'fields that nobody knows, nested deep',
+    'customProperties',
+    { ...type({}), x: '@deep', y: '\ud800' },
+    ['overall', 96],
+  ],
+  [
+    'object types named twice',
+    'customProperties',
+    { ...type({}), byObjectType: [firstType(), { ...firstType(), usage: 1 }] },
+    ['type/0-1', 12.3],
+  ],
+  [
+    'a fault far down',
+    'customProperties',
+    { ...type({}), byObjectType: [firstType(), firstType(), firstType(), { ...firstType(), usage: null }] },
+    'byObjectType[3].usage',
+  ],
+  ['limits in a prototype', 'customProperties', { '@proto': GOOD.customProperties }, 'overallLimit'],
+  [
+    'an error that says it is none',
+    'customProperties',
+    { status: 'error', message: 'no', category: 'X' },
+    'overallLimit',
+  ],
+  ['no object at all', 'customProperties', null, 'the answer'],
+  ['no object types', 'customProperties', { ...type({}), byObjectType: [] }, ['overall', 96]],
+  [
+    'nobody near anything',
+    'associations',
+    near([], { totalRecordsAtLimit: 0, totalRecordsNearLimit: 0, atLimitFromRecordSamples: [] }),
+    ['fullest/0-1/0-2', 0],
+  ],
+  ['fewer at the limit than are shown', 'associations', near([], { totalRecordsAtLimit: 0 }), ['fullest/0-1/0-2', 100]],
+  ['a record above its limit', 'associations', near([600]), ['fullest/0-1/0-2', 120]],
+  ['an association limit of 0', 'associations', near([1], { limit: 0 }), ['fullest/0-1/0-2', null]],
+  [
+    'more samples than anybody reads',
+    'associations',
+    near(Array.from({ length: 30_000 }, () => 450)),
+    ['fullest/0-1/0-2', 100],
+  ],
+  [
+    'a list that is an object',
+    'associations',
+    near([], { atLimitFromRecordSamples: { length: 1 } }),
+    'atLimitFromRecordSamples',
+  ],
+  [
+    'a record without its usage',
+    'associations',
+    { ...ASSOCIATIONS, nearLimitFromRecordSamples: [{ label: '', objectId: 1, percentage: 1 }] },
+    'nearLimitFromRecordSamples[0].usage',
+  ],
+]
+
+let far: FarSide
+let client: ConfiguredClient
+beforeAll(async () => {
+  far = await startFarSide()
+  client = connectClient(far.url)
+})
+afterAll(async () => {
+  await client.close()
+  await far.stop()
+})
+
+/** The same answer through the real client. */
+async function fetched(kind: Kind, text: string): Promise<Numbers | ProviderFailure> {
+  far.answer = raw(200, text, { 'content-type': 'application/json' })
+  const token = new Secret('access-1')
+  if (kind === 'customProperties') {
+    const result = await client.customProperties(token)
+    return result.ok ? numbersOf({ customProperties: result.value, associations: new Map() }) : result.failure
+  }
+  const result = await client.associations(token, '0-1', '0-2')
+  return result.ok
+    ? numbersOf({ customProperties: NOT_ASKED, associations: new Map([['0-1/0-2', result.value]]) })
+    : result.failure
+}
+
+const unreadable = (message: string) => ({ class: 'transient', code: 'unreadable', status: 200, message })
+
+describe('a report', () => {
+  test.each(NAMED)('with %s', async (_, kind, answer, comes) => {
+    const text = textOf(answer)
+    hold(kind, text)
+    const reading = readingOf(kind, text)
+    if (typeof comes === 'string') {
+      expect(String(reading).split(' is ')[0]).toBe(comes)
+      expect(await fetched(kind, text)).toEqual(unreadable(String(reading)))
+    } else {
+      expect((reading as Numbers)[comes[0]]?.[2]).toBe(comes[1])
+      expect(await fetched(kind, text)).toEqual(reading)
+    }
+  })
+
+  test.each([
+    ['cut off in the middle', JSON.stringify(CUSTOM_PROPERTIES).slice(0, -20), /not valid JSON/],
+    ['with NaN where a number should be', '{"overallLimit":NaN}', /not valid JSON/],
+    ['that is a page', '<html><body>Bad gateway</body></html>', /is HTML/],
+    ['that is empty', '', /empty/],
+    ['nested deeper than any stack, and never closed', '{"a":'.repeat(300_000), /not valid JSON/],
+  ])('%s can not be read, and says why', async (_, text, message) => {
+    expect(await fetched('customProperties', text)).toEqual({
+      ...unreadable(''),
+      message: expect.stringMatching(message),
+    })
+  })
+
+  test.each<Kind>(['customProperties', 'associations'])(
+    'of %s with anything done to any part of it is read right, or refused by the name of the part',
+    (kind) => {
+      const came = { read: 0, refused: 0 }
+      fc.assert(
+        fc.property(fuzzed(kind), (text) => {
+          came[hold(kind, text)]++
+        }),
+        { seed: 20_261_121, numRuns: 300 },
+      )
+      // Else it would have been tried on one half only.
+      expect(came.read).toBeGreaterThan(50)
+      expect(came.refused).toBeGreaterThan(50)
+    },
+  )
+
+  test.each<Kind>(['customProperties', 'associations'])(
+    'of %s comes through the client as the readers see it',
+    async (kind) => {
+      for (const text of fc.sample(fuzzed(kind), { seed: 7, numRuns: 40 })) {
+        const reading = readingOf(kind, text)
+        expect(await fetched(kind, text)).toEqual(typeof reading === 'string' ? unreadable(reading) : reading)
+      }
+    },
+  )
+})

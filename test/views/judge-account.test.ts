@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import type { Rule } from '../../src/alerts/rules.ts'
+import type { CurrentSeries } from '../../src/views/account-view.ts'
+import { addAccount, noCounts, statusOf } from '../../src/views/check-counts.ts'
+import { type JudgedSubject, judgeAbsent, judgeAccount } from '../../src/views/judge-account.ts'
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const HOUR = 3_600_000
+const FRESH_MS = 26 * HOUR
+
+const RULES: Rule[] = [
+  { name: 'quiet', on: '*', match: { account: ['*.quiet.example.com'] }, off: true },
+  {
+    ...{ name: 'overall', on: 'customProperties.overall', recoverBelow: 10 },
+    ...{ warning: { percent: 80 }, critical: { percent: 95, remaining: 10 } },
+  },
+  { name: 'full', on: 'associations.atLimit', warning: { count: 1 } },
+]
+
+const NO_OUTLOOK = { daysLeft: undefined, forecast: null, forecastReason: 'not looked at' }
+
+function account(more: Partial<JudgedSubject> = {}): JudgedSubject {
+  return {
+    ...{ hubId: 123, hubDomain: 'acme.example.com', state: 'active', polledAt: NOW },
+    ...{ pollFailure: null, refreshFailure: null, ...more },
+  }
+}
+
+function overall(usage: number, limit: number | null = 1_000, measuredAt: number | null = NOW - HOUR): CurrentSeries {
+  const percent = limit === null ? null : (usage * 100) / limit
+  return { id: 'overall', metric: 'customProperties.overall', usage, limit, percent, measuredAt, ...NO_OUTLOOK }
+}
+
+function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
+  const name = { metric: 'associations.atLimit' as const, from: '0-1', to: '0-2' }
+  return { id: 'at/0-1/0-2', ...name, usage, limit: null, percent: null, measuredAt, ...NO_OUTLOOK }
+}
+
+const judge = (series: CurrentSeries[], subject = account(), trouble?: string) =>
+  judgeAccount(
+    { rules: RULES, freshnessMs: FRESH_MS, pairs: [{ from: '0-1', to: '0-2' }] },
+    subject,
+    series,
+    NOW,
+    trouble,
+  )
+
+describe('a series is judged by its reading alone', () => {
+  test.each([
+    [overall(799), 'ok', null],
+    [overall(800), 'warning', { percent: 80 }],
+    [overall(949), 'warning', { percent: 80 }],
+    [overall(950), 'critical', { percent: 95, remaining: 10 }],
+    [overall(5, 15), 'critical', { percent: 95, remaining: 10 }],
+    [overall(1_200), 'critical', { percent: 95, remaining: 10 }],
+    [overall(5, null), 'unknown', null],
+    [atLimit(0), 'ok', null],
+    [atLimit(1), 'warning', { count: 1 }],
+  ])('%o is %s', (series, level, threshold) => {
+    expect(judge([series]).series).toEqual([
+      { ...series, level, threshold, rule: series.from === undefined ? 'overall' : 'full' },
+    ])
+  })
+
+  test('what no rule watches, or a rule that is off, is not looked at', () => {
+    const near: CurrentSeries = { ...atLimit(900), metric: 'associations.nearLimit' }
+    expect(judge([near, overall(1)]).series.map(({ metric }) => metric)).toEqual(['customProperties.overall'])
+    const quiet = judge([overall(1_000)], account({ hubDomain: 'x.quiet.example.com' }))
+    expect(quiet).toMatchObject({ level: 'ok', reason: null, series: [] })
+  })
+
+  test('as old as it may be it counts; a moment older it is unknown, whatever it says', () => {
+    expect(judge([overall(1_000, 1_000, NOW - FRESH_MS)])).toMatchObject({ level: 'critical', reason: null })
+    const old = judge([overall(1_000, 1_000, NOW - FRESH_MS - 1)])
+    expect(old).toMatchObject({ level: 'unknown', reason: 'not read since 2026-11-20 07:59 UTC' })
+    expect(old.series[0]).toMatchObject({ level: 'unknown', threshold: null })
+  })
+})
+
+describe('an account', () => {
+  const failing = account({ pollFailure: { count: 3, reason: 'the provider answered 503', at: NOW } })
+
+  test('is as bad as its worst series', () => {
+    expect(judge([overall(1), atLimit(0)]).level).toBe('ok')
+    expect(judge([overall(1), atLimit(9)]).level).toBe('warning')
+    expect(judge([overall(990), atLimit(9)]).level).toBe('critical')
+  })
+
+  test('is not unknown only because the provider gives a series no limit', () => {
+    expect(judge([overall(5, null), atLimit(0)])).toMatchObject({ level: 'ok', reason: null })
+  })
+
+  test.each([
+    ['was never read', judge([]), 'never read'],
+    ['could never be read', judge([], failing), 'never read: the provider answered 503'],
+    [
+      'can no longer be read',
+      judge([overall(1, 9, NOW - 30 * HOUR)], failing),
+      'not read since 2026-11-20 04:00 UTC: the provider answered 503',
+    ],
+    [
+      'has one report that is too old',
+      judge([overall(1), atLimit(0, NOW - 30 * HOUR)], failing),
+      '1 series not read since 2026-11-20 04:00 UTC: the provider answered 503',
+    ],
+    ['has a report that never came', judge([overall(1)], failing), 'not all was read: the provider answered 503'],
+    [
+      'must be connected again',
+      judge([overall(1), atLimit(0)], account({ state: 'reauthorize' })),
+      'it must be connected again: its refresh token is refused',
+    ],
+    ['could not be read just now', judge([overall(1), atLimit(0)], account(), 'no answer'), 'no answer'],
+    ['is nobody’s', judgeAbsent(9, undefined), 'there is no such account'],
+    ['was uninstalled', judgeAbsent(123, account({ state: 'uninstalled' })), 'it is uninstalled'],
+  ])('that %s is unknown, with the reason', (_, judged, reason) => {
+    expect(judged).toMatchObject({ level: 'unknown', reason })
+  })
+
+  test('that is failing or parked is judged by its fresh reading; one whose poll missed what no rule wants, too', () => {
+    for (const state of ['failing', 'parked'] as const) {
+      expect(judge([overall(1), atLimit(0)], account({ state }))).toMatchObject({ level: 'ok', reason: null })
+    }
+    const settings = { rules: RULES.slice(0, 2), freshnessMs: FRESH_MS, pairs: [{ from: '0-1', to: '0-2' }] }
+    expect(judgeAccount(settings, failing, [overall(1)], NOW)).toMatchObject({ level: 'ok', reason: null })
+  })
+
+  test('of which one series is critical is critical, although another one is not known', () => {
+    expect(judge([overall(990), atLimit(0, 1)])).toMatchObject({ level: 'critical', reason: expect.any(String) })
+  })
+})
+
+describe('of all accounts the worst wins', () => {
+  const ok = judge([overall(1)])
+  const warning = judge([overall(800), atLimit(1)])
+  const critical = judge([overall(990)])
+  const unknown = judge([])
+  const withoutLimit = judge([overall(5, null)])
+
+  test.each([
+    [[ok, withoutLimit], 'ok'],
+    [[ok, unknown], 'unknown'],
+    [[ok, unknown, warning], 'warning'],
+    [[unknown, critical, warning, ok], 'critical'],
+    [[], 'unknown'],
+  ])('%#', (accounts, status) => {
+    const counts = noCounts()
+    for (const one of accounts) addAccount(counts, one)
+    expect(statusOf(counts)).toBe(status)
+  })
+
+  test('and each is counted once', () => {
+    const counts = noCounts()
+    for (const one of [ok, warning, critical, unknown, withoutLimit]) addAccount(counts, one)
+    expect(counts).toEqual({
+      ...{ accounts: 5, notOk: 3, series: 5, critical: 1, warning: 2, unknown: 1, withoutLimit: 1 },
+    })
+  })
+})
