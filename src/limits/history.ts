@@ -29,6 +29,8 @@ function packed({ usage, limit }: Series): string {
 /** All series of an account as they stood from `at` on. */
 export interface Snapshot {
   at: number
+  /** Nothing was read between this moment and `at`. */
+  missingSince?: number
   series: SnapshotSeries[]
 }
 
