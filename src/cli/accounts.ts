@@ -11,6 +11,7 @@ import { storyJson } from '../views/account-story.ts'
 import { accountJson, allAccounts, driftText, readAccountView } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { exportFile } from './accounts-export.ts'
+import { addAccountsHistory } from './accounts-history.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -52,6 +53,8 @@ export function addAccounts(program: Command, io: Io): void {
   withExample(add('export').argument('<file>', 'ends in .csv or .jsonl'), 'plimsoll accounts export fleet.csv')
     .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
     .action((file: string, options: CommonOptions) => exportFile(io, file, options))
+
+  addAccountsHistory(accounts, io)
 
   withExample(
     add('uninstall')
