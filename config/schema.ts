@@ -159,16 +159,16 @@ const limits = z
     associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll.'),
     history: z
       .strictObject({
-        raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every reading is kept.'),
+        raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every change is kept.'),
         hourly: duration({ min: '1h', max: '3650d' })
           .prefault('90d')
-          .describe('How long one reading an hour is kept. Not thinned out in this version: all are kept for `raw`.'),
+          .describe('How long is kept how things stood at the end of each hour (UTC).'),
         daily: duration({ min: '1h', max: '3650d' })
           .prefault('800d')
-          .describe('How long one reading a day is kept. Not thinned out in this version.'),
+          .describe('How long is kept how things stood at the end of each day (UTC).'),
       })
       .prefault({})
-      .describe('How long readings are kept.'),
+      .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
   })
   .describe('What is polled, and how long it is kept.')
 
