@@ -166,9 +166,18 @@ const limits = z
         daily: duration({ min: '1h', max: '3650d' })
           .prefault('800d')
           .describe('How long is kept how things stood at the end of each day (UTC).'),
+        samples: duration({ min: '1m', max: '3650d' })
+          .prefault('30d')
+          .describe('How long the records that are shown at or near a limit are kept after they were last read.'),
       })
       .prefault({})
       .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
+    records: z
+      .enum(['full', 'ids', 'none'])
+      .prefault('full')
+      .describe(
+        'What is kept and shown of records at or near a limit. full: label, id and usage; ids: no label; none: only how many there are.',
+      ),
   })
   .describe('What is polled, and how long it is kept.')
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { METRICS, type Metric, NEAR_PERCENT } from '../src/limits/series.ts'
+import { NEAR_PERCENT } from '../src/limits/association-reading.ts'
+import { METRICS, type Metric } from '../src/limits/series.ts'
 import { asGroup, type Report, related, type Unchecked } from './relations.ts'
 import { fill, oneOrMany, says, text, toggle, whole } from './values.ts'
 

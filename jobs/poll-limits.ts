@@ -6,6 +6,7 @@ import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
+import { mergeSamples, type SampleSettings } from '../src/limits/samples.ts'
 import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
@@ -18,6 +19,7 @@ export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDe
   pairs: readonly Pair[]
   everyMs: number
   historyKeepMs: number
+  samples: SampleSettings
   alerts: AlertSettings
 }
 
@@ -133,9 +135,12 @@ async function commit(
   const at = Math.max(fetched.at, context.polledAt + 1)
   const before = context.readings
   const after = mergeReadings(before, { ...fetched, at })
+  const shown = failures.length === 0 ? {} : await deps.polls.samples(hubId)
+  const samples = mergeSamples(shown, { ...fetched, at }, deps.samples)
+  const { hubDomain, alertStates: states } = context
   const alerts = nothingRead
     ? NO_ALERT_WRITES
-    : decideAlerts(deps.alerts, { hubId, hubDomain: context.hubDomain, before, after, states: context.alertStates }, at)
+    : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, states }, at)
   const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
   if (disagreement !== undefined) {
     deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
@@ -154,6 +159,7 @@ async function commit(
     readings: nothingRead ? undefined : after,
     history: nothingRead ? [] : historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
     historyFrom: at - deps.historyKeepMs,
+    samples: nothingRead ? undefined : { shown: samples, keepMs: deps.samples.keepMs },
     alerts,
   })
   const [failure] = failures

@@ -43,7 +43,13 @@ const ROOMS: RoomTable = {
     files: ['src/provider/scopes.ts'],
   },
   // Beside the runtime only files that decide without a store or a call.
-  config: { of: ['runtime'], files: ['src/provider/scopes.ts', 'src/provider/dialects.ts', 'src/limits/series.ts'] },
+  config: {
+    of: ['runtime'],
+    files: [
+      ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
+      ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
+    ],
+  },
   jobs: { of: ROOMS_OF_SRC },
   doctor: { of: [...ROOMS_OF_SRC, 'jobs', 'config'], files: ['src/http/health.ts'] },
   // The double must share no code with what it checks.

@@ -11,8 +11,8 @@ export const UNINSTALL_RULE = 'uninstall'
 /** A record at or near an association limit, as the provider's samples name it. */
 export interface AlertRecord {
   objectId: number
-  /** A stranger's text: escape it wherever it is shown. */
-  label: string
+  /** A stranger's text: escape it wherever it is shown. Absent where labels are not kept. */
+  label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number
 }

@@ -1,5 +1,6 @@
 import type { Readings } from '../limits/readings.ts'
-import { parseSeriesId, recordsOf, type Series, seriesOf } from '../limits/series.ts'
+import { recordsOf, type Samples } from '../limits/samples.ts'
+import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
 import { decodeState, encodeState, toldState, transitionId } from './alert-state.ts'
@@ -18,6 +19,8 @@ export interface PolledAccount extends RuleSubject {
   /** Before this poll; undefined for the first one. */
   before: Readings | undefined
   after: Readings
+  /** The records that this poll was shown. */
+  samples: Samples
   /** As stored, by series. */
   states: Record<string, string>
 }
@@ -96,7 +99,7 @@ function limitAlert(
   const { series, rule, before } = subject
   const { event, state } = evaluation as Required<Evaluation>
   const at = measuredAt(series, account.after) ?? (state as SeriesState).messageAt
-  const records = recordsOf(series, account.after)
+  const records = recordsOf(series, account.after, account.samples)
   const threshold = thresholdOf(rule?.[event.level])
   return {
     id: transitionId(account.hubId, series.id, state as SeriesState),

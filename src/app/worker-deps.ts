@@ -27,6 +27,8 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     endpoint,
     tokens: new TokenStore(store, keys),
     polls: new PollStore(store, keys),
+    historyKeep: historyKeep(config),
+    rounds: new TendingRounds(store, keys),
     stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIM_MS.poll),
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
@@ -38,8 +40,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     pairs: config.limits.associations,
     everyMs: config.limits.every,
     historyKeepMs: config.limits.history.raw,
-    historyKeep: historyKeep(config),
-    rounds: new TendingRounds(store, keys),
+    samples: { records: config.limits.records, keepMs: config.limits.history.samples },
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {

@@ -3,6 +3,7 @@ import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { HistoryEntry } from './history.ts'
 import { decodeReadings, encodeReadings, type Readings } from './readings.ts'
+import { decodeSamples, encodeSamples, type Samples } from './samples.ts'
 
 /** What a poll starts from. */
 export interface PollContext {
@@ -34,6 +35,8 @@ export interface PollResult {
   readings: Readings | undefined
   history: HistoryEntry
   historyFrom: number
+  /** The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. */
+  samples: { shown: Samples; keepMs: number } | undefined
   alerts: AlertWrites
 }
 
@@ -90,6 +93,12 @@ export class PollStore {
     }
   }
 
+  /** The records that were last shown; empty for an account that has none, or none any more. */
+  async samples(hubId: number): Promise<Samples> {
+    const stored = await this.#store.getBuffer(this.#keys.account(hubId).samples)
+    return stored === null ? {} : decodeSamples(stored)
+  }
+
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
     const noAlerts = result.alerts.changes.length === 0 && result.alerts.messages.length === 0
     return this.#store.commitPoll(
@@ -98,6 +107,14 @@ export class PollStore {
       result.readings === undefined ? '' : encodeReadings(result.readings),
       ...[`${result.at}-*`, result.historyFrom, stepJson(result.history)],
       noAlerts ? '' : stepJson(result.alerts),
+      ...samplesArguments(result.samples),
     )
   }
+}
+
+/** The samples ('' = as they are) and how long they are kept (0 = not at all). */
+function samplesArguments(samples: PollResult['samples']): [Buffer | '', number] {
+  if (samples === undefined) return ['', 1]
+  const { shown, keepMs } = samples
+  return Object.keys(shown).length === 0 ? ['', 0] : [encodeSamples(shown), keepMs]
 }

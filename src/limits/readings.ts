@@ -1,11 +1,14 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { AssociationReport, CustomPropertyReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
+import { type AssociationReading, associationReading } from './association-reading.ts'
 
-/** The last reports of an account that could be read, each with when. Pairs by `from/to`. */
+export type { AssociationReading }
+
+/** The numbers of the last reports of an account that could be read, each with when. Pairs by `from/to`. */
 export interface Readings {
   customProperties?: { at: number; report: CustomPropertyReport }
-  associations: Record<string, { at: number; report: AssociationReport }>
+  associations: Record<string, AssociationReading>
 }
 
 export interface Pair {
@@ -34,7 +37,7 @@ export function mergeReadings(before: Readings | undefined, fetched: Fetched): R
   const associations: Readings['associations'] = {}
   for (const [pair, report] of fetched.associations) {
     const old = before?.associations[pair]
-    if (!isFailure(report)) associations[pair] = { at, report }
+    if (!isFailure(report)) associations[pair] = associationReading(at, report)
     else if (old !== undefined) associations[pair] = old
   }
   if (!isFailure(customProperties)) return { customProperties: { at, report: customProperties }, associations }

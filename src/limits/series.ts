@@ -29,15 +29,6 @@ export interface Series {
 /** What a series is about, without its numbers. */
 export type SeriesName = Pick<Series, 'metric' | 'objectTypeId' | 'from' | 'to'>
 
-/** Records that explain a series, as far as the provider shows them. */
-export interface SeriesRecords {
-  total: number
-  items: { objectId: number; label: string; usage?: number }[]
-}
-
-/** The provider shows a record as near its limit from this share on; below it there is nothing to see. */
-export const NEAR_PERCENT = 80
-
 /** All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1. */
 export function seriesOf(readings: Readings): Series[] {
   const all = [...customPropertySeries(readings), ...associationSeries(readings)]
@@ -80,7 +71,7 @@ function customPropertySeries({ customProperties }: Readings): Series[] {
 }
 
 function associationSeries({ associations }: Readings): Series[] {
-  return Object.entries(associations).flatMap(([pair, { report }]) => {
+  return Object.entries(associations).flatMap(([pair, reading]) => {
     const [from = '', to = ''] = pair.split('/')
     const series = (name: string, metric: Metric, usage: number, limit: number | null): Series => ({
       id: `${name}/${pair}`,
@@ -90,45 +81,13 @@ function associationSeries({ associations }: Readings): Series[] {
       ...(limit === null ? { usage, limit, percent: null } : measured(usage, limit)),
     })
     return [
-      series('at', 'associations.atLimit', report.totalRecordsAtLimit, null),
-      series('near', 'associations.nearLimit', report.totalRecordsNearLimit, null),
-      series('fullest', 'associations.fullest', fullestUsage(report), report.limit),
+      series('at', 'associations.atLimit', reading.atLimit, null),
+      series('near', 'associations.nearLimit', reading.nearLimit, null),
+      series('fullest', 'associations.fullest', reading.fullest, reading.limit),
     ]
   })
 }
 
-/**
- * Usage of the fullest record shown. A record at its limit comes without a number and counts as full; where none is
- * shown at all, every record is below 80 % and 0 stands for that.
- */
-function fullestUsage(report: Readings['associations'][string]['report']): number {
-  const shown = report.nearLimit.map((record) => record.usage)
-  if (report.totalRecordsAtLimit > 0) shown.push(report.limit)
-  else if (report.totalRecordsNearLimit > 0 && shown.length === 0)
-    shown.push(Math.ceil((report.limit * NEAR_PERCENT) / 100))
-  return Math.max(0, ...shown)
-}
-
 function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' | 'percent'> {
   return limit > 0 ? { usage, limit, percent: (usage * 100) / limit } : { usage, limit: null, percent: null }
-}
-
-/** The records behind a series; only associations have any. */
-export function recordsOf(series: Series, readings: Readings): SeriesRecords {
-  const report = readings.associations[`${series.from}/${series.to}`]?.report
-  if (report === undefined) return { total: 0, items: [] }
-  const near = [...report.nearLimit]
-    .sort((a, b) => b.usage - a.usage)
-    .map(({ objectId, label, usage }) => ({ objectId, label, usage }))
-  switch (series.metric) {
-    case 'associations.atLimit':
-      return { total: report.totalRecordsAtLimit, items: report.atLimit }
-    case 'associations.nearLimit':
-      return { total: report.totalRecordsNearLimit, items: near }
-    default:
-      return {
-        total: report.totalRecordsAtLimit + report.totalRecordsNearLimit,
-        items: [...report.atLimit, ...near],
-      }
-  }
 }

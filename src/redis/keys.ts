@@ -19,8 +19,10 @@ export interface AccountKeys {
   tokens: string
   /** string: random owner of the refresh under way */
   lease: string
-  /** string: last full reports, compressed */
+  /** string: the numbers of the last reports, packed */
   readings: string
+  /** string, expires: the records behind them, packed */
+  samples: string
   /** stream: one entry per poll that saw a change */
   history: string
   /** hash: series -> state of its alert */
@@ -151,6 +153,7 @@ function accountKeys(tag: string, hubId: number): AccountKeys {
     tokens: `${tag}:tokens:${hubId}`,
     lease: `${tag}:lease:${hubId}`,
     readings: `${tag}:readings:${hubId}`,
+    samples: `${tag}:samples:${hubId}`,
     history: `${tag}:history:${hubId}`,
     alerts: `${tag}:alerts:${hubId}`,
     calls: `${tag}:calls:${hubId}`,

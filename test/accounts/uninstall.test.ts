@@ -34,6 +34,7 @@ async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'
   await seedAccount(redis.store, keys, { obtainedAt: at.clock.now(), refreshToken })
   await redis.store.hset(keys.account(HUB).account, { user: 'ada@acme.example.com', polledAt: at.clock.now() })
   await redis.store.set(keys.account(HUB).readings, 'x')
+  await redis.store.set(keys.account(HUB).samples, 'x')
   await redis.store.xadd(keys.account(HUB).history, '*', 'overall', '1,2')
   const due = new DueSets(redis.store, keys)
   return {

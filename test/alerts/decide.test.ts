@@ -5,8 +5,9 @@ import { type AlertSettings, decideAlerts, type PolledAccount } from '../../src/
 import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
 import type { Rule } from '../../src/alerts/rules.ts'
 import type { Readings } from '../../src/limits/readings.ts'
+import type { Samples } from '../../src/limits/samples.ts'
 import type { AlertWrites } from '../../src/redis/steps.ts'
-import { associations, properties, readings } from '../limits/reports.ts'
+import { associations, properties, readings, samples } from '../limits/reports.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const BEFORE = NOW - 900_000
@@ -34,8 +35,9 @@ function decide(
   states: Record<string, string> = {},
   settings = SETTINGS,
   now = NOW,
+  samples: Samples = {},
 ) {
-  const account: PolledAccount = { hubId: 123, hubDomain: 'acme.example.com', before, after, states }
+  const account: PolledAccount = { hubId: 123, hubDomain: 'acme.example.com', before, after, samples, states }
   const writes = decideAlerts(settings, account, now)
   return {
     writes,
@@ -105,6 +107,7 @@ describe('a poll that finds a limit near', () => {
     const { alerts } = decide(
       readings(BEFORE, undefined, { [PAIR]: associations(500) }),
       readings(NOW, undefined, { [PAIR]: many }),
+      ...[{}, SETTINGS, NOW, samples(NOW, { [PAIR]: many })],
     )
     const [at, fullest] = alerts
     expect(at).toMatchObject({

@@ -1,6 +1,7 @@
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { mergeReadings } from '../../src/limits/readings.ts'
+import { type Fetched, mergeReadings } from '../../src/limits/readings.ts'
+import { mergeSamples } from '../../src/limits/samples.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
@@ -14,6 +15,7 @@ import { reportsOf } from './reports.ts'
 const ACCOUNTS = 2_000
 const CONNECTED_AT = Date.UTC(2026, 0, 1)
 const HOUR = 3_600_000
+const MONTH = 720 * HOUR
 
 /**
  * P7, an account's record: both tokens encrypted, times and states, three open alerts, the last full reports, written by
@@ -57,7 +59,8 @@ async function fillRecords(store: Store): Promise<void> {
     )
     await polls.commit(hubId, {
       ...{ polls: '0', at: obtainedAt, nextAt: obtainedAt, fields: { polledAt: String(obtainedAt) } },
-      ...{ readings: readings(account), history: [], historyFrom: 0 },
+      ...{ readings: mergeReadings(undefined, fetched(account)), history: [], historyFrom: 0 },
+      samples: { shown: mergeSamples({}, fetched(account), { records: 'full', keepMs: MONTH }), keepMs: MONTH },
       alerts: { changes: Object.entries(alerts).map(([series, state]) => [series, '', state]), messages: [] },
     })
   }
@@ -69,13 +72,13 @@ async function fillJson(store: Store): Promise<void> {
   for (const account of accounts()) await store.set(`account:${account.hubId}`, JSON.stringify(account))
 }
 
-function readings({ obtainedAt, customProperties, associations }: ReturnType<typeof accountOf>) {
+function fetched({ obtainedAt, customProperties, associations }: ReturnType<typeof accountOf>): Fetched {
   const reports = Object.entries(associations).map(([pair, report]) => [pair, readAssociationReport(report)] as const)
-  return mergeReadings(undefined, {
+  return {
     at: obtainedAt,
     customProperties: readCustomPropertyReport(customProperties),
     associations: new Map(reports),
-  })
+  }
 }
 
 function accounts() {

@@ -16,7 +16,7 @@ import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { History, historyEntry } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import type { Readings } from '../../src/limits/readings.ts'
+import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
 import { seriesOf } from '../../src/limits/series.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
@@ -154,6 +154,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
         readings,
         history: historyEntry(before.readings === undefined ? [] : seriesOf(before.readings), seriesOf(readings)),
         historyFrom: 0,
+        samples: undefined,
         alerts: {
           changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),
           messages: [],
@@ -272,7 +273,7 @@ export class FakeProvider implements ProviderClient {
 export function readings(
   at: number,
   overallUsage: number,
-  options: { label?: string; objectTypeId?: string; pair?: Partial<Readings['associations'][string]['report']> } = {},
+  options: { label?: string; objectTypeId?: string; pair?: Partial<AssociationReading> } = {},
 ): Readings {
   return {
     customProperties: {
@@ -292,13 +293,7 @@ export function readings(
       },
     },
     associations: {
-      '0-1/0-2': {
-        at,
-        report: {
-          ...{ limit: 100, totalRecordsAtLimit: 0, totalRecordsNearLimit: 0, atLimit: [], nearLimit: [] },
-          ...options.pair,
-        },
-      },
+      '0-1/0-2': { ...{ at, limit: 100, atLimit: 0, nearLimit: 0, fullest: 0 }, ...options.pair },
     },
   }
 }

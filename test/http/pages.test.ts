@@ -175,7 +175,7 @@ test('the page of an account shows readings, alerts and what changed', async () 
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
   await poll(4, readings(clock.now(), 940))
   clock.move(900_000)
-  const pair = { totalRecordsAtLimit: 12, atLimit: [{ label: 'a record', objectId: 1 }] }
+  const pair = { atLimit: 12, fullest: 100 }
   const states = { 'at/0-1/0-2': openState('warning', 'associations.atLimit', clock.now()) }
   await poll(4, readings(clock.now(), 960, { pair }), states)
   const { text } = await get('/accounts/4')

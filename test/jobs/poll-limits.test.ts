@@ -10,8 +10,8 @@ import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { HUB, metadata, office, pageOf } from '../accounts/connected.ts'
-import { properties } from '../limits/reports.ts'
-import { seedAccount } from '../support/accounts.ts'
+import { associations, properties } from '../limits/reports.ts'
+import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -20,11 +20,12 @@ const redis = useRedis()
 const EVERY_MS = 900_000
 
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
-async function imported(ask: ProviderClient['metadata']) {
+async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLimitsDeps> = {}) {
   const keys = redis.freshKeys()
   const { deps, clock, provider } = office(redis.store, keys, {
     metadata: ask,
     customProperties: async () => ({ ok: true, value: properties(10) }),
+    associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
   })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   await redis.store.hset(keys.account(HUB).account, 'metadataDue', '1')
@@ -37,14 +38,16 @@ async function imported(ask: ProviderClient['metadata']) {
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
     ...{ pairs: [], everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
+    samples: { records: 'full', keepMs: EVERY_MS },
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,
     } as unknown as PollLimitsDeps['alerts'],
+    ...changes,
   }
   const registry = new Registry(redis.store, keys)
   return {
-    ...{ keys, clock, provider, due },
+    ...{ keys, clock, provider, due, polls: job.polls },
     useUpRate: () => redis.store.takeCalls(keys.metadataCalls, clock.now(), 10, 10, 1_000),
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
@@ -91,5 +94,36 @@ describe('an account whose metadata was never read', () => {
     await one.poll()
     expect(one.calls()).toEqual(['metadata'])
     expect(await one.due.when('poll', HUB)).toBeNull()
+  })
+})
+
+describe('records at or near their limit', () => {
+  const alerts = {
+    rules: [{ name: 'full records', on: 'associations.atLimit', warning: { count: 1 } }],
+    ...{ recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
+    pageOf,
+  } as unknown as PollLimitsDeps['alerts']
+
+  test.each([
+    [
+      'full',
+      [
+        { objectId: 100, label: 'full 0' },
+        { objectId: 101, label: 'full 1' },
+      ],
+    ],
+    ['ids', [{ objectId: 100 }, { objectId: 101 }]],
+    ['none', []],
+  ] as const)('are told and kept as `records: %s` allows', async (records, items) => {
+    const pairs = [{ from: '0-1', to: '0-2' }]
+    const one = await imported(async () => metadata(), { pairs, alerts, samples: { records, keepMs: EVERY_MS } })
+    await one.poll()
+    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+      { usage: 2, records: { shown: items.length, total: 2, items } },
+    ])
+    const kept = await one.polls.samples(HUB)
+    expect(kept['0-1/0-2']?.atLimit ?? []).toEqual(items)
+    const stored = Object.values(await dump(redis.store, one.keys)).join(' ')
+    if (records !== 'full') expect(stored).not.toContain(Buffer.from('full 0').toString('hex'))
   })
 })

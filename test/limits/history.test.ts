@@ -31,6 +31,7 @@ async function polled(all: Readings[], keys: Keys, times: number[], keepMs = 10 
       readings: after,
       history: historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
       historyFrom: at - keepMs,
+      samples: undefined,
       alerts: NO_ALERT_WRITES,
     })
     expect(committed).toBe('committed')

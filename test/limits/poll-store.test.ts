@@ -4,7 +4,7 @@ import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/ke
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { dump, outboxOf, seedAccount, vault } from '../support/accounts.ts'
 import { useRedis } from '../support/test-store.ts'
-import { properties, readings } from './reports.ts'
+import { associations, properties, readings, samples } from './reports.ts'
 
 const redis = useRedis()
 const HUB = 123
@@ -31,6 +31,7 @@ function result(more: Partial<PollResult> = {}): PollResult {
     readings: readings(NOW + 1_000, properties(5)),
     history: [['overall', '']],
     historyFrom: 0,
+    samples: undefined,
     alerts: NO_ALERT_WRITES,
     ...more,
   }
@@ -102,6 +103,21 @@ describe('a poll', () => {
       readings: readings(NOW + 1_000, properties(5)),
     })
     expect(await redis.store.xlen(keys.account(HUB).history)).toBe(1)
+  })
+
+  test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
+    const { polls, keys } = await account()
+    const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
+    await polls.commit(HUB, result({ samples: { shown, keepMs: 60_000 } }))
+    expect(await polls.samples(HUB)).toEqual(shown)
+    await redis.store.pexpire(keys.account(HUB).samples, 30_000)
+    await polls.commit(HUB, result({ polls: '1', samples: undefined }))
+    expect(await polls.samples(HUB)).toEqual(shown)
+    expect(await redis.store.pttl(keys.account(HUB).samples)).toBeLessThanOrEqual(30_000)
+    await polls.commit(HUB, result({ polls: '2', samples: { shown, keepMs: 60_000 } }))
+    expect(await redis.store.pttl(keys.account(HUB).samples)).toBeGreaterThan(30_000)
+    await polls.commit(HUB, result({ polls: '3', samples: { shown: {}, keepMs: 60_000 } }))
+    expect(await redis.store.exists(keys.account(HUB).samples)).toBe(0)
   })
 
   test('that another poll overtook changes nothing', async () => {

@@ -1,25 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  decodeReadings,
-  encodeReadings,
-  type Fetched,
-  failuresOf,
-  mergeReadings,
-  pairId,
-} from '../../src/limits/readings.ts'
+import { decodeReadings, encodeReadings, failuresOf, mergeReadings, pairId } from '../../src/limits/readings.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
-import { associations, properties, readings } from './reports.ts'
+import { associations, fetched, properties, readings } from './reports.ts'
 
 const FAILURE: ProviderFailure = { class: 'transient', code: '503', message: 'x', status: 503 }
-
-function fetched(
-  at: number,
-  report: Fetched['customProperties'],
-  pairs: Record<string, ReturnType<typeof associations> | ProviderFailure> = {},
-): Fetched {
-  return { at, customProperties: report, associations: new Map(Object.entries(pairs)) }
-}
 
 describe('the readings that count from now on', () => {
   const before = readings(1, properties(10), {
@@ -36,15 +21,18 @@ describe('the readings that count from now on', () => {
   })
 
   test('are the old ones, with their own time, where a call failed', () => {
-    const part = mergeReadings(before, fetched(2, FAILURE, { a: FAILURE, b: associations(201) }))
+    const part = mergeReadings(before, fetched(2, undefined, { a: FAILURE, b: associations(201) }))
     expect(part).toEqual({
       customProperties: { at: 1, report: properties(10) },
-      associations: { a: { at: 1, report: associations(100, [90]) }, b: { at: 2, report: associations(201) } },
+      associations: {
+        a: { at: 1, limit: 100, atLimit: 0, nearLimit: 1, fullest: 90 },
+        b: { at: 2, limit: 201, atLimit: 0, nearLimit: 0, fullest: 0 },
+      },
     })
   })
 
   test('have nothing where there never was anything', () => {
-    expect(mergeReadings(undefined, fetched(2, FAILURE, { a: FAILURE }))).toEqual({ associations: {} })
+    expect(mergeReadings(undefined, fetched(2, undefined, { a: FAILURE }))).toEqual({ associations: {} })
     expect(mergeReadings(undefined, fetched(2, properties(1), { a: FAILURE }))).toEqual(readings(2, properties(1)))
   })
 
@@ -60,7 +48,7 @@ describe('the readings that count from now on', () => {
 })
 
 test('the failures of a poll are all of them', () => {
-  const one = fetched(1, FAILURE, { a: associations(1), b: { ...FAILURE, code: '429' } })
+  const one = fetched(1, undefined, { a: associations(1), b: { ...FAILURE, code: '429' } })
   expect(failuresOf(one).map(({ code }) => code)).toEqual(['503', '429'])
   expect(failuresOf(fetched(1, properties(1), { a: associations(1) }))).toEqual([])
 })

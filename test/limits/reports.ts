@@ -1,5 +1,7 @@
-import type { Readings } from '../../src/limits/readings.ts'
+import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
+import { mergeSamples, type Samples } from '../../src/limits/samples.ts'
 import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
+import type { ProviderFailure } from '../../src/provider/failure.ts'
 
 export function properties(
   usage: number,
@@ -37,13 +39,26 @@ export function associations(
   }
 }
 
+/** What a poll that read these reports leaves as last numbers. */
 export function readings(
   at: number,
   report: CustomPropertyReport | undefined,
   pairs: Record<string, AssociationReport> = {},
 ): Readings {
-  return {
-    ...(report === undefined ? {} : { customProperties: { at, report } }),
-    associations: Object.fromEntries(Object.entries(pairs).map(([pair, one]) => [pair, { at, report: one }])),
-  }
+  return mergeReadings(undefined, fetched(at, report, pairs))
+}
+
+/** What it leaves as last records. */
+export function samples(at: number, pairs: Record<string, AssociationReport>): Samples {
+  return mergeSamples({}, fetched(at, undefined, pairs), { records: 'full', keepMs: 1_000 })
+}
+
+const NOT_READ: ProviderFailure = { class: 'transient', code: '503', message: 'not read', status: 503 }
+
+export function fetched(
+  at: number,
+  report: CustomPropertyReport | undefined,
+  pairs: Record<string, AssociationReport | ProviderFailure> = {},
+): Fetched {
+  return { at, customProperties: report ?? NOT_READ, associations: new Map(Object.entries(pairs)) }
 }

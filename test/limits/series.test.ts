@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseSeriesId, recordsOf, type Series, seriesOf } from '../../src/limits/series.ts'
+import { parseSeriesId, type Series, seriesOf } from '../../src/limits/series.ts'
 import type { AssociationReport } from '../../src/provider/answers.ts'
 import { associations, properties, readings } from './reports.ts'
 
@@ -152,35 +152,5 @@ describe('the id of a series', () => {
 
   test.each(['token', '', 'nonsense/1/2'])('that %j is none', (id) => {
     expect(parseSeriesId(id)).toBeUndefined()
-  })
-})
-
-describe('the records behind a series', () => {
-  const report = associations(500, [400, 490, 450], 2, { totalRecordsAtLimit: 12, totalRecordsNearLimit: 30 })
-  const now = readings(1, properties(1), { '0-1/0-2': report })
-  const recordsFor = (id: string) => recordsOf(of(id, seriesOf(now)) as Series, now)
-
-  test('at the limit are those, without a usage', () => {
-    expect(recordsFor('at/0-1/0-2')).toEqual({ total: 12, items: report.atLimit })
-  })
-
-  test('near the limit are those, the fullest first', () => {
-    expect(recordsFor('near/0-1/0-2')?.total).toBe(30)
-    expect(recordsFor('near/0-1/0-2')?.items.map(({ usage }) => usage)).toEqual([490, 450, 400])
-  })
-
-  test('of the fullest are all, those at the limit first', () => {
-    expect(recordsFor('fullest/0-1/0-2')?.total).toBe(42)
-    expect(recordsFor('fullest/0-1/0-2')?.items.map(({ usage }) => usage)).toEqual([
-      undefined,
-      undefined,
-      490,
-      450,
-      400,
-    ])
-  })
-
-  test('of custom properties there are none', () => {
-    expect(recordsFor('overall')).toEqual({ total: 0, items: [] })
   })
 })

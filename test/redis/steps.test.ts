@@ -23,7 +23,7 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
 test('the names that a step on an account makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
-  const script = `${shared} return {ACCOUNT, TOKENS, LEASE, READINGS, HISTORY, ALERTS, ALERTING, OUTBOX,
+  const script = `${shared} return {ACCOUNT, TOKENS, LEASE, READINGS, SAMPLES, HISTORY, ALERTS, ALERTING, OUTBOX,
     DUE_REFRESH, DUE_POLL, DUE_UNINSTALL, ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
@@ -31,7 +31,7 @@ test('the names that a step on an account makes for itself are those that everyb
       const own = keys.account(hubId)
       const { alerting, outbox, due, state } = keys.partition(keys.partitionOf(hubId))
       expect(await redis.store().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
-        ...[own.account, own.tokens, own.lease, own.readings, own.history, own.alerts, alerting, outbox],
+        ...[own.account, own.tokens, own.lease, own.readings, own.samples, own.history, own.alerts, alerting, outbox],
         ...[due.refresh, due.poll, due.uninstall, ...ACCOUNT_STATES.map((name) => state[name])],
       ])
     }

@@ -26,7 +26,8 @@ export interface DescribedAlert {
 }
 
 export interface DescribedRecord {
-  label: string
+  /** Absent where labels are not kept. */
+  label?: string
   id: string
   usage: string
 }
@@ -220,9 +221,9 @@ function describeRecords({ records }: Alert): DescribedAlert['records'] {
 }
 
 function describeRecord({ label, objectId, usage }: AlertRecord): DescribedRecord {
-  const name = cleanText(label)
+  const name = label === undefined ? undefined : cleanText(label)
   return {
-    label: name === '' ? '(no name)' : name,
+    ...(name === undefined ? {} : { label: name === '' ? '(no name)' : name }),
     id: String(objectId),
     usage: usage === undefined ? 'at its limit' : formatCount(usage),
   }

@@ -112,12 +112,12 @@ function recordsTable({ rows, note }: { rows: DescribedRecord[]; note: string })
       label,
       id,
       usage,
-    }) => html`<tr><td class="line" style="${LINE}"><bdi>${label}</bdi></td><td class="line quiet" style="${LINE};color:${QUIET_COLOUR}">${id}</td><td class="line" align="right" style="${LINE}">${usage}</td></tr>
+    }) => html`<tr>${label === undefined ? NOTHING : html`<td class="line" style="${LINE}"><bdi>${label}</bdi></td>`}<td class="line quiet" style="${LINE};color:${QUIET_COLOUR}">${id}</td><td class="line" align="right" style="${LINE}">${usage}</td></tr>
 `,
   )
   return html`<div class="text" style="${TEXT};font-size:14px;font-weight:600;padding-top:18px">Records <span class="quiet" style="${QUIET};font-weight:400">(${note})</span></div>
 <table class="text" width="100%" cellpadding="5" cellspacing="0" border="0" style="${TABLE};margin-top:4px;font-size:14px;line-height:20px">
-<tr>${heading('Record')}${heading('Id')}${heading('Associations', 'right')}</tr>
+<tr>${rows.every(({ label }) => label === undefined) ? NOTHING : heading('Record')}${heading('Id')}${heading('Associations', 'right')}</tr>
 ${lines}</table>`
 }
 

@@ -22,7 +22,9 @@ function sectionText({ badge, subject, happened, percent, facts, records, url }:
   if (percent !== undefined) parts.push(bar(percent))
   if (facts.length > 0) parts.push(facts.map(({ name, value }) => `${name.padEnd(NAME_WIDTH)}${value}`).join('\n'))
   if (records !== undefined) {
-    const lines = records.rows.map(({ label, id, usage }) => `  ${label}  #${id}  ${usage}`)
+    const lines = records.rows.map(({ label, id, usage }) =>
+      [...(label === undefined ? [] : [label]), `#${id}`, usage].map((cell) => `  ${cell}`).join(''),
+    )
     parts.push([`Records (${records.note})`, ...lines].join('\n'))
   }
   if (url !== undefined) parts.push(url)

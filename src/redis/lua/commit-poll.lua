@@ -1,12 +1,13 @@
 --!include account-step
--- What a poll found, in one step: last reports, history, states of alerts, alerts to send, the next poll. The loser of a
+-- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
 -- race changes nothing.
--- ARGV: hubId, number of the poll as read, next poll, fields of the account (JSON), last reports ('' = as they are),
+-- ARGV: hubId, number of the poll as read, next poll, fields of the account (JSON), readings ('' = as they are),
 --   time of the history entry, oldest time that the history keeps, history entry (JSON; '[]' = nothing changed),
---   alert writes (JSON).
+--   alert writes (JSON), samples ('' = as they are), how long these are kept, ms (0 = not at all).
 -- Returns 'committed' | 'gone' | 'lost'.
-local hubId, poll, pollAt, fields, reports = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local hubId, poll, pollAt, fields, readings = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local at, oldest, entry, writes = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local samples, keepSamples = ARGV[10], ARGV[11]
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt')
 if not isLive(a[1]) then return 'gone' end
@@ -22,7 +23,9 @@ if a[1] ~= 'reauthorize' and a[4] ~= '0' then
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', DUE_POLL, pollAt, hubId)
 end
-if reports ~= '' then redis.call('SET', READINGS, reports) end
+if readings ~= '' then redis.call('SET', READINGS, readings) end
+if keepSamples == '0' then redis.call('DEL', SAMPLES)
+elseif samples ~= '' then redis.call('SET', SAMPLES, samples, 'PX', keepSamples) end
 if entry ~= '[]' then
   redis.call('XADD', HISTORY, 'MINID', '~', oldest, at, 'changes', entry)
 end

@@ -124,6 +124,13 @@ describe('records', () => {
     expect(html).toContain('<bdi>Grüße &amp; Söhne &lt;GmbH&gt;</bdi>')
   })
 
+  test('whose labels are not kept are shown by their ids', () => {
+    const records = { shown: 2, total: 2, items: [{ objectId: 1201 }, { objectId: 77002, usage: 9_990 }] }
+    const { text, html } = renderEmail(aMessage([anAtLimitAlert({ records })]), NOW)
+    expect(text).toContain('Records (2)\n  #1201  at its limit\n  #77002  9,990')
+    expect(readable(html)).toContain('Records (2) Id Associations 1201 at its limit 77002 9,990')
+  })
+
   test('say nothing of samples where all are shown', () => {
     const records = { shown: 1, total: 1, items: [{ objectId: 1, label: '' }] }
     const { text } = renderEmail(aMessage([anAtLimitAlert({ records })]), NOW)

@@ -3,6 +3,7 @@
 local AT, OF = string.match(KEYS[1], '^(.*}):account:(%d+)$')
 local ACCOUNT, TOKENS, LEASE = KEYS[1], AT .. ':tokens:' .. OF, AT .. ':lease:' .. OF
 local READINGS, HISTORY, ALERTS = AT .. ':readings:' .. OF, AT .. ':history:' .. OF, AT .. ':alerts:' .. OF
+local SAMPLES = AT .. ':samples:' .. OF
 local ALERTING, OUTBOX = AT .. ':alerting', AT .. ':outbox'
 local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = AT .. ':due:refresh', AT .. ':due:poll', AT .. ':due:uninstall'
 

@@ -1,0 +1,95 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { type Fetched, isFailure, type Readings } from './readings.ts'
+import type { Series } from './series.ts'
+
+/**
+ * What is kept and shown of the records behind an association limit. `full`: id, usage and label, which is a stranger's
+ * personal word; `ids`: no label; `none`: no record at all, only the counts.
+ */
+export const RECORD_CHOICES = ['full', 'ids', 'none'] as const
+export type RecordChoice = (typeof RECORD_CHOICES)[number]
+
+export interface SampleSettings {
+  records: RecordChoice
+  /** How long the records of a pair are kept after they were last read, ms. */
+  keepMs: number
+}
+
+/** Records behind an account's series as last shown, by pair (`from/to`). */
+export type Samples = Record<string, PairSamples>
+
+export interface PairSamples {
+  /** When they were read, ms. */
+  at: number
+  atLimit: SampleRecord[]
+  nearLimit: SampleRecord[]
+}
+
+export interface SampleRecord {
+  objectId: number
+  /** A stranger's text: clean and escape it wherever it is shown. Absent where labels are not kept. */
+  label?: string
+  /** Absent for a record that is at its limit: the provider then gives no number. */
+  usage?: number
+}
+
+/** Records that explain a series, as far as they are shown. */
+export interface SeriesRecords {
+  total: number
+  items: SampleRecord[]
+}
+
+/**
+ * The records that are kept from now on: the new ones; where a call failed the old ones for their time; none of pairs not
+ * watched. This is where reports become samples, so nothing beyond it knows more than the setting allows.
+ */
+export function mergeSamples(before: Samples, fetched: Fetched, { records, keepMs }: SampleSettings): Samples {
+  const { at } = fetched
+  if (records === 'none') return {}
+  const samples: Samples = {}
+  for (const [pair, report] of fetched.associations) {
+    const old = before[pair]
+    const shown = isFailure(report) ? old : { at, atLimit: report.atLimit, nearLimit: report.nearLimit }
+    if (shown === undefined || shown.at <= at - keepMs) continue
+    samples[pair] = {
+      at: shown.at,
+      atLimit: shown.atLimit.map((record) => allowed(record, records)),
+      nearLimit: shown.nearLimit.map((record) => allowed(record, records)),
+    }
+  }
+  return samples
+}
+
+function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'ids'): SampleRecord {
+  return {
+    objectId,
+    ...(records === 'full' && label !== undefined ? { label } : {}),
+    ...(usage === undefined ? {} : { usage }),
+  }
+}
+
+/** The records behind a series, the fullest first; only associations have any. */
+export function recordsOf(series: Series, readings: Readings, samples: Samples): SeriesRecords {
+  const pair = `${series.from}/${series.to}`
+  const reading = readings.associations[pair]
+  if (reading === undefined) return { total: 0, items: [] }
+  const { atLimit = [], nearLimit = [] } = samples[pair] ?? {}
+  const near = nearLimit.toSorted((a, b) => (b.usage ?? 0) - (a.usage ?? 0))
+  switch (series.metric) {
+    case 'associations.atLimit':
+      return { total: reading.atLimit, items: atLimit }
+    case 'associations.nearLimit':
+      return { total: reading.nearLimit, items: near }
+    default:
+      return { total: reading.atLimit + reading.nearLimit, items: [...atLimit, ...near] }
+  }
+}
+
+/** As kept in Redis. */
+export function encodeSamples(samples: Samples): Buffer {
+  return deflateRawSync(JSON.stringify(samples))
+}
+
+export function decodeSamples(stored: Buffer): Samples {
+  return JSON.parse(inflateRawSync(stored).toString('utf8')) as Samples
+}

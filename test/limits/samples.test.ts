@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  decodeSamples,
+  encodeSamples,
+  mergeSamples,
+  RECORD_CHOICES,
+  recordsOf,
+  type SampleSettings,
+  type Samples,
+} from '../../src/limits/samples.ts'
+import { type Series, seriesOf } from '../../src/limits/series.ts'
+import type { ProviderFailure } from '../../src/provider/failure.ts'
+import { associations, fetched, properties, readings, samples } from './reports.ts'
+
+const PAIR = '0-1/0-2'
+const FAILURE: ProviderFailure = { class: 'transient', code: '503', message: 'x', status: 503 }
+const FULL: SampleSettings = { records: 'full', keepMs: 1_000 }
+
+describe('the records of a report', () => {
+  const report = associations(500, [480], 1)
+
+  test('are kept as they are shown', () => {
+    expect(mergeSamples({}, fetched(7, undefined, { [PAIR]: report }), FULL)).toEqual({
+      [PAIR]: {
+        at: 7,
+        atLimit: [{ objectId: 100, label: 'full 0' }],
+        nearLimit: [{ objectId: 200, label: 'near 0', usage: 480 }],
+      },
+    })
+  })
+
+  test('are kept without a label where only ids are to be kept, and not at all where none are', () => {
+    const read = fetched(7, undefined, { [PAIR]: report })
+    expect(mergeSamples({}, read, { ...FULL, records: 'ids' })).toEqual({
+      [PAIR]: { at: 7, atLimit: [{ objectId: 100 }], nearLimit: [{ objectId: 200, usage: 480 }] },
+    })
+    expect(mergeSamples({}, read, { ...FULL, records: 'none' })).toEqual({})
+  })
+
+  test.each(RECORD_CHOICES)('that were kept before lose what %s does not allow when their call fails', (records) => {
+    const before = samples(1, { [PAIR]: report })
+    const kept = mergeSamples(before, fetched(2, undefined, { [PAIR]: FAILURE }), { ...FULL, records })
+    expect(kept).toEqual(mergeSamples({}, fetched(1, undefined, { [PAIR]: report }), { ...FULL, records }))
+    expect(JSON.stringify(kept).includes('near 0')).toBe(records === 'full')
+  })
+
+  test('stay for their time while their call fails, and go with their pair', () => {
+    const before = samples(1, { [PAIR]: report, '0-1/0-3': report })
+    const failing = (at: number) => mergeSamples(before, fetched(at, properties(1), { [PAIR]: FAILURE }), FULL)
+    expect(failing(1_000)).toEqual({ [PAIR]: before[PAIR] })
+    expect(failing(1_001)).toEqual({})
+  })
+})
+
+test('records read back as they were kept', () => {
+  const id = fc.maxSafeNat()
+  const label = fc.option(
+    fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => text.toWellFormed()),
+    { nil: undefined },
+  )
+  const record = fc
+    .record({ objectId: id, label, usage: fc.option(id, { nil: undefined }) })
+    .map(({ objectId, ...more }) => ({
+      objectId,
+      ...(more.label === undefined ? {} : { label: more.label }),
+      ...(more.usage === undefined ? {} : { usage: more.usage }),
+    }))
+  const pair = fc.record({
+    at: fc.nat(2 ** 47),
+    atLimit: fc.array(record, { maxLength: 4 }),
+    nearLimit: fc.array(record, { maxLength: 4 }),
+  })
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(PAIR, '2-1/p_x', 'é/0-1'), pair), (all) => {
+      const plain: Samples = { ...all }
+      expect(decodeSamples(encodeSamples(plain))).toEqual(plain)
+    }),
+  )
+})
+
+describe('the records behind a series', () => {
+  const report = associations(500, [400, 490, 450], 2, { totalRecordsAtLimit: 12, totalRecordsNearLimit: 30 })
+  const now = readings(1, properties(1), { [PAIR]: report })
+  const shown = samples(1, { [PAIR]: report })
+  const recordsFor = (id: string, known = shown) =>
+    recordsOf(seriesOf(now).find((one) => one.id === id) as Series, now, known)
+
+  test('at the limit are those, without a usage', () => {
+    expect(recordsFor(`at/${PAIR}`)).toEqual({ total: 12, items: report.atLimit })
+  })
+
+  test('near the limit are those, the fullest first', () => {
+    expect(recordsFor(`near/${PAIR}`).total).toBe(30)
+    expect(recordsFor(`near/${PAIR}`).items.map(({ usage }) => usage)).toEqual([490, 450, 400])
+  })
+
+  test('of the fullest are all, those at the limit first', () => {
+    expect(recordsFor(`fullest/${PAIR}`).total).toBe(42)
+    expect(recordsFor(`fullest/${PAIR}`).items.map(({ usage }) => usage)).toEqual([undefined, undefined, 490, 450, 400])
+  })
+
+  test('that are not kept are counted all the same', () => {
+    expect(recordsFor(`fullest/${PAIR}`, {})).toEqual({ total: 42, items: [] })
+  })
+
+  test('of custom properties there are none', () => {
+    expect(recordsFor('overall')).toEqual({ total: 0, items: [] })
+  })
+})
