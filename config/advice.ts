@@ -16,6 +16,7 @@ export function advise(config: Config, now: number): Advice[] {
     ...adviseEnd(config, now),
     ...adviseProvider(config),
     ...adviseLimits(config),
+    ...adviseHistory(config),
     ...adviseThresholds(config),
     ...adviseRoutes(config),
     ...adviseReceivers(config),
@@ -50,6 +51,15 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
     const message = 'empty: association limits are not polled; list the pairs to watch, like { from: "0-1", to: "0-2" }'
     yield { path: ['limits', 'associations'], message }
   }
+}
+
+function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {
+  const { raw, hourly, daily } = history
+  const path = (name: string) => ['limits', 'history', name]
+  if (hourly <= raw)
+    yield { path: path('hourly'), message: 'changes nothing: every change is kept at least as long (raw)' }
+  if (daily <= Math.max(raw, hourly))
+    yield { path: path('daily'), message: 'changes nothing: more detail is kept at least as long (raw, hourly)' }
 }
 
 function* adviseThresholds({ thresholds }: Config): Iterable<Advice> {

@@ -32,7 +32,7 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
   const time = (text: string) => parseTime(text, io.clock.now())
   withExample(
     withJson(withConfig(accounts.command('history').argument('[hubIds...]', 'accounts; none: all', parseHubIds)))
-      .addOption(new Option('--from <time>', 'ISO 8601, or how long ago: 7d').argParser(time))
+      .addOption(new Option('--from <time>', 'ISO 8601, or how long ago: 2d; default: a week').argParser(time))
       .addOption(new Option('--to <time>', 'ISO 8601, or how long ago; default: now').argParser(time))
       .addOption(
         new Option('--resolution <resolution>', 'each change, or how things stood at the end of each hour or day (UTC)')
@@ -44,7 +44,7 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
     'plimsoll accounts history 1234567 --from 2d',
     'plimsoll accounts history --resolution daily --from 90d --csv > fleet.csv',
   )
-    .description("how accounts' limits moved")
+    .description("show how accounts' limits moved")
     .action((hubIds: number[], options: HistoryOptions) => history(io, hubIds, options))
 }
 
