@@ -1,13 +1,12 @@
 import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-metadata.ts'
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
+import { changeBetween } from '../src/limits/change.ts'
 import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
-import { historyEntry } from '../src/limits/history.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { mergeSamples, type SampleSettings } from '../src/limits/samples.ts'
-import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
@@ -18,7 +17,6 @@ export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDe
   polls: PollStore
   pairs: readonly Pair[]
   everyMs: number
-  historyKeepMs: number
   samples: SampleSettings
   alerts: AlertSettings
 }
@@ -29,6 +27,9 @@ export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: A
     deps.metrics.polls.inc({ outcome: await pollAccount(deps, hubId, signal) })
   })
 }
+
+/** Readings that are further apart than so many periods have a gap between them. */
+const GAP_PERIODS = 2
 
 type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
 
@@ -147,7 +148,7 @@ async function commit(
   }
   const committed = await deps.polls.commit(hubId, {
     polls: context.polls,
-    at,
+    slots: context.slots,
     nextAt:
       failures.length === 0
         ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
@@ -157,8 +158,7 @@ async function commit(
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
     },
     readings: nothingRead ? undefined : after,
-    history: nothingRead ? [] : historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
-    historyFrom: at - deps.historyKeepMs,
+    change: nothingRead ? undefined : changeBetween(before, after, at, GAP_PERIODS * deps.everyMs),
     samples: nothingRead ? undefined : { shown: samples, keepMs: deps.samples.keepMs },
     alerts,
   })

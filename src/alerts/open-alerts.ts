@@ -1,4 +1,4 @@
-import { decodeReadings } from '../limits/readings.ts'
+import { keptReadings } from '../limits/kept-readings.ts'
 import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -34,13 +34,14 @@ export async function readOpenAlerts(store: Store, keys: Keys, hubIds: readonly 
 }
 
 async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenAlert[]> {
-  const { account, alerts, readings } = keys.account(hubId)
+  const own = keys.account(hubId)
   const [hubDomain, states, stored] = await Promise.all([
-    store.hget(account, 'hubDomain'),
-    store.hgetall(alerts),
-    store.getBuffer(readings),
+    store.hget(own.account, 'hubDomain'),
+    store.hgetall(own.alerts),
+    store.getBuffer(own.readings),
   ])
-  const numbers = new Map(stored === null ? [] : seriesOf(decodeReadings(stored)).map((series) => [series.id, series]))
+  const kept = keptReadings(hubId, own, stored)
+  const numbers = new Map(kept === undefined ? [] : seriesOf(kept.readings).map((series) => [series.id, series]))
   return Object.entries(states).flatMap(([field, value]) => {
     const state = decodeState(value)
     if (state.level === 'ok') return []

@@ -1,41 +1,29 @@
+import { createHash } from 'node:crypto'
 import type { Commands, Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
-import { decodeReadings } from './readings.ts'
-import { parseSeriesId, type Series, type SeriesName, seriesOf } from './series.ts'
+import type { AccountKeys, Keys } from '../redis/keys.ts'
+import { accountStepKeys } from '../redis/steps.ts'
+import { type Change, lastReadAt, type Value, valuesOf } from './change.ts'
+import { encodeAnew, type ReadChanges } from './encode-anew.ts'
+import { keptReadings } from './kept-readings.ts'
+import { changesBackward, type Snapshot, snapshotOf, snapshotsBackward } from './read-back.ts'
+import { Standing } from './standing.ts'
+import { readKey } from './unreadable-key.ts'
+
+export type { Snapshot, SnapshotSeries } from './read-back.ts'
+
+/** All that is known of an account's numbers. What was before the first change stands in it; since when is not known. */
+export interface AccountHistory extends ReadChanges {
+  /** When its limits were last read, ms. */
+  readAt: number
+  /** How things stand since the last change, by series id. */
+  current: ReadonlyMap<string, Value>
+}
 
 /**
- * The history of an account is a stream of changes: an entry names the series that a poll found changed, each with what
- * it was *before* (`usage,limit`; empty = it did not exist). What it is now stands in the last reports, so that old
- * entries can be cut off at any point and the rest still reads.
+ * The history of an account is a list of changes, oldest first, one per poll that saw any or that ended a gap. Each tells
+ * what was *before* it, so old ones can be cut off at any point and the rest still reads; what is now stands in the
+ * readings.
  */
-export type HistoryEntry = [series: string, before: string][]
-
-export function historyEntry(before: readonly Series[], after: readonly Series[]): HistoryEntry {
-  const old = new Map(before.map((series) => [series.id, packed(series)]))
-  const entry: HistoryEntry = []
-  for (const series of after) {
-    const was = old.get(series.id) ?? ''
-    old.delete(series.id)
-    if (was !== packed(series)) entry.push([series.id, was])
-  }
-  for (const [id, was] of old) entry.push([id, was])
-  return entry
-}
-
-function packed({ usage, limit }: Series): string {
-  return `${usage},${limit ?? ''}`
-}
-
-/** All series of an account as they stood from `at` on. */
-export interface Snapshot {
-  at: number
-  /** Nothing was read between this moment and `at`. */
-  missingSince?: number
-  series: SnapshotSeries[]
-}
-
-export type SnapshotSeries = Omit<Series, 'id' | 'label'>
-
 export class History {
   readonly #store: Store
   readonly #keys: Keys
@@ -48,16 +36,61 @@ export class History {
   /**
    * What was reported between two moments, oldest first: one snapshot per change, and one for how things stood at
    * `from`. Empty for an account that was never polled.
+   *
+   * @throws UnreadableKey
    */
   async read(hubId: number, from: number, to: number): Promise<Snapshot[]> {
-    const { readings, history } = this.#keys.account(hubId)
+    const stored = await this.#stored(hubId)
+    if (stored === undefined) return []
+    const { readAt, standing, records } = stored
+    // Of numbers that have stood for longer than any change is kept.
+    if (records.length === 0) return readAt <= to ? [snapshotOf({ at: readAt }, standing.values)] : []
+    return this.#reading(hubId, () => snapshotsBackward(standing, records, from, to).reverse())
+  }
+
+  /**
+   * Every change that is kept. Undefined for an account that was never polled.
+   *
+   * @throws UnreadableKey
+   */
+  async changes(hubId: number): Promise<AccountHistory | undefined> {
+    const stored = await this.#stored(hubId)
+    if (stored === undefined) return undefined
+    const { readAt, standing, records } = stored
+    const changes = this.#reading(hubId, () => [...changesBackward(standing.copy(), records)].reverse())
+    return { readAt, current: standing.values, changes, records, standing }
+  }
+
+  /**
+   * Puts `thinned` in the place of the changes of `asRead`, in one step. Changes that polls have added meanwhile stay;
+   * 'lost': the oldest ones are not what they were any more, and nothing was changed.
+   */
+  async replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
+    const { kept, records } = encodeAnew(asRead, thinned)
+    const replaced = asRead.records.slice(0, asRead.records.length - kept)
+    if (replaced.length === 0) {
+      if (records.length > 0) throw new RangeError('a history is replaced by fewer changes, not by more')
+      return 'replaced'
+    }
+    const step = [replaced.length, digestOf(replaced), ...records]
+    return this.#store.replaceHistory(...accountStepKeys(this.#keys, hubId), ...step)
+  }
+
+  async #stored(hubId: number) {
+    const keys = this.#keys.account(hubId)
     // Together, or a poll committed in between would pair new numbers with old changes.
-    const [stored, entries] = (await inOneStep(
-      this.#store.multi().getBuffer(readings).xrevrange(history, '+', '-'),
-    )) as [Buffer | null, [string, string[]][]]
-    if (stored === null) return []
-    const now = new Map(seriesOf(decodeReadings(stored)).map((series) => [series.id, packed(series)]))
-    return backward(now, entries.map(readEntry), from, to)
+    const [stored, records] = (await inOneStep(
+      this.#store.multi().getBuffer(keys.readings).lrangeBuffer(keys.history, 0, -1),
+    )) as [Buffer | null, Buffer[]]
+    const kept = keptReadings(hubId, keys, stored)
+    const readAt = kept === undefined ? undefined : lastReadAt(kept.readings)
+    if (kept === undefined || readAt === undefined) return undefined
+    return { readAt, records, standing: new Standing(valuesOf(kept.readings), kept.slots) }
+  }
+
+  #reading<T>(hubId: number, read: () => T): T {
+    const { history }: AccountKeys = this.#keys.account(hubId)
+    return readKey(hubId, history, 'Delete it: its history begins anew with the next change.', read)
   }
 }
 
@@ -69,40 +102,9 @@ async function inOneStep(commands: Commands): Promise<unknown[]> {
   })
 }
 
-interface Change {
-  at: number
-  before: HistoryEntry
-}
-
-function readEntry([id, fields]: [string, string[]]): Change {
-  return { at: Number(id.split('-')[0]), before: JSON.parse(fields[1] ?? '[]') as HistoryEntry }
-}
-
-/** From how things stand now, back through the changes, newest first. */
-function backward(values: Map<string, string>, changes: Change[], from: number, to: number): Snapshot[] {
-  const snapshots: Snapshot[] = []
-  for (const { at, before } of changes) {
-    if (at <= to) snapshots.push(snapshotOf(at, values))
-    if (at <= from) break
-    for (const [id, was] of before) {
-      if (was === '') values.delete(id)
-      else values.set(id, was)
-    }
-  }
-  return snapshots.filter((snapshot) => snapshot.series.length > 0).reverse()
-}
-
-function snapshotOf(at: number, values: Map<string, string>): Snapshot {
-  return { at, series: [...values].map(([id, value]) => unpacked(id, value)) }
-}
-
-function unpacked(id: string, value: string): SnapshotSeries {
-  const [usage, limit] = value.split(',')
-  const bounded = limit === undefined || limit === '' ? null : Number(limit)
-  return {
-    ...(parseSeriesId(id) as SeriesName),
-    usage: Number(usage),
-    limit: bounded,
-    percent: bounded === null ? null : (Number(usage) * 100) / bounded,
-  }
+/** As replace-history.lua makes it. */
+function digestOf(records: readonly Buffer[]): string {
+  const hash = createHash('sha1')
+  for (const record of records) hash.update(`${record.length}:`).update(record)
+  return hash.digest('hex')
 }

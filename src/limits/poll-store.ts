@@ -1,9 +1,14 @@
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
-import type { HistoryEntry } from './history.ts'
-import { decodeReadings, encodeReadings, type Readings } from './readings.ts'
-import { decodeSamples, encodeSamples, type Samples } from './samples.ts'
+import type { Change } from './change.ts'
+import { keptReadings } from './kept-readings.ts'
+import { packPoll } from './pack-poll.ts'
+import { decodeSamples, encodeSamples } from './packed-samples.ts'
+import type { Readings } from './readings.ts'
+import type { Samples } from './samples.ts'
+import type { Slots } from './standing.ts'
+import { readKey } from './unreadable-key.ts'
 
 /** What a poll starts from. */
 export interface PollContext {
@@ -22,19 +27,22 @@ export interface PollContext {
   disagreed: boolean
   accessToken: Buffer | null
   readings: Readings | undefined
+  /** By what the history's records name the series of the readings. */
+  slots: Slots
   /** States of the account's alerts as stored, by series. */
   alertStates: Record<string, string>
 }
 
 export interface PollResult {
   polls: string
-  at: number
+  /** As the poll read them. */
+  slots: Slots
   nextAt: number
   fields: Record<string, string>
   /** Undefined: nothing could be read. */
   readings: Readings | undefined
-  history: HistoryEntry
-  historyFrom: number
+  /** From the readings before to `readings`. */
+  change: Change | undefined
   /** The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. */
   samples: { shown: Samples; keepMs: number } | undefined
   alerts: AlertWrites
@@ -76,6 +84,7 @@ export class PollStore {
       fields
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
+    const kept = keptReadings(hubId, keys, readings)
     return {
       state: state as AccountState,
       hubDomain: hubDomain ?? '',
@@ -88,15 +97,18 @@ export class PollStore {
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       accessToken,
-      readings: readings === null ? undefined : decodeReadings(readings),
+      readings: kept?.readings,
+      slots: kept?.slots ?? new Map(),
       alertStates,
     }
   }
 
   /** The records that were last shown; empty for an account that has none, or none any more. */
   async samples(hubId: number): Promise<Samples> {
-    const stored = await this.#store.getBuffer(this.#keys.account(hubId).samples)
-    return stored === null ? {} : decodeSamples(stored)
+    const { samples } = this.#keys.account(hubId)
+    const stored = await this.#store.getBuffer(samples)
+    if (stored === null) return {}
+    return readKey(hubId, samples, 'Delete it: the next poll reads the records again.', () => decodeSamples(stored))
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
@@ -104,12 +116,18 @@ export class PollStore {
     return this.#store.commitPoll(
       ...accountStepKeys(this.#keys, hubId),
       ...[hubId, result.polls, Math.round(result.nextAt), stepJson(result.fields)],
-      result.readings === undefined ? '' : encodeReadings(result.readings),
-      ...[`${result.at}-*`, result.historyFrom, stepJson(result.history)],
+      ...readingsArguments(result),
       noAlerts ? '' : stepJson(result.alerts),
       ...samplesArguments(result.samples),
     )
   }
+}
+
+/** The readings ('' = as they are) and the record of what changed ('' = nothing). */
+function readingsArguments({ readings, slots, change }: PollResult): [Buffer | '', Buffer | ''] {
+  if (readings === undefined) return ['', '']
+  const packed = packPoll(readings, slots, change)
+  return [packed.readings, packed.record ?? '']
 }
 
 /** The samples ('' = as they are) and how long they are kept (0 = not at all). */

@@ -1,4 +1,3 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { AssociationReport, CustomPropertyReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { type AssociationReading, associationReading } from './association-reading.ts'
@@ -48,13 +47,4 @@ export function mergeReadings(before: Readings | undefined, fetched: Fetched): R
 
 export function failuresOf(fetched: Fetched): ProviderFailure[] {
   return [fetched.customProperties, ...fetched.associations.values()].filter((report) => isFailure(report))
-}
-
-/** As kept in Redis. A few kilobytes of names that repeat: deflate takes four fifths off. */
-export function encodeReadings(readings: Readings): Buffer {
-  return deflateRawSync(JSON.stringify(readings))
-}
-
-export function decodeReadings(stored: Buffer): Readings {
-  return JSON.parse(inflateRawSync(stored).toString('utf8')) as Readings
 }

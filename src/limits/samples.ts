@@ -1,4 +1,3 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { type Fetched, isFailure, type Readings } from './readings.ts'
 import type { Series } from './series.ts'
 
@@ -83,13 +82,4 @@ export function recordsOf(series: Series, readings: Readings, samples: Samples):
     default:
       return { total: reading.atLimit + reading.nearLimit, items: [...atLimit, ...near] }
   }
-}
-
-/** As kept in Redis. */
-export function encodeSamples(samples: Samples): Buffer {
-  return deflateRawSync(JSON.stringify(samples))
-}
-
-export function decodeSamples(stored: Buffer): Samples {
-  return JSON.parse(inflateRawSync(stored).toString('utf8')) as Samples
 }

@@ -1,4 +1,4 @@
-import type { Change, Value } from './change.ts'
+import { type Change, sameValue, type Value } from './change.ts'
 
 /** How long an account's record is kept at each resolution, ms. In any order: what is kept longer wins. */
 export interface Keep {
@@ -85,7 +85,7 @@ function merged(
 ): Change[] {
   // Of several `before` the oldest: it says how things stood before all of them.
   const first = new Map(alike.toReversed().flatMap((change) => change.before))
-  const before = [...first].filter(([id, was]) => !isSame(was, after.get(id)))
+  const before = [...first].filter(([id, was]) => !sameValue(was, after.get(id)))
   // A pause that began earlier is still one at this resolution: nothing was read from then until this hour or day.
   const pauses = alike.flatMap(({ missingSince }) => missingSince ?? []).filter((since) => since < start)
   // The oldest stays even where it says nothing: it is where the record begins.
@@ -99,10 +99,6 @@ function undo(values: Map<string, Value>, { before }: Change): void {
     if (was === undefined) values.delete(id)
     else values.set(id, was)
   }
-}
-
-function isSame(one: Value | undefined, other: Value | undefined): boolean {
-  return one?.usage === other?.usage && one?.limit === other?.limit
 }
 
 /** Without what is older; but for the last of it, which says how things stood from the beginning of what is kept. */

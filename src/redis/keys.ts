@@ -23,7 +23,7 @@ export interface AccountKeys {
   readings: string
   /** string, expires: the records behind them, packed */
   samples: string
-  /** stream: one entry per poll that saw a change */
+  /** list: one packed record per poll that saw a change or ended a gap, oldest first */
   history: string
   /** hash: series -> state of its alert */
   alerts: string

@@ -23,6 +23,7 @@ const STEPS = {
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
   commitPoll: { file: 'commit-poll', keys: 1 },
+  replaceHistory: { file: 'replace-history', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
@@ -59,6 +60,7 @@ declare module 'ioredis' {
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>

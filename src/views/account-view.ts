@@ -2,7 +2,8 @@ import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
-import { decodeReadings, type Readings } from '../limits/readings.ts'
+import { keptReadings } from '../limits/kept-readings.ts'
+import type { Readings } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
@@ -42,13 +43,15 @@ export interface AccountView {
 export async function readAccountView(deps: AccountViewDeps, hubId: number): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
+  const keys = deps.keys.account(hubId)
   const [planned, scopes, stored, alerts] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
-    deps.store.getBuffer(deps.keys.account(hubId).readings),
+    deps.store.getBuffer(keys.readings),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
-  const series = stored === null ? [] : currentSeries(decodeReadings(stored))
+  const kept = keptReadings(hubId, keys, stored)
+  const series = kept === undefined ? [] : currentSeries(kept.readings)
   return { account: planned, scopes, series, alerts, story: storyOf(planned, alerts) }
 }
 

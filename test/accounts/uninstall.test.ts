@@ -35,7 +35,7 @@ async function installed(deleteRefreshToken: ProviderClient['deleteRefreshToken'
   await redis.store.hset(keys.account(HUB).account, { user: 'ada@acme.example.com', polledAt: at.clock.now() })
   await redis.store.set(keys.account(HUB).readings, 'x')
   await redis.store.set(keys.account(HUB).samples, 'x')
-  await redis.store.xadd(keys.account(HUB).history, '*', 'overall', '1,2')
+  await redis.store.rpush(keys.account(HUB).history, 'x')
   const due = new DueSets(redis.store, keys)
   return {
     ...at,
@@ -480,7 +480,7 @@ describe('an account that was uninstalled', () => {
     const one = await gone()
     one.clock.move(1_000)
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-new' })
-    expect(await redis.store.xlen(one.keys.account(HUB).history)).toBe(1)
+    expect(await redis.store.llen(one.keys.account(HUB).history)).toBe(1)
     const account = await one.registry.get(HUB)
     expect(account).toMatchObject({ state: 'active', uninstall: null, connectedAt: one.clock.now() })
     expect(account?.firstConnectedAt).toBe(one.clock.now() - 1_000)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { readOpenAlerts, subjectOf } from '../../src/alerts/open-alerts.ts'
-import { encodeReadings } from '../../src/limits/readings.ts'
+import { packPoll } from '../../src/limits/pack-poll.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { useRedis } from '../support/test-store.ts'
 
@@ -16,8 +16,8 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
     'at/0-1/0-2': encodeState({ ...state, level: 'critical' }),
     near: encodeState({ ...state, level: 'ok', pending: { warning: 1, critical: 0, sinceFirstReading: false } }),
   })
-  const now = readings(1, properties(845.5, 1_000), { '0-1/0-2': associations(500, [], 3) })
-  await redis.store.set(keys.account(1).readings, encodeReadings(now))
+  const now = readings(1, properties(8_455, 10_000), { '0-1/0-2': associations(500, [], 3) })
+  await redis.store.set(keys.account(1).readings, packPoll(now, new Map(), undefined).readings)
   await redis.store.hset(keys.account(2).alerts, 'token', encodeState({ ...state, level: 'critical', since: 1 }))
 
   const found = await readOpenAlerts(redis.store, keys, [1, 2, 3])
@@ -30,7 +30,7 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
       series: { metric: 'associations.atLimit', from: '0-1', to: '0-2' },
       usage: 3,
     },
-    { kind: 'limit', hubId: 1, level: 'warning', usage: 845.5, limit: 1_000, percent: 84.55 },
+    { kind: 'limit', hubId: 1, level: 'warning', usage: 8_455, limit: 10_000, percent: 84.55 },
   ])
   expect(found[0]).not.toHaveProperty('series')
 })

@@ -58,8 +58,8 @@ async function fillRecords(store: Store): Promise<void> {
       ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES)],
     )
     await polls.commit(hubId, {
-      ...{ polls: '0', at: obtainedAt, nextAt: obtainedAt, fields: { polledAt: String(obtainedAt) } },
-      ...{ readings: mergeReadings(undefined, fetched(account)), history: [], historyFrom: 0 },
+      ...{ polls: '0', slots: new Map(), nextAt: obtainedAt, fields: { polledAt: String(obtainedAt) } },
+      ...{ readings: mergeReadings(undefined, fetched(account)), change: undefined },
       samples: { shown: mergeSamples({}, fetched(account), { records: 'full', keepMs: MONTH }), keepMs: MONTH },
       alerts: { changes: Object.entries(alerts).map(([series, state]) => [series, '', state]), messages: [] },
     })

@@ -14,10 +14,10 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
-import { History, historyEntry } from '../../src/limits/history.ts'
+import { changeBetween } from '../../src/limits/change.ts'
+import { History } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
-import { seriesOf } from '../../src/limits/series.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -148,12 +148,11 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
       const at = clock.now()
       await polls.commit(hubId, {
         polls: before.polls,
-        at,
+        slots: before.slots,
         nextAt: at + 900_000,
         fields: { polledAt: String(at) },
         readings,
-        history: historyEntry(before.readings === undefined ? [] : seriesOf(before.readings), seriesOf(readings)),
-        historyFrom: 0,
+        change: changeBetween(before.readings, readings, at, 1_800_000),
         samples: undefined,
         alerts: {
           changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),

@@ -37,7 +37,7 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
-    ...{ pairs: [], everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
+    ...{ pairs: [], everyMs: EVERY_MS },
     samples: { records: 'full', keepMs: EVERY_MS },
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },

@@ -1,169 +1,229 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { History, historyEntry } from '../../src/limits/history.ts'
+import { changeBetween } from '../../src/limits/change.ts'
+import { History } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import type { Readings } from '../../src/limits/readings.ts'
-import { seriesOf } from '../../src/limits/series.ts'
+import { mergeReadings, type Readings } from '../../src/limits/readings.ts'
+import { UnreadableKey } from '../../src/limits/unreadable-key.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { useRedis } from '../support/test-store.ts'
-import { associations, properties, readings } from './reports.ts'
+import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
+import { associations, fetched, properties, readings } from './reports.ts'
 
 const redis = useRedis()
 const HUB = 123
-const START = 1_763_719_200_000
 
-/** Commits readings one after the other, as polls do. */
-async function polled(all: Readings[], keys: Keys, times: number[], keepMs = 10 ** 10): Promise<void> {
+/** Commits readings as polls do, each by a daemon that knows nothing but what Redis holds. */
+async function poll(keys: Keys, at: number, after: Readings): Promise<void> {
   const store = new PollStore(redis.store, keys)
-  await seedAccount(redis.store, keys, { obtainedAt: START })
-  for (const [n, after] of all.entries()) {
-    const context = await store.read(HUB)
-    if (context === undefined) throw new Error('there is no account')
-    const at = times[n] ?? 0
-    const before = context.readings
-    const committed = await store.commit(HUB, {
-      polls: context.polls,
-      at,
-      nextAt: at + 1,
-      fields: { polledAt: String(at) },
-      readings: after,
-      history: historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
-      historyFrom: at - keepMs,
-      samples: undefined,
-      alerts: NO_ALERT_WRITES,
-    })
-    expect(committed).toBe('committed')
-  }
+  const context = await store.read(HUB)
+  if (context === undefined) throw new Error('there is no account')
+  const committed = await store.commit(HUB, {
+    polls: context.polls,
+    slots: context.slots,
+    nextAt: at + 1,
+    fields: { polledAt: String(at) },
+    readings: after,
+    change: changeBetween(context.readings, after, at, GAP_MS),
+    samples: undefined,
+    alerts: NO_ALERT_WRITES,
+  })
+  expect(committed).toBe('committed')
 }
 
-const asSnapshot = (one: Readings) =>
-  seriesOf(one)
-    .map(({ id: _, label: __, ...rest }) => rest)
-    .sort(byName)
-const byName = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+/** One after the other, a second apart from START on. */
+async function polled(...all: Readings[]) {
+  const keys = redis.freshKeys()
+  await seedAccount(redis.store, keys, { obtainedAt: START })
+  for (const [n, one] of all.entries()) await poll(keys, START + n * 1_000, one)
+  return { keys, history: new History(redis.store, keys), own: keys.account(HUB) }
+}
 
-const count = fc.nat(1_000_000)
-const type = fc.tuple(count, count)
-const reading = fc
-  .record({
-    overall: fc.option(fc.tuple(count, count)),
-    types: fc.dictionary(fc.constantFrom('0-1', '0-2', '2-123', '2-9'), type, { maxKeys: 4 }),
-    pairs: fc.dictionary(
-      fc.constantFrom('0-1/0-2', '0-2/0-1', '2-9/0-1'),
-      fc.record({ limit: count, near: fc.array(count, { maxLength: 3 }), atLimit: fc.nat(3) }),
-      { maxKeys: 3 },
-    ),
-  })
-  .map(({ overall, types, pairs }) =>
-    readings(
-      0,
-      overall === null ? undefined : properties(overall[0], overall[1], types),
-      Object.fromEntries(
-        Object.entries(pairs).map(([pair, { limit, near, atLimit }]) => [pair, associations(limit, near, atLimit)]),
-      ),
-    ),
-  )
+const at = (n: number) => START + n * 1_000
 
 describe('history', () => {
-  test('whatever was reported reads back exactly, at every change', async () => {
-    const steps = fc.array(fc.record({ reading, passes: fc.integer({ min: 1, max: 10 ** 6 }), again: fc.boolean() }), {
-      minLength: 1,
-      maxLength: 8,
-    })
+  test('whatever was reported reads back exactly at every poll, also after its oldest part was cut off', async () => {
     await fc.assert(
-      fc.asyncProperty(steps, async (list) => {
+      fc.asyncProperty(sequences(6), fc.nat(), async (sequence, cut) => {
         const keys = redis.freshKeys()
-        let now = START
-        const all: Readings[] = []
-        const times: number[] = []
-        for (const { reading: one, passes, again } of list) {
-          for (const same of again ? [one, one] : [one]) {
-            now += passes
-            all.push(same)
-            times.push(now)
+        await seedAccount(redis.store, keys, { obtainedAt: START })
+        const expected = expectedOf(sequence)
+        for (const { at: when, readings: after } of expected) await poll(keys, when, after)
+        const history = new History(redis.store, keys)
+        const expectExact = async (since: number) => {
+          for (const { at: when, series, missingSince } of expected.filter((one) => one.at >= since)) {
+            const [snapshot, ...more] = await history.read(HUB, when, when)
+            expect(more).toEqual([])
+            expect(sorted(snapshot?.series ?? [])).toEqual(series)
+            if (missingSince !== undefined) expect(snapshot).toMatchObject({ at: when, missingSince })
           }
         }
-        await polled(all, keys, times)
-        const history = new History(redis.store, keys)
-        const expected: { at: number; series: object[] }[] = []
-        let last = '[]'
-        for (const [n, one] of all.entries()) {
-          const series = asSnapshot(one)
-          // A poll that saw no change leaves no entry; of none of the series, there is nothing to show.
-          if (JSON.stringify(series) !== last && series.length > 0) expected.push({ at: times[n] ?? 0, series })
-          last = JSON.stringify(series)
-        }
-        const found = await history.read(HUB, 0, now)
-        expect(found.map(({ at, series }) => ({ at, series: [...series].sort(byName) }))).toEqual(expected)
-        // And between two changes things stand as at the one before.
-        for (const { at, series } of expected) {
-          const [first] = await history.read(HUB, at, at)
-          expect(first?.at).toBe(at)
-          expect([...(first?.series ?? [])].sort(byName)).toEqual(series)
-        }
+        await expectExact(0)
+        const changes = (await history.changes(HUB))?.changes ?? []
+        if (changes.length === 0) return
+        const first = cut % changes.length
+        await redis.store.ltrim(keys.account(HUB).history, first, -1)
+        expect((await history.changes(HUB))?.changes).toEqual(changes.slice(first))
+        await expectExact(changes[first]?.at ?? 0)
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 
-  test('of a time in which nothing changed is how things stood at its beginning', async () => {
-    const keys = redis.freshKeys()
-    await polled([readings(0, properties(1)), readings(0, properties(2))], keys, [START, START + 1_000])
-    const history = new History(redis.store, keys)
-    const between = await history.read(HUB, START + 400, START + 600)
-    expect(between).toMatchObject([{ at: START, series: [{ usage: 1 }] }])
-    expect(await history.read(HUB, 0, START - 1)).toEqual([])
-    expect(await history.read(HUB, START + 5_000, START + 6_000)).toMatchObject([{ at: START + 1_000 }])
+  test('has one snapshot per change, and one of how things stood at its beginning', async () => {
+    const all = [1, 1, 2, 3].map((usage, n) => readings(at(n), properties(usage)))
+    const { history } = await polled(...all)
+    const usages = async (from: number, to: number) =>
+      (await history.read(HUB, from, to)).map((one) => [one.at, one.series[0]?.usage])
+    expect(await usages(0, at(9))).toEqual([
+      [at(0), 1],
+      [at(2), 2],
+      [at(3), 3],
+    ])
+    expect(await usages(at(1), at(2))).toEqual([
+      [at(0), 1],
+      [at(2), 2],
+    ])
+    expect(await usages(at(0) + 1, at(1))).toEqual([[at(0), 1]])
+    expect(await usages(at(8), at(9))).toEqual([[at(3), 3]])
+    expect(await usages(0, START - 1)).toEqual([])
   })
 
   test('of an account that was never polled is empty', async () => {
-    expect(await new History(redis.store, redis.freshKeys()).read(HUB, 0, START)).toEqual([])
+    const history = new History(redis.store, redis.freshKeys())
+    expect(await history.read(HUB, 0, START)).toEqual([])
+    expect(await history.changes(HUB)).toBeUndefined()
   })
 
-  test('reads back right after its oldest part was cut off', async () => {
-    const keys = redis.freshKeys()
-    const all = Array.from({ length: 400 }, (_, n) => readings(0, properties(n, 1_000, { [`2-${n % 3}`]: [n, 10] })))
-    await polled(
-      all,
-      keys,
-      all.map((_, n) => START + n * 1_000),
-      100_000,
-    )
-    expect(await redis.store.xlen(keys.account(HUB).history)).toBeLessThan(300)
-    const found = await new History(redis.store, keys).read(HUB, 0, START + 400_000)
-    expect(found.length).toBeGreaterThanOrEqual(100)
-    for (const { at, series } of found) {
-      const n = (at - START) / 1_000
-      expect([...series].sort(byName)).toEqual(asSnapshot(all[n] as Readings))
-    }
+  test('of which no change is kept any more tells how things stand', async () => {
+    const { history, own } = await polled(readings(at(0), properties(7)))
+    await redis.store.del(own.history)
+    expect(await history.read(HUB, 0, at(5))).toMatchObject([{ at: at(0), series: [{ usage: 7 }] }])
+    expect(await history.read(HUB, 0, START - 1)).toEqual([])
   })
 
-  test('takes an entry for changes only, of the series that changed', () => {
-    const before = seriesOf(readings(1, properties(1, 10, { '0-1': [1, 10], '0-2': [2, 10] })))
-    const after = seriesOf(readings(2, properties(1, 10, { '0-1': [3, 10], '0-3': [4, 10] })))
-    expect(historyEntry(before, after)).toEqual([
-      ['type/0-1', '1,10'],
-      ['type/0-3', ''],
-      ['type/0-2', '2,10'],
+  test('tells of a time in which nothing was read, even if nothing changed', async () => {
+    const { keys, history } = await polled(readings(at(0), properties(1)))
+    const later = at(1) + GAP_MS
+    await poll(keys, later, readings(later, properties(1)))
+    expect(await history.read(HUB, 0, later)).toMatchObject([
+      { at: at(0), series: [{ usage: 1 }] },
+      { at: later, missingSince: at(0), series: [{ usage: 1 }] },
     ])
-    expect(historyEntry(after, after)).toEqual([])
   })
 
-  test('takes an account with thousands of object types', async () => {
-    const keys = redis.freshKeys()
-    const types = Object.fromEntries(
-      Array.from({ length: 5_000 }, (_, n) => [`2-${n}`, [n, 10_000] as [number, number]]),
+  test('has no gap where only one of the endpoints could not be read', async () => {
+    const pairs = { '0-1/0-2': associations(500, [480]) }
+    let now = readings(at(0), properties(1), pairs)
+    const { keys, history } = await polled(now)
+    for (let n = 1; n <= 4; n++) {
+      const when = at(0) + (n * GAP_MS) / 2
+      now = mergeReadings(now, fetched(when, undefined, pairs))
+      await poll(keys, when, now)
+    }
+    expect(await history.read(HUB, 0, at(0) + 3 * GAP_MS)).toHaveLength(1)
+  })
+
+  test('takes an account with thousands of object types that all change', async () => {
+    const types = (plus: number) =>
+      Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`2-${n}`, [n + plus, 10_000] as [number, number]]))
+    const all = [0, 1].map((n) => readings(at(n), properties(1, 10, types(n))))
+    const { history } = await polled(...all)
+    const found = await history.read(HUB, 0, at(1))
+    expect(found.map(({ series }) => sorted(series))).toEqual(all.map(plainSeries))
+  })
+
+  test('keeps no more records than there is room for, if nobody thins it out', async () => {
+    const { keys, own, history } = await polled(readings(at(0), properties(0)))
+    const [record] = await redis.store.lrangeBuffer(own.history, 0, 0)
+    for (let n = 0; n < 20; n++)
+      await redis.store.rpush(own.history, ...Array.from({ length: 1_000 }, () => record ?? ''))
+    for (const n of [1, 2]) await poll(keys, at(n), readings(at(n), properties(n)))
+    expect(await redis.store.llen(own.history)).toBe(20_000)
+    expect(await history.read(HUB, at(2), at(2))).toMatchObject([{ series: [{ usage: 2 }] }])
+  })
+})
+
+describe('a history that is thinned out', () => {
+  const five = [0, 1, 2, 3, 4].map((n) => readings(at(n), properties(10 * n, 1_000, n === 1 ? { '2-7': [n, 9] } : {})))
+
+  test('reads as what was put in the place of its changes', async () => {
+    const { history } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    expect(read).toMatchObject({ readAt: at(4), current: new Map([['overall', { usage: 40, limit: 1_000 }]]) })
+    expect(read.changes.map((change) => change.at)).toEqual([0, 1, 2, 3, 4].map(at))
+    const thinned = [{ at: at(2), before: [['overall', undefined]] as [string, undefined][] }, ...read.changes.slice(3)]
+    expect(await history.replace(HUB, read, thinned)).toBe('replaced')
+    expect((await history.changes(HUB))?.changes).toEqual(thinned)
+    expect((await history.read(HUB, 0, at(9))).map((one) => [one.at, one.series[0]?.usage])).toEqual([
+      [at(2), 20],
+      [at(3), 30],
+      [at(4), 40],
+    ])
+  })
+
+  test('keeps the changes that polls have added meanwhile', async () => {
+    const { history, keys } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    await poll(keys, at(5), readings(at(5), properties(50, 1_000, { '2-7': [5, 9], '2-8': [6, 9] })))
+    await poll(keys, at(6), readings(at(6), properties(50, 1_000, { '2-8': [6, 9] })))
+    expect(await history.replace(HUB, read, [])).toBe('replaced')
+    expect((await history.read(HUB, 0, at(9))).map((one) => sorted(one.series))).toEqual(
+      [properties(50, 1_000, { '2-7': [5, 9], '2-8': [6, 9] }), properties(50, 1_000, { '2-8': [6, 9] })].map(
+        (report) => plainSeries(readings(0, report)),
+      ),
     )
-    await polled([readings(0, properties(1, 10, types))], keys, [START])
-    expect((await new History(redis.store, keys).read(HUB, 0, START))[0]?.series).toHaveLength(5_001)
   })
 
-  test('keeps the name of an object type whatever it is called', async () => {
-    const keys = redis.freshKeys()
-    await polled([readings(0, properties(1, 10, { 'p1/odd': [1, 10] }))], keys, [START])
-    const [snapshot] = await new History(redis.store, keys).read(HUB, 0, START)
-    expect(snapshot?.series).toContainEqual(expect.objectContaining({ objectTypeId: 'p1/odd' }))
+  test('is left as it is when its oldest changes are not what they were', async () => {
+    const { history, own } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    await redis.store.ltrim(own.history, 1, -1)
+    const before = await redis.store.lrangeBuffer(own.history, 0, -1)
+    expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
+    expect(await redis.store.lrangeBuffer(own.history, 0, -1)).toEqual(before)
+    await redis.store.del(own.history)
+    expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
+    expect(await redis.store.exists(own.history)).toBe(0)
+  })
+
+  test('by two at once is thinned out by one of them', async () => {
+    const { history } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    const both = await Promise.all([3, 4].map((n) => history.replace(HUB, read, read.changes.slice(n))))
+    expect(both).toEqual(['replaced', 'lost'])
+    expect((await history.changes(HUB))?.changes).toEqual(read.changes.slice(3))
+  })
+
+  test('to what it is already is not written at all', async () => {
+    const { history, own } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    await redis.store.del(own.history)
+    expect(await history.replace(HUB, read, structuredClone([...read.changes]))).toBe('replaced')
+    await expect(history.replace(HUB, read, [{ at: 1, before: [] }, ...read.changes])).rejects.toThrow('by fewer')
+  })
+})
+
+describe('what can not be read', () => {
+  test('is told with account, key and the way out', async () => {
+    const { history, own, keys } = await polled(readings(at(0), properties(1)), readings(at(1), properties(2)))
+    await redis.store.lset(own.history, 0, 'x')
+    await expect(history.read(HUB, 0, at(9))).rejects.toThrow(
+      `account 123: what ${own.history} holds can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
+    )
+    await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
+    await redis.store.set(own.readings, 'x')
+    const message = `account 123: what ${own.readings} holds can't be read`
+    await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
+    await expect(new PollStore(redis.store, keys).read(HUB)).rejects.toThrow(message)
+    await redis.store.set(own.samples, 'x')
+    await expect(new PollStore(redis.store, keys).samples(HUB)).rejects.toThrow(own.samples)
   })
 })

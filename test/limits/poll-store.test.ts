@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { History } from '../../src/limits/history.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -25,12 +26,11 @@ const dueAt = async (keys: Keys) => {
 function result(more: Partial<PollResult> = {}): PollResult {
   return {
     polls: '0',
-    at: NOW + 1_000,
+    slots: new Map(),
     nextAt: NOW + 900_000.4,
     fields: { polledAt: String(NOW + 1_000), pollFailures: '' },
     readings: readings(NOW + 1_000, properties(5)),
-    history: [['overall', '']],
-    historyFrom: 0,
+    change: { at: NOW + 1_000, before: [['overall', undefined]] },
     samples: undefined,
     alerts: NO_ALERT_WRITES,
     ...more,
@@ -82,9 +82,11 @@ describe('a poll', () => {
     expect(await due()).toBe(NOW + 900_000)
     expect(await outboxOf(redis.store, keys, HUB)).toEqual([{ id: 'a' }])
     expect(await redis.store.smembers(keys.partition(HUB % 64).alerting)).toEqual([String(HUB)])
-    expect(await redis.store.xrange(keys.account(HUB).history, '-', '+')).toEqual([
-      [`${NOW + 1_000}-0`, ['changes', JSON.stringify([['overall', '']])]],
-    ])
+    expect(await new History(redis.store, keys).changes(HUB)).toMatchObject({
+      readAt: NOW + 1_000,
+      current: new Map([['overall', { usage: 5, limit: 1_000 }]]),
+      changes: [{ at: NOW + 1_000, before: [['overall', undefined]] }],
+    })
   })
 
   test('of which nothing could be read keeps the readings, and writes no history', async () => {
@@ -93,7 +95,7 @@ describe('a poll', () => {
     const failed = {
       polls: '1',
       readings: undefined,
-      history: [],
+      change: undefined,
       fields: { pollFailures: '1', pollFailureReason: 'x' },
     }
     expect(await polls.commit(HUB, result(failed as Partial<PollResult>))).toBe('committed')
@@ -102,7 +104,7 @@ describe('a poll', () => {
       pollFailures: 1,
       readings: readings(NOW + 1_000, properties(5)),
     })
-    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(1)
+    expect(await redis.store.llen(keys.account(HUB).history)).toBe(1)
   })
 
   test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
@@ -127,7 +129,7 @@ describe('a poll', () => {
     )
     expect(outcomes.sort()).toEqual(['committed', 'lost', 'lost'])
     expect(await outboxOf(redis.store, keys, HUB)).toHaveLength(1)
-    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(1)
+    expect(await redis.store.llen(keys.account(HUB).history)).toBe(1)
   })
 
   test('whose alert was changed meanwhile changes nothing', async () => {
@@ -171,12 +173,5 @@ describe('a poll', () => {
     await polls.commit(HUB, result({ polls: '1', alerts: writes('new', '') }))
     expect(await redis.store.smembers(keys.partition(HUB % 64).alerting)).toEqual([])
     expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
-  })
-
-  test('in the same millisecond as the one before is in the history too', async () => {
-    const { polls, keys } = await account()
-    await polls.commit(HUB, result())
-    expect(await polls.commit(HUB, result({ polls: '1', history: [['overall', '5,1000']] }))).toBe('committed')
-    expect(await redis.store.xlen(keys.account(HUB).history)).toBe(2)
   })
 })

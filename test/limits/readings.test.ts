@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeReadings, encodeReadings, failuresOf, mergeReadings, pairId } from '../../src/limits/readings.ts'
+import { failuresOf, mergeReadings, pairId } from '../../src/limits/readings.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { associations, fetched, properties, readings } from './reports.ts'
 
@@ -51,24 +50,6 @@ test('the failures of a poll are all of them', () => {
   const one = fetched(1, undefined, { a: associations(1), b: { ...FAILURE, code: '429' } })
   expect(failuresOf(one).map(({ code }) => code)).toEqual(['503', '429'])
   expect(failuresOf(fetched(1, properties(1), { a: associations(1) }))).toEqual([])
-})
-
-test('readings read back as they were kept, in fewer bytes', () => {
-  const label = fc.string({ unit: 'grapheme', maxLength: 40 })
-  fc.assert(
-    fc.property(fc.array(label, { maxLength: 20 }), (labels) => {
-      const one = readings(
-        7,
-        properties(1, 2, Object.fromEntries(labels.map((text, n) => [`2-${n}${text.toWellFormed()}`, [n, 9]]))),
-      )
-      expect(decodeReadings(encodeReadings(one))).toEqual(one)
-    }),
-  )
-  const big = readings(
-    1,
-    properties(1, 2, Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`2-${n}`, [n, 1_000]]))),
-  )
-  expect(encodeReadings(big).length).toBeLessThan(JSON.stringify(big).length / 4)
 })
 
 test('a pair is named by both of its ends, in their order', () => {

@@ -2,12 +2,12 @@
 -- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
 -- race changes nothing.
 -- ARGV: hubId, number of the poll as read, next poll, fields of the account (JSON), readings ('' = as they are),
---   time of the history entry, oldest time that the history keeps, history entry (JSON; '[]' = nothing changed),
---   alert writes (JSON), samples ('' = as they are), how long these are kept, ms (0 = not at all).
+--   record for the history ('' = nothing changed), alert writes (JSON), samples ('' = as they are), how long these are kept, ms (0 = not at all).
 -- Returns 'committed' | 'gone' | 'lost'.
 local hubId, poll, pollAt, fields, readings = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local at, oldest, entry, writes = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local samples, keepSamples = ARGV[10], ARGV[11]
+local record, writes, samples, keepSamples = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+-- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
+local MOST_RECORDS = 20000
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt')
 if not isLive(a[1]) then return 'gone' end
@@ -26,8 +26,8 @@ end
 if readings ~= '' then redis.call('SET', READINGS, readings) end
 if keepSamples == '0' then redis.call('DEL', SAMPLES)
 elseif samples ~= '' then redis.call('SET', SAMPLES, samples, 'PX', keepSamples) end
-if entry ~= '[]' then
-  redis.call('XADD', HISTORY, 'MINID', '~', oldest, at, 'changes', entry)
+if record ~= '' and redis.call('RPUSH', HISTORY, record) > MOST_RECORDS then
+  redis.call('LTRIM', HISTORY, -MOST_RECORDS, -1)
 end
 writeAlerts(hubId, alerts)
 return 'committed'

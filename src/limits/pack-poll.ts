@@ -1,0 +1,24 @@
+import { type Change, valuesOf } from './change.ts'
+import { encodeRecord } from './history-record.ts'
+import { encodeReadings } from './packed-readings.ts'
+import type { Readings } from './readings.ts'
+import { type Slots, Standing, slotsFor } from './standing.ts'
+
+/** What a poll leaves in Redis: its readings, and the record of what it found changed. `before`: slots as they were read. */
+export function packPoll(
+  readings: Readings,
+  before: Slots,
+  change: Change | undefined,
+): { readings: Buffer; record: Buffer | undefined } {
+  const values = valuesOf(readings)
+  const slots = slotsFor([...values.keys()], before)
+  const slotBefore = (id: string) => before.get(id) ?? noSlot(id)
+  return {
+    readings: encodeReadings(readings, slots),
+    record: change === undefined ? undefined : encodeRecord(change, new Standing(values, slots), slotBefore),
+  }
+}
+
+function noSlot(id: string): never {
+  throw new Error(`the change says that ${id} is gone, but it was not there`)
+}
