@@ -17,7 +17,7 @@ export interface Range {
  * nothing was read, and one a day where the history knows no hours (before `hourlyFrom`).
  *
  * `snapshots` are those at each change, oldest first, from how things stood at `from` on - and beyond `to`, because only
- * the one that ends a pause tells of it.
+ * the one that ends a gap tells of it.
  */
 export function* regularSeries(
   snapshots: readonly Snapshot[],
@@ -30,18 +30,18 @@ export function* regularSeries(
   let span = spanOf(Math.max(from, snapshots[0]?.at ?? to), resolution, zones)
   for (; span.start < to && span.start <= readUntil; span = spanOf(span.end, resolution, zones)) {
     const { start, end } = span
-    let pause: number | undefined
+    let gap: number | undefined
     for (let one = snapshots[next]; one !== undefined && one.at < end && one.at <= to; one = snapshots[++next]) {
       standing = one
-      if (one.at >= start) pause ??= pauseBefore(one, start)
+      if (one.at >= start) gap ??= gapBefore(one, start)
     }
     const ending = snapshots[next]
-    if (standing === undefined || (ending !== undefined && pauseBefore(ending, start) !== undefined)) continue
-    yield { at: Math.min(end, to), ...(pause === undefined ? {} : { missingSince: pause }), series: standing.series }
+    if (standing === undefined || (ending !== undefined && gapBefore(ending, start) !== undefined)) continue
+    yield { at: Math.min(end, to), ...(gap === undefined ? {} : { missingSince: gap }), series: standing.series }
   }
 }
 
-/** Since when nothing had been read, where that began before a moment: a pause within an hour or day says nothing there. */
-function pauseBefore({ missingSince }: Snapshot, start: number): number | undefined {
+/** Since when nothing had been read, where that began before a moment: a gap within an hour or day says nothing there. */
+function gapBefore({ missingSince }: Snapshot, start: number): number | undefined {
   return missingSince !== undefined && missingSince < start ? missingSince : undefined
 }

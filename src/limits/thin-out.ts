@@ -86,12 +86,12 @@ function merged(
   // Of several `before` the oldest: it says how things stood before all of them.
   const first = new Map(alike.toReversed().flatMap((change) => change.before))
   const before = [...first].filter(([id, was]) => !sameValue(was, after.get(id)))
-  // A pause that began earlier is still one at this resolution: nothing was read from then until this hour or day.
-  const pauses = alike.flatMap(({ missingSince }) => missingSince ?? []).filter((since) => since < start)
+  // A gap that began earlier is still one at this resolution: nothing was read from then until this hour or day.
+  const gaps = alike.flatMap(({ missingSince }) => missingSince ?? []).filter((since) => since < start)
   // The oldest stays even where it says nothing: it is where the record begins.
-  if (before.length === 0 && pauses.length === 0 && !isOldest) return []
+  if (before.length === 0 && gaps.length === 0 && !isOldest) return []
   const at = alike.at(-1)?.at ?? start
-  return [{ at, ...(pauses.length === 0 ? {} : { missingSince: Math.min(...pauses) }), before }]
+  return [{ at, ...(gaps.length === 0 ? {} : { missingSince: Math.min(...gaps) }), before }]
 }
 
 function undo(values: Map<string, Value>, { before }: Change): void {

@@ -29,7 +29,7 @@ export async function readAccountHistory(
 ): Promise<Iterable<Snapshot>> {
   if (resolution === 'raw') return history.read(account.hubId, from, to)
   const now = clock.now()
-  // Beyond the range too: only the snapshot that ended a pause tells of it.
+  // Beyond the range too: only the snapshot that ended a gap tells of it.
   const snapshots = await history.read(account.hubId, from, Number.POSITIVE_INFINITY)
   const range = { from, to: Math.min(to, now), readUntil: readUntil(account) }
   return regularSeries(snapshots, range, resolution, zonesOf(now, historyKeep))

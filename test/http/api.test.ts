@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pollAccount } from '../limits/poll-account.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
 
@@ -219,6 +220,18 @@ describe('snapshots', () => {
     expect(usages(await hourly('&limit=2&after=1795262400000'))).toEqual([500])
     const daily = (await get('/api/v1/accounts/9/snapshots?resolution=daily')).json
     expect([usages(daily), daily.items[0].at]).toEqual([[500], '2026-11-21T12:30:00.000Z'])
+  })
+
+  test('are none of hours in which nothing was read, and the next one says since when', async () => {
+    const { get, steps, keys, clock, usages } = await withHistory()
+    const hourly = async () => (await get('/api/v1/accounts/9/snapshots?resolution=hourly')).json
+    clock.move(3 * HOUR)
+    expect(usages(await hourly())).toEqual([200, 400, 500])
+    await pollAccount(steps, keys, 9, clock.now(), readings(clock.now(), 600), HOUR)
+    expect(usages(await hourly())).toEqual([200, 400, 500, 600])
+    expect((await hourly()).items.at(-1)).toMatchObject({
+      ...{ at: '2026-11-21T15:30:00.000Z', missingSince: '2026-11-21T12:00:00.000Z' },
+    })
   })
 
   test('are CSV or JSON lines for other programs, one per series and moment, all of the range', async () => {

@@ -11,7 +11,7 @@ export interface Poll {
   at: number
   values: Record<string, Value>
   /** Nothing was read between the poll before it and this one. */
-  afterPause: boolean
+  afterGap: boolean
 }
 
 /** An account's record: how things stand, and what changed until then. */
@@ -29,8 +29,8 @@ export function recordOf(polls: readonly Poll[]): AccountRecord {
     const before = ids
       .filter((id) => JSON.stringify(values[id]) !== JSON.stringify(poll.values[id]))
       .map((id): [string, Value | undefined] => [id, values[id]])
-    const pause = n > 0 && poll.afterPause ? { missingSince: polls[n - 1]?.at ?? 0 } : {}
-    if (before.length > 0 || poll.afterPause) changes.push({ at: poll.at, ...pause, before })
+    const gap = n > 0 && poll.afterGap ? { missingSince: polls[n - 1]?.at ?? 0 } : {}
+    if (before.length > 0 || poll.afterGap) changes.push({ at: poll.at, ...gap, before })
     values = poll.values
   }
   return { state: Object.entries(values), changes }
@@ -63,16 +63,16 @@ const pass = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 * DAY }) },
 )
 const step = fc.record({
-  ...{ values, pass, afterPause: fc.boolean() },
+  ...{ values, pass, afterGap: fc.boolean() },
   align: fc.constantFrom(1, 1, 1, HOUR, DAY),
 })
 
 /** Polls over some days, with values that often come back. */
 export const polls: fc.Arbitrary<Poll[]> = fc.array(step, { minLength: 1, maxLength: 40 }).map((steps) => {
   let at = START
-  return steps.map(({ values, pass, afterPause, align }) => {
+  return steps.map(({ values, pass, afterGap, align }) => {
     at = Math.ceil((at + pass) / align) * align
-    return { at, values, afterPause }
+    return { at, values, afterGap }
   })
 })
 

@@ -107,8 +107,9 @@ describe('a regular series', () => {
         const items = [...regularSeries(snapshotsOf(read, from), { from, to, readUntil }, resolution, { hourlyFrom })]
 
         const expected: [number, unknown][] = []
-        for (let moment = from; moment < to; moment = spanOf(moment, resolution, { hourlyFrom }).end) {
-          const { start, end } = spanOf(moment, resolution, { hourlyFrom })
+        for (let span = spanOf(from, resolution, { hourlyFrom }); span.start < to; ) {
+          const { start, end } = span
+          span = spanOf(end, resolution, { hourlyFrom })
           const until = Math.min(end, to + 1)
           const standing = standingBefore(record, until)
           if (standing === undefined || start > readUntil || isMissing(record, start, until)) continue

@@ -55,7 +55,7 @@ describe('a thinned record', () => {
     })
   })
 
-  test('keeps each pause that took a whole hour or day, and claims none that there was not', () => {
+  test('keeps each gap that took a whole hour or day, and claims none that there was not', () => {
     check(({ record, thinned, now, zones: { rawFrom, hourlyFrom, dailyFrom } }) => {
       const last = Math.min(now, record.changes.at(-1)?.at ?? 0)
       for (const end of endsBetween(hourlyFrom, Math.min(rawFrom, last), HOUR))
@@ -117,7 +117,7 @@ describe('what is kept', () => {
     expect(thinned(changes, 4, [1, 100, 100])).toEqual([change(0.1, 0), change(2, 1)])
   })
 
-  test('keeps a pause that ended in an hour or day, though nothing changed over it', () => {
+  test('keeps a gap that ended in an hour or day, though nothing changed over it', () => {
     const ended = (hours: number, since: number): Change => ({ at: at(hours), missingSince: at(since), before: [] })
     const changes = [change(0.1, 0), ended(50, 3), ended(50.8, 50.2)]
     expect(thinned(changes, 80, [1, 100, 100])).toEqual([change(0.1, 0), ended(50.8, 3)])
