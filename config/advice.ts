@@ -16,6 +16,7 @@ export function advise(config: Config, now: number): Advice[] {
     ...adviseEnd(config, now),
     ...adviseProvider(config),
     ...adviseLimits(config),
+    ...adviseHistory(config),
     ...adviseThresholds(config),
     ...adviseRoutes(config),
     ...adviseReceivers(config),
@@ -51,6 +52,15 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
       'empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }'
     yield { path: ['limits', 'associations'], message }
   }
+}
+
+function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {
+  const { raw, hourly, daily } = history
+  const path = (name: string) => ['limits', 'history', name]
+  if (hourly <= raw)
+    yield { path: path('hourly'), message: 'changes nothing: every change is kept at least as long (raw)' }
+  if (daily <= Math.max(raw, hourly))
+    yield { path: path('daily'), message: 'changes nothing: more detail is kept at least as long (raw, hourly)' }
 }
 
 function* adviseThresholds({ thresholds }: Config): Iterable<Advice> {

@@ -167,19 +167,19 @@ const limits = z
       .describe('How old the newest reading of an account may be before it counts as stale.'),
     history: z
       .strictObject({
-        raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every reading is kept.'),
+        raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every change is kept.'),
         hourly: duration({ min: '1h', max: '3650d' })
           .prefault('90d')
-          .describe('How long one reading an hour is kept. Not thinned out in this version: all are kept for `raw`.'),
+          .describe('How long is kept how things stood at the end of each hour (UTC).'),
         daily: duration({ min: '1h', max: '3650d' })
           .prefault('800d')
-          .describe('How long one reading a day is kept. Not thinned out in this version.'),
+          .describe('How long is kept how things stood at the end of each day (UTC).'),
         samples: duration({ min: '1m', max: '3650d' })
           .prefault('30d')
           .describe('How long the records that are shown at or near a limit are kept after they were last read.'),
       })
       .prefault({})
-      .describe('How long readings are kept.'),
+      .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
     records: z
       .enum(['full', 'ids', 'none'])
       .prefault('full')

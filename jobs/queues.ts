@@ -5,7 +5,7 @@ import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 
 /** What a sweep looks for. */
-export type SweepKind = 'refresh-tokens' | 'poll-limits' | 'uninstall' | 'alerts'
+export type SweepKind = 'refresh-tokens' | 'poll-limits' | 'uninstall' | 'alerts' | 'tend-history'
 
 /** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
 export interface SweepJob {
@@ -20,6 +20,10 @@ export interface ChunkJob {
   hubIds: number[]
 }
 
+export interface TendJob {
+  partitions: number[]
+}
+
 export interface DeliverJob {
   deliveryId: string
 }
@@ -30,6 +34,7 @@ export interface Queues {
   pollLimits: Queue<ChunkJob>
   uninstall: Queue<ChunkJob>
   deliver: Queue<DeliverJob>
+  tendHistory: Queue<TendJob>
   /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
   wake(kind: SweepKind, at: number, until?: number, chained?: boolean): Promise<void>
   close(): Promise<void>
@@ -42,6 +47,7 @@ export const QUEUE = {
   pollLimits: 'poll-limits',
   uninstall: 'uninstall',
   deliver: 'deliver',
+  tendHistory: 'tend-history',
 } as const
 
 /** A failed chunk is not tried again: what it had claimed is due again by itself. */
@@ -66,6 +72,7 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
     pollLimits: chunks(QUEUE.pollLimits),
     uninstall: chunks(QUEUE.uninstall),
     deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: DELIVER_OPTIONS }),
+    tendHistory: new Queue<TendJob>(QUEUE.tendHistory, { ...shared, defaultJobOptions: CHUNK_OPTIONS }),
   }
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))

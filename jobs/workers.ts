@@ -6,16 +6,18 @@ import type { Logger } from '../src/runtime/logger.ts'
 import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
 import type { Movement } from './movement.ts'
 import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
-import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob } from './queues.ts'
+import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob, type TendJob } from './queues.ts'
 import { type RefreshTokensDeps, refreshTokens } from './refresh-tokens.ts'
 import type { StopSignals } from './stop-signals.ts'
 import { type SweepDeps, sweep } from './sweep.ts'
+import { type TendHistoryDeps, tendHistory } from './tend-history.ts'
 import { type UninstallJobDeps, uninstall } from './uninstall.ts'
 
 export type WorkerDeps = SweepDeps &
   RefreshTokensDeps &
   PollLimitsDeps &
   UninstallJobDeps &
+  TendHistoryDeps &
   DeliverDeps & { movement: Movement }
 
 export interface Workers {
@@ -42,6 +44,7 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
     start<ChunkJob>(QUEUE.refreshTokens, 8, (job) => refreshTokens(deps, job, stop.stopping)),
     start<ChunkJob>(QUEUE.pollLimits, 4, (job) => pollLimits(deps, job, stop.stopping)),
     start<ChunkJob>(QUEUE.uninstall, 2, (job) => uninstall(deps, job, stop.stopping)),
+    start<TendJob>(QUEUE.tendHistory, 1, (job) => tendHistory(deps, job, stop.stopping)),
     start<DeliverJob>(QUEUE.deliver, deliveries, (job) => deliver(deps, job, stop)),
   ]
   return {

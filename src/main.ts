@@ -13,6 +13,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
+// Whoever read along has seen enough (`| head`): the end that SIGPIPE would be.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(141)
+})
+
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),

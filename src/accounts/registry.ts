@@ -36,6 +36,17 @@ export class Registry {
     return this.getMany(hubIds.sort((a, b) => a - b).slice(0, limit))
   }
 
+  /** hubIds of one partition, whatever their state, from just after `after`. */
+  async inPartition(partition: number, limit: number, after: number): Promise<number[]> {
+    const { state } = this.#keys.partition(partition)
+    const lists = await Promise.all(
+      ACCOUNT_STATES.map((one) => this.#store.zrangebyscore(state[one], `(${after}`, '+inf', 'LIMIT', 0, limit)),
+    )
+    // A set, because an account may change its state while the lists are read.
+    const hubIds = new Set(lists.flat().map(Number))
+    return [...hubIds].sort((a, b) => a - b).slice(0, limit)
+  }
+
   async countByState(): Promise<Record<AccountState, number>> {
     const counts = ACCOUNT_STATES.map(async (state) => {
       const sizes = await Promise.all(this.#everyPartition((partition) => [this.#store.zcard(partition.state[state])]))

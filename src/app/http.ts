@@ -9,6 +9,7 @@ import { History } from '../limits/history.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import { historyKeep } from './history-keep.ts'
 import type { Parts } from './parts.ts'
 
 export function startHttp(
@@ -34,6 +35,7 @@ export function startHttp(
     keys,
     registry: new Registry(pages, keys),
     history: new History(pages, keys),
+    historyKeep: historyKeep(config),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
     metrics,

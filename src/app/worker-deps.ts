@@ -6,11 +6,13 @@ import { announceDisabled } from '../alerts/delivery-alert.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { CallShare } from '../limits/call-share.ts'
 import { PollStore } from '../limits/poll-store.ts'
+import { TendingRounds } from '../limits/tending-rounds.ts'
 import { ClockWatch } from '../runtime/clock-watch.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, scopesAnnouncer } from './announcers.ts'
+import { historyKeep } from './history-keep.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
 
 /** Of the connections to the provider, those that polls may not take. */
@@ -25,6 +27,8 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     endpoint,
     tokens: new TokenStore(store, keys),
     polls: new PollStore(store, keys),
+    historyKeep: historyKeep(config),
+    rounds: new TendingRounds(store, keys),
     stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIM_MS.poll),
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),

@@ -12,6 +12,7 @@ import { storyJson } from '../views/account-story.ts'
 import { accountJson, allAccounts, driftText, readAccountView, seriesJson } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { exportFile } from './accounts-export.ts'
+import { addAccountsHistory } from './accounts-history.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
 import { poll, refresh } from './accounts-now.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
@@ -64,6 +65,8 @@ export function addAccounts(program: Command, io: Io): void {
   withExample(add('refresh').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts refresh 1234567')
     .description("refresh the account's tokens now, as the daemon does when they are due")
     .action((hubId: number, options: CommonOptions) => refresh(io, hubId, options))
+
+  addAccountsHistory(accounts, io)
 
   withExample(
     add('uninstall')

@@ -1,22 +1,23 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
-import type { History, Snapshot } from '../limits/history.ts'
+import type { Snapshot } from '../limits/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
-import { iso } from '../text/format-time.ts'
+import { type AccountHistoryDeps, RESOLUTIONS, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { storyJson } from '../views/account-story.ts'
 import { type AccountView, accountJson, readAccountView, seriesJson, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
+import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
 import { requireRedis } from './redis-away.ts'
-import { pageOf, RESOLUTIONS, thinOut } from './resolution.ts'
 import { searchAccounts } from './search-accounts.ts'
+import { pageOf } from './snapshot-page.ts'
 
-export interface ApiDeps extends FleetStatusDeps {
-  history: History
+export interface ApiDeps extends FleetStatusDeps, AccountHistoryDeps {
   actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
 }
 
@@ -29,7 +30,7 @@ export function serveApi(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/status', () => readFleetStatus(deps))
   app.get('/accounts', (request) => listAccounts(deps, request.query))
   app.get('/accounts/:hubId', (request) => showAccount(deps, hubIdOf(request)))
-  app.get('/accounts/:hubId/snapshots', (request) => listSnapshots(deps, hubIdOf(request), request.query))
+  app.get('/accounts/:hubId/snapshots', (request, reply) => listSnapshots(deps, hubIdOf(request), request.query, reply))
   app.post('/accounts/:hubId/uninstall', (request, reply) => uninstall(deps, request, reply))
   app.delete('/accounts/:hubId', (request, reply) => uninstall(deps, request, reply))
   app.get('/alerts', (request) => listAlerts(deps, request.query))
@@ -64,24 +65,53 @@ function detailsOf({ scopes, series, alerts, story }: AccountView): object {
   }
 }
 
-const SNAPSHOT_LIST = z.strictObject({
-  from: moment().optional(),
-  to: moment().optional(),
-  resolution: oneOf(RESOLUTIONS).default('raw'),
-  limit: wholeNumber(1, 1000).default(500),
-  after: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
-})
+const SNAPSHOT_LIST = z
+  .strictObject({
+    from: moment().optional(),
+    to: moment().optional(),
+    resolution: oneOf(RESOLUTIONS).default('raw'),
+    format: oneOf(['json', 'csv', 'jsonl']).default('json'),
+    limit: wholeNumber(1, 1000).optional(),
+    after: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+  })
+  .superRefine(({ format, ...given }, context) => {
+    for (const name of ['limit', 'after'] as const) {
+      if (format === 'json' || given[name] === undefined) continue
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: `format=${format} is not paged: it is all of the range`,
+      })
+    }
+  })
 
-async function listSnapshots({ registry, history, clock }: ApiDeps, hubId: number, query: unknown): Promise<object> {
-  const now = clock.now()
-  const { to = now, from = to - WEEK_MS, resolution, limit, after } = check(SNAPSHOT_LIST, query)
-  if ((await registry.get(hubId)) === undefined) throw unknownAccount(hubId)
-  const { items, next } = pageOf(thinOut(await history.read(hubId, from, to), resolution), after, limit)
+async function listSnapshots(deps: ApiDeps, hubId: number, query: unknown, reply: FastifyReply): Promise<object> {
+  const now = deps.clock.now()
+  const { to = now, from = to - WEEK_MS, resolution, format, limit = 500, after } = check(SNAPSHOT_LIST, query)
+  const account = await deps.registry.get(hubId)
+  if (account === undefined) throw unknownAccount(hubId)
+  const snapshots = await readAccountHistory(deps, await withPlan(deps.due, account), { from, to, resolution })
+  if (format !== 'json') return sendLines(reply, format, hubId, snapshots)
+  const { items, next } = pageOf([...snapshots], after, limit)
   return { items: items.map(snapshotJson), ...cursor(next) }
 }
 
-function snapshotJson({ at, series }: Snapshot): object {
-  return { at: iso(at), series }
+const LINES_TYPE: Record<LineFormat, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  jsonl: 'application/x-ndjson',
+}
+
+/** Written as fast as it is read: years of an account are megabytes. */
+function sendLines(reply: FastifyReply, format: LineFormat, hubId: number, snapshots: Iterable<Snapshot>) {
+  const name = `history-${hubId}.${format}`
+  reply.type(LINES_TYPE[format]).header('content-disposition', `attachment; filename="${name}"`)
+  return reply.send(Readable.from(allLines(format, hubId, snapshots)))
+}
+
+function* allLines(format: LineFormat, hubId: number, snapshots: Iterable<Snapshot>): Generator<string> {
+  const head = historyHead(format)
+  if (head !== '') yield head
+  for (const snapshot of snapshots) yield historyLines(format, hubId, snapshot)
 }
 
 const UNINSTALL = z

@@ -46,6 +46,8 @@ export interface PartitionKeys {
   forgotten: string
   /** What the keys of its accounts' hashes start with. */
   accountPrefix: string
+  /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
+  tended: string
   /** stream: alerts committed and not yet handed on */
   outbox: string
 }
@@ -144,6 +146,7 @@ function partitionKeys(tag: string): PartitionKeys {
     alerting: `${tag}:alerting`,
     forgotten: `${tag}:forgotten`,
     accountPrefix: `${tag}:account:`,
+    tended: `${tag}:tended`,
     outbox: `${tag}:outbox`,
   }
 }

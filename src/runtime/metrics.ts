@@ -18,6 +18,8 @@ export interface Metrics {
   /** outcome: delivered, retry, dead */
   readonly deliveries: Counter<'receiver' | 'outcome'>
   readonly uninstalls: Counter<'outcome'>
+  /** step: read, thin-out; outcome: replaced, unchanged, lost, failed */
+  readonly tended: Counter<'step' | 'outcome'>
 }
 
 export function createMetrics(): Metrics {
@@ -41,6 +43,7 @@ export function createMetrics(): Metrics {
     alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),
     deliveries: counter('deliveries', 'Attempts to deliver, by receiver and outcome.', ['receiver', 'outcome']),
     uninstalls: counter('uninstalls', 'Attempts to uninstall an account, by outcome.', ['outcome']),
+    tended: counter('accounts_tended', 'Accounts whose history was tended, by step and outcome.', ['step', 'outcome']),
   }
 }
 

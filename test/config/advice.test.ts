@@ -45,6 +45,17 @@ test('rules about associations without pairs to poll get a notice, other rules d
   expect(noticesOf(`${without}thresholds: [ { on: customProperties.*, warning: { percent: 80 } } ]\n`)).toEqual([])
 })
 
+test('a resolution of the history that is kept no longer than a finer one gets a notice', () => {
+  const kept = (history: string) =>
+    noticesOf(quietWith(`limits: { associations: [ { from: 0-1, to: 0-2 } ], history: { ${history} } }`))
+  expect(kept('raw: 7d, hourly: 8d, daily: 9d')).toEqual([])
+  expect(kept('raw: 900d')).toEqual([
+    'limits.history.hourly: changes nothing: every change is kept at least as long (raw)',
+    'limits.history.daily: changes nothing: more detail is kept at least as long (raw, hourly)',
+  ])
+  expect(kept('daily: 90d')).toHaveLength(1)
+})
+
 test.each([
   'crm.objects.deals.write',
   'crm.objects.contacts.sensitive.read.v2',

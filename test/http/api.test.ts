@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storeForecasts } from '../../src/limits/account-forecasts.ts'
+import { pollAccount } from '../limits/poll-account.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
 
@@ -227,10 +228,62 @@ describe('snapshots', () => {
     expect(usages(json)).toEqual([200, 300])
   })
 
-  test('are thinned to the last of each hour or day', async () => {
+  test('are a regular series, one at the end of each hour or day, the running one as it stands', async () => {
     const { get, usages } = await withHistory()
-    expect(usages((await get('/api/v1/accounts/9/snapshots?resolution=hourly')).json)).toEqual([200, 400, 500])
-    expect(usages((await get('/api/v1/accounts/9/snapshots?resolution=daily')).json)).toEqual([500])
+    const hourly = async (query = '') => (await get(`/api/v1/accounts/9/snapshots?resolution=hourly${query}`)).json
+    expect(usages(await hourly())).toEqual([200, 400, 500])
+    expect((await hourly()).items.map(({ at }: { at: string }) => at.slice(11, 16))).toEqual([
+      '11:00',
+      '12:00',
+      '12:30',
+    ])
+    expect(usages(await hourly('&from=2026-11-21T10:59:00Z&to=2026-11-21T11:10:00Z'))).toEqual([200, 300])
+    expect(usages(await hourly('&limit=2'))).toEqual([200, 400])
+    expect(usages(await hourly('&limit=2&after=1795262400000'))).toEqual([500])
+    const daily = (await get('/api/v1/accounts/9/snapshots?resolution=daily')).json
+    expect([usages(daily), daily.items[0].at]).toEqual([[500], '2026-11-21T12:30:00.000Z'])
+  })
+
+  test('are none of hours in which nothing was read, and the next one says since when', async () => {
+    const { get, steps, keys, clock, usages } = await withHistory()
+    const hourly = async () => (await get('/api/v1/accounts/9/snapshots?resolution=hourly')).json
+    clock.move(3 * HOUR)
+    expect(usages(await hourly())).toEqual([200, 400, 500])
+    await pollAccount(steps, keys, 9, clock.now(), readings(clock.now(), 600), HOUR)
+    expect(usages(await hourly())).toEqual([200, 400, 500, 600])
+    expect((await hourly()).items.at(-1)).toMatchObject({
+      ...{ at: '2026-11-21T15:30:00.000Z', missingSince: '2026-11-21T12:00:00.000Z' },
+    })
+  })
+
+  test('are CSV or JSON lines for other programs, one per series and moment, all of the range', async () => {
+    const { get, poll, clock } = await withHistory()
+    clock.move(HOUR)
+    await poll(9, readings(clock.now(), 501, { objectTypeId: '=2-"1"' }))
+    const from = '2026-11-21T13:00:00Z'
+    const csv = await get(`/api/v1/accounts/9/snapshots?format=csv&from=${from}`)
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8; header=present')
+    const lines = csv.text.split('\n')
+    expect(lines[0]).toBe('hubId,at,metric,objectTypeId,from,to,usage,limit,percent')
+    expect(lines).toHaveLength(1 + 2 * 5 + 1)
+    for (const line of [
+      '9,2026-11-21T12:00:00.000Z,customProperties.overall,,,,500,1000,50',
+      '9,2026-11-21T12:00:00.000Z,customProperties.objectType,0-1,,,120,500,24',
+      '9,2026-11-21T12:00:00.000Z,associations.atLimit,,0-1,0-2,0,,',
+      `9,2026-11-21T13:30:00.000Z,customProperties.objectType,"'=2-""1""",,,120,500,24`,
+    ])
+      expect(lines).toContain(line)
+    const jsonl = await get(`/api/v1/accounts/9/snapshots?format=jsonl&resolution=daily`)
+    expect(jsonl.headers['content-type']).toBe('application/x-ndjson')
+    const objects = jsonl.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(objects).toHaveLength(5)
+    expect(objects).toContainEqual({
+      ...{ hubId: 9, at: '2026-11-21T13:30:00.000Z', metric: 'customProperties.objectType' },
+      ...{ objectTypeId: '=2-"1"', usage: 120, limit: 500, percent: 24 },
+    })
   })
 
   test('page by cursor', async () => {
@@ -374,6 +427,8 @@ describe('problems', () => {
     ['/api/v1/alerts?hubId=0', 'hubId: must be at least 1'],
     ['/api/v1/accounts/1/snapshots?limit=1001', 'limit: must be at most 1000'],
     ['/api/v1/accounts/1/snapshots?resolution=weekly', 'resolution: must be one of raw, hourly, daily'],
+    ['/api/v1/accounts/1/snapshots?format=xlsx', 'format: must be one of json, csv, jsonl'],
+    ['/api/v1/accounts/1/snapshots?format=csv&limit=5', 'limit: format=csv is not paged: it is all of the range'],
     [
       '/api/v1/accounts/1/snapshots?from=yesterday',
       'from: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970',

@@ -41,6 +41,8 @@ export const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
 export const ACCESS_TOKEN = 'access-token-that-nobody-may-see'
 export const REFRESH_TOKEN = 'refresh-token-that-nobody-may-see'
 
+const DAY_MS = 86_400_000
+
 export interface Customer {
   hubId: number
   hubDomain?: string
@@ -102,6 +104,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     keys,
     registry: new Registry(store, keys),
     history: new History(store, keys),
+    historyKeep: { rawMs: 7 * DAY_MS, hourlyMs: 90 * DAY_MS, dailyMs: 800 * DAY_MS },
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),
@@ -200,7 +203,8 @@ export function askServer(
     const { hostname, port } = new URL(url)
     const outgoing = request({ hostname, port, method, path, headers, agent: false }, (incoming) => {
       text(incoming).then((content) => {
-        const json = /json/.test(incoming.headers['content-type'] ?? '') && content !== '' ? JSON.parse(content) : null
+        const json =
+          /[/+]json/.test(incoming.headers['content-type'] ?? '') && content !== '' ? JSON.parse(content) : null
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text: content, json })
       }, reject)
     })
@@ -276,7 +280,7 @@ export class FakeProvider implements ProviderClient {
 export function readings(
   at: number,
   overallUsage: number,
-  options: { label?: string; pair?: Partial<AssociationReading> } = {},
+  options: { label?: string; objectTypeId?: string; pair?: Partial<AssociationReading> } = {},
 ): Readings {
   return {
     customProperties: {
@@ -285,7 +289,11 @@ export function readings(
         ...{ overallLimit: 1000, overallUsage, reportedPercentage: overallUsage / 10 },
         byObjectType: [
           {
-            ...{ objectTypeId: '0-1', singularLabel: 'Contact', pluralLabel: options.label ?? 'Contacts' },
+            ...{
+              objectTypeId: options.objectTypeId ?? '0-1',
+              singularLabel: 'Contact',
+              pluralLabel: options.label ?? 'Contacts',
+            },
             ...{ limit: 500, usage: 120, reportedPercentage: 24 },
           },
         ],

@@ -1,18 +1,5 @@
 import type { Snapshot } from '../limits/history.ts'
 
-export const RESOLUTIONS = ['raw', 'hourly', 'daily'] as const
-export type Resolution = (typeof RESOLUTIONS)[number]
-
-const SPAN_MS: Record<Resolution, number> = { raw: 0, hourly: 3_600_000, daily: 86_400_000 }
-
-/** The last snapshot of each hour or day (UTC) that has one; all of them for `raw`. Oldest first, as given. */
-export function thinOut(snapshots: readonly Snapshot[], resolution: Resolution): Snapshot[] {
-  const spanMs = SPAN_MS[resolution]
-  if (spanMs === 0) return [...snapshots]
-  const last = new Map(snapshots.map((snapshot) => [Math.floor(snapshot.at / spanMs), snapshot]))
-  return [...last.values()]
-}
-
 export interface SnapshotPage {
   items: Snapshot[]
   /** Go on after this moment; undefined at the end. */

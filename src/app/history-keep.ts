@@ -1,0 +1,7 @@
+import type { Config } from '../../config/schema.ts'
+import type { Keep } from '../limits/thin-out.ts'
+
+/** How long readings are kept, for whoever thins them out or reads what was. */
+export function historyKeep({ limits: { history } }: Pick<Config, 'limits'>): Keep {
+  return { rawMs: history.raw, hourlyMs: history.hourly, dailyMs: history.daily }
+}

@@ -1,0 +1,158 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../../config/duration.ts'
+import { seriesName } from '../alerts/series-name.ts'
+import { historyKeep } from '../app/history-keep.ts'
+import type { Parts } from '../app/parts.ts'
+import { parseMoment } from '../http/query.ts'
+import type { Snapshot } from '../limits/history.ts'
+import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { countOf } from '../text/format-number.ts'
+import { iso } from '../text/format-time.ts'
+import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
+import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
+import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import { CommandError, type Io } from './io.ts'
+import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
+import { printTable } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+export interface HistoryOptions extends CommonOptions {
+  from?: number
+  to?: number
+  resolution: Resolution
+  csv?: boolean
+  jsonl?: boolean
+}
+
+const WEEK_MS = 7 * 86_400_000
+
+/** `plimsoll accounts history`: how limits moved, one account at a time in memory. */
+export function addAccountsHistory(accounts: Command, io: Io): void {
+  const time = (text: string) => parseTime(text, io.clock.now())
+  withExample(
+    withJson(withConfig(accounts.command('history').argument('[hubIds...]', 'accounts; none: all', parseHubIds)))
+      .addOption(new Option('--from <time>', 'ISO 8601, or how long ago: 2d; default: a week').argParser(time))
+      .addOption(new Option('--to <time>', 'ISO 8601, or how long ago; default: now').argParser(time))
+      .addOption(
+        new Option('--resolution <resolution>', 'each change, or how things stood at the end of each hour or day (UTC)')
+          .choices(RESOLUTIONS)
+          .default('raw'),
+      )
+      .addOption(new Option('--csv', 'print CSV, one line per series and moment').conflicts(['json', 'jsonl']))
+      .addOption(new Option('--jsonl', 'print one JSON object per series and moment').conflicts(['json', 'csv'])),
+    'plimsoll accounts history 1234567 --from 2d',
+    'plimsoll accounts history --resolution daily --from 90d --csv > fleet.csv',
+  )
+    .description("show how accounts' limits moved")
+    .action((hubIds: number[], options: HistoryOptions) => history(io, hubIds, options))
+}
+
+function parseHubIds(text: string, before: number[] = []): number[] {
+  return [...before, parseHubId(text)]
+}
+
+function parseTime(text: string, now: number): number {
+  const ago = parseDuration(text)
+  const at = ago === undefined ? parseMoment(text) : now - ago
+  if (at === undefined) throw new InvalidArgumentError('A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.')
+  return at
+}
+
+async function history(io: Io, hubIds: readonly number[], options: HistoryOptions): Promise<void> {
+  const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
+  if (from > to) throw new CommandError('--from must be before --to')
+  const print = printerOf(io, options)
+  await withParts(io, options.config, async (parts) => {
+    const progress = showProgress(io, 'accounts read')
+    const { accounts, count } = await chosenAccounts(parts, hubIds)
+    const deps = { ...parts, historyKeep: historyKeep(parts.config) }
+    print.begin()
+    let done = 0
+    for await (const account of accounts) {
+      if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
+      print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+      // Where people read along, the accounts themselves show how far it is.
+      if (!io.isTerminal) progress.at(++done, count)
+    }
+    progress.end()
+    print.end()
+  })
+}
+
+async function chosenAccounts(
+  parts: Parts,
+  hubIds: readonly number[],
+): Promise<{ accounts: AsyncIterable<PlannedAccount> | PlannedAccount[]; count: number }> {
+  if (hubIds.length === 0) {
+    const counts = Object.values(await parts.registry.countByState())
+    return { accounts: allAccounts(parts, ACCOUNT_STATES), count: counts.reduce((sum, count) => sum + count, 0) }
+  }
+  const accounts = await Promise.all(
+    [...new Set(hubIds)].map(async (hubId) => {
+      const account = await parts.registry.get(hubId)
+      if (account === undefined)
+        throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+      return withPlan(parts.due, account)
+    }),
+  )
+  return { accounts, count: accounts.length }
+}
+
+interface Printer {
+  begin(): void
+  account(account: PlannedAccount, snapshots: Iterable<Snapshot>): void
+  end(): void
+}
+
+function printerOf(io: Io, { json, csv, jsonl }: HistoryOptions): Printer {
+  if (csv === true || jsonl === true) return linePrinter(io, csv === true ? 'csv' : 'jsonl')
+  return json === true ? jsonPrinter(io) : tablePrinter(io)
+}
+
+function linePrinter(io: Io, format: LineFormat): Printer {
+  return {
+    begin: () => io.out(historyHead(format)),
+    account: ({ hubId }, snapshots) => {
+      for (const snapshot of snapshots) io.out(historyLines(format, hubId, snapshot))
+    },
+    end: () => {},
+  }
+}
+
+/** One array of accounts, written piece by piece. */
+function jsonPrinter(io: Io): Printer {
+  let separator = ''
+  return {
+    begin: () => io.out('['),
+    account: ({ hubId, hubDomain, state }, snapshots) => {
+      const items = [...snapshots].map(snapshotJson)
+      io.out(`${separator}${JSON.stringify({ hubId, hubDomain, state, items })}`)
+      separator = ','
+    },
+    end: () => io.out(']\n'),
+  }
+}
+
+function tablePrinter(io: Io): Printer {
+  let shown = 0
+  return {
+    begin: () => {},
+    account: ({ hubId, hubDomain }, snapshots) => {
+      const rows = [...snapshots].flatMap(({ at, series }) =>
+        series.map(({ usage, limit, percent, ...name }) => [
+          iso(at)?.slice(0, 19).replace('T', ' ') ?? '',
+          seriesName(name),
+          ...[String(usage), String(limit ?? ''), percent === null ? '' : percent.toFixed(1)],
+        ]),
+      )
+      if (shown++ > 0) io.out('\n')
+      printTable(io, ['', ''], [[String(hubId), hubDomain]])
+      if (rows.length === 0) io.out('nothing was read in this time\n')
+      else printTable(io, ['AT', 'SERIES', 'USAGE', 'LIMIT', '%'], rows)
+    },
+    end: () => {
+      if (shown !== 1) io.out(`${shown === 0 ? '' : '\n'}${countOf(shown, 'account')}\n`)
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { type Change, sameValue, type Value } from './change.ts'
+
+/** How long an account's record is kept at each resolution, ms. In any order: what is kept longer wins. */
+export interface Keep {
+  rawMs: number
+  hourlyMs: number
+  dailyMs: number
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** From which moment on there is every change, one an hour, one a day (UTC); what is older is cut off. */
+export interface Zones {
+  rawFrom: number
+  hourlyFrom: number
+  dailyFrom: number
+}
+
+/** They begin with a whole hour or day, so that none is thinned out half. */
+export function zonesOf(now: number, { rawMs, hourlyMs, dailyMs }: Keep): Zones {
+  const hourlyKept = Math.max(rawMs, hourlyMs)
+  return {
+    rawFrom: startOf(now - rawMs, HOUR_MS),
+    hourlyFrom: startOf(now - hourlyKept, DAY_MS),
+    dailyFrom: startOf(now - Math.max(hourlyKept, dailyMs), DAY_MS),
+  }
+}
+
+/** The hour or day, from its start to just before its end. */
+export interface Span {
+  start: number
+  end: number
+}
+
+/** The hour or day (UTC) that a moment lies in: a day where hours are no longer told apart. */
+export function spanOf(at: number, resolution: 'hourly' | 'daily', { hourlyFrom }: Pick<Zones, 'hourlyFrom'>): Span {
+  const spanMs = resolution === 'hourly' && at >= hourlyFrom ? HOUR_MS : DAY_MS
+  const start = startOf(at, spanMs)
+  return { start, end: start + spanMs }
+}
+
+function startOf(at: number, spanMs: number): number {
+  return Math.floor(at / spanMs) * spanMs
+}
+
+/** How all series of an account stand, by their ids. */
+export type State = Iterable<readonly [seriesId: string, value: Value]>
+
+/**
+ * An account's changes, oldest first, with less detail the older they are: at the end of every hour, later of every day,
+ * all values read back as they were. It goes back from `state`, how things stand after the last change, because a series
+ * that is back where it was drops out. To do it again, or in many small steps, comes to the same: hours become days here
+ * too.
+ */
+export function thinOut(state: State, changes: readonly Change[], now: number, keep: Keep): Change[] {
+  const { rawFrom, hourlyFrom, dailyFrom } = zonesOf(now, keep)
+  const hourly = oneEach(HOUR_MS, rawFrom, state, changes)
+  return cutOff(oneEach(DAY_MS, hourlyFrom, state, hourly), dailyFrom)
+}
+
+/** Those before `until` become one for each span; those after it stay as they are. */
+function oneEach(spanMs: number, until: number, state: State, changes: readonly Change[]): Change[] {
+  const after = new Map(state)
+  const thinned: Change[] = []
+  for (let end = changes.length; end > 0; ) {
+    const at = changes[end - 1]?.at ?? 0
+    const start = startOf(at, spanMs)
+    let first = end - 1
+    while (at < until && first > 0 && (changes[first - 1]?.at ?? 0) >= start) first--
+    const alike = changes.slice(first, end)
+    thinned.push(...(at < until ? merged(alike, start, after, first === 0) : alike))
+    for (const change of alike.reverse()) undo(after, change)
+    end = first
+  }
+  return thinned.reverse()
+}
+
+/** What happened from the start of an hour or day up to its last change: one change, or none where nothing did. */
+function merged(
+  alike: readonly Change[],
+  start: number,
+  after: ReadonlyMap<string, Value>,
+  isOldest: boolean,
+): Change[] {
+  // Of several `before` the oldest: it says how things stood before all of them.
+  const first = new Map(alike.toReversed().flatMap((change) => change.before))
+  const before = [...first].filter(([id, was]) => !sameValue(was, after.get(id)))
+  // A gap that began earlier is still one at this resolution: nothing was read from then until this hour or day.
+  const gaps = alike.flatMap(({ missingSince }) => missingSince ?? []).filter((since) => since < start)
+  // The oldest stays even where it says nothing: it is where the record begins.
+  if (before.length === 0 && gaps.length === 0 && !isOldest) return []
+  const at = alike.at(-1)?.at ?? start
+  return [{ at, ...(gaps.length === 0 ? {} : { missingSince: Math.min(...gaps) }), before }]
+}
+
+function undo(values: Map<string, Value>, { before }: Change): void {
+  for (const [id, was] of before) {
+    if (was === undefined) values.delete(id)
+    else values.set(id, was)
+  }
+}
+
+/** Without what is older; but for the last of it, which says how things stood from the beginning of what is kept. */
+function cutOff(changes: Change[], from: number): Change[] {
+  const kept = changes.findIndex(({ at }) => at >= from)
+  const base = (kept === -1 ? changes.length : kept) - 1
+  return changes.slice(Math.max(0, base))
+}

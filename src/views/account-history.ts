@@ -1,0 +1,50 @@
+import type { History, Snapshot } from '../limits/history.ts'
+import { regularSeries } from '../limits/regular-series.ts'
+import { type Keep, zonesOf } from '../limits/thin-out.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { iso } from '../text/format-time.ts'
+import type { PlannedAccount } from './account-view.ts'
+
+export const RESOLUTIONS = ['raw', 'hourly', 'daily'] as const
+export type Resolution = (typeof RESOLUTIONS)[number]
+
+export interface AccountHistoryDeps {
+  history: History
+  historyKeep: Keep
+  clock: Clock
+}
+
+/** From when to when (ms), and whether at each change or at the end of each hour or day (UTC). */
+export interface HistoryRange {
+  from: number
+  to: number
+  resolution: Resolution
+}
+
+/** How the series of an account moved, oldest first. */
+export async function readAccountHistory(
+  { history, historyKeep, clock }: AccountHistoryDeps,
+  account: Pick<PlannedAccount, 'hubId' | 'polledAt' | 'nextPollAt' | 'pollFailure'>,
+  { from, to, resolution }: HistoryRange,
+): Promise<Iterable<Snapshot>> {
+  if (resolution === 'raw') return history.read(account.hubId, from, to)
+  const now = clock.now()
+  // Beyond the range too: only the snapshot that ended a gap tells of it.
+  const snapshots = await history.read(account.hubId, from, Number.POSITIVE_INFINITY)
+  const range = { from, to: Math.min(to, now), readUntil: readUntil(account) }
+  return regularSeries(snapshots, range, resolution, zonesOf(now, historyKeep))
+}
+
+/** Until the next poll, things stand as at the last one; not if it is overdue, fails, or there is none. */
+function readUntil({
+  polledAt,
+  nextPollAt,
+  pollFailure,
+}: Pick<PlannedAccount, 'polledAt' | 'nextPollAt' | 'pollFailure'>) {
+  return Math.max(polledAt ?? 0, pollFailure === null ? (nextPollAt ?? 0) : 0)
+}
+
+/** A snapshot as API and command line tell it. */
+export function snapshotJson({ at, missingSince, series }: Snapshot): object {
+  return { at: iso(at), ...(missingSince === undefined ? {} : { missingSince: iso(missingSince) }), series }
+}

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { pollAccount } from '../limits/poll-account.ts'
+import { associations, properties, readings } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { writeDaemonConfig } from '../support/daemon.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+const HOUR = 3_600_000
+const clock = new HandClock()
+let redis: TestRedis
+let folder: string
+let config: string
+
+/** Two accounts that were polled three times within the last three hours, and one that never was. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-history-'))
+  redis = await startRedis()
+  const store = redis.store()
+  const keys = createKeys('plimsoll')
+  const begun = clock.now() - 2.5 * HOUR
+  for (const hubId of [9, 70, 1_000])
+    await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: begun })
+  for (const hubId of [9, 70]) {
+    const poll = async (at: number, usage: number) => {
+      const reports = readings(at, properties(usage, 1_000, { '=2-"1"': [1, 3] }), { '0-1/0-2': associations(10) })
+      await pollAccount(store, keys, hubId, at, reports)
+    }
+    for (const [hours, usage] of [
+      [0, 100],
+      [0.1, 200],
+      [1.5, 300],
+    ] as const)
+      await poll(begun + hours * HOUR, usage + hubId)
+    await store.zadd(keys.partition(keys.partitionOf(hubId)).due.poll, clock.now() + HOUR, hubId)
+  }
+  const key = Buffer.alloc(32, 7).toString('base64')
+  config = writeDaemonConfig(folder, {
+    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
+    settings: { encryption: { keys: [{ id: 'k1', key }] } },
+  })
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function history(...args: string[]) {
+  const ran = { code: 0, out: '', err: '' }
+  const stop = new AbortController()
+  ran.code = await runCommandLine(['accounts', 'history', ...args, '--config', config], {
+    ...{ env: {}, cwd: folder, isTerminal: false, errIsTerminal: false, columns: 120 },
+    out: (text) => {
+      ran.out += text
+    },
+    err: (text) => {
+      ran.err += text
+    },
+    ...{ stop: stop.signal, onHangUp: () => {}, clock, random: () => 0.5 },
+  })
+  return ran
+}
+
+test('people get a table for each account, newest last', async () => {
+  const { code, out } = await history('9', '1000')
+  expect(code).toBe(0)
+  const lines = out.split('\n')
+  expect(lines[0]).toBe('9  d9.example.com')
+  expect(lines[1]).toMatch(/^AT +SERIES +USAGE +LIMIT +%$/)
+  const overall = lines.filter((line) => line.includes(' custom properties  '))
+  expect(overall.map((line) => line.split(/ {2,}/))).toEqual([
+    ['2026-11-21 07:30:00', 'custom properties', '109', '1000', '10.9'],
+    ['2026-11-21 07:36:00', 'custom properties', '209', '1000', '20.9'],
+    ['2026-11-21 09:00:00', 'custom properties', '309', '1000', '30.9'],
+  ])
+  expect(out).toContain('1000  d1000.example.com\nnothing was read in this time\n')
+})
+
+test('of all accounts, CSV has one line per series and moment, and nothing that a spreadsheet would run', async () => {
+  const { code, out } = await history('--csv')
+  expect(code).toBe(0)
+  const [head, ...lines] = out.trimEnd().split('\n')
+  expect(head).toBe('hubId,at,metric,objectTypeId,from,to,usage,limit,percent')
+  expect(lines).toHaveLength(2 * 3 * 5)
+  expect(lines).toContain('70,2026-11-21T09:00:00.000Z,customProperties.overall,,,,370,1000,37')
+  expect(lines).toContain(`9,2026-11-21T09:00:00.000Z,customProperties.objectType,"'=2-""1""",,,1,3,33.333333333333336`)
+  expect(lines).toContain('9,2026-11-21T09:00:00.000Z,associations.atLimit,,0-1,0-2,0,,')
+})
+
+test('JSON lines have the same fields, and a resolution makes them regular', async () => {
+  const { out } = await history('9', '--jsonl', '--resolution', 'hourly', '--from', '1d')
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const overall = lines.filter(({ metric }) => metric === 'customProperties.overall')
+  expect(overall.map(({ at, usage }) => [at.slice(11, 16), usage])).toEqual([
+    ['08:00', 209],
+    ['09:00', 209],
+    ['10:00', 309],
+  ])
+  expect(lines.find(({ objectTypeId }) => objectTypeId !== undefined)).toEqual({
+    ...{ hubId: 9, at: '2026-11-21T08:00:00.000Z', metric: 'customProperties.objectType', objectTypeId: '=2-"1"' },
+    ...{ usage: 1, limit: 3, percent: (1 * 100) / 3 },
+  })
+})
+
+test('--json is one line: an array of accounts with their snapshots', async () => {
+  const { out } = await history('--json', '--from', '2026-11-21T09:00:00Z', '--to', '30m')
+  expect(out.endsWith(']\n')).toBe(true)
+  const accounts = JSON.parse(out)
+  expect(accounts).toMatchObject([
+    { hubId: 9, hubDomain: 'd9.example.com', items: [{ at: '2026-11-21T09:00:00.000Z', series: { length: 5 } }] },
+    { hubId: 70, items: [{}] },
+    { hubId: 1_000, items: [] },
+  ])
+})
+
+test.each([
+  [['42'], 1, 'there is no account 42: plimsoll accounts list shows all'],
+  [['9', 'x'], 2, 'A hub id is a whole number'],
+  [['--from', 'yesterday'], 2, 'A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.'],
+  [['--from', '1d', '--to', '2d'], 1, '--from must be before --to'],
+  [['--csv', '--json'], 2, "'--csv' cannot be used with option '--json'"],
+  [['--resolution', 'weekly'], 2, 'Allowed choices are raw, hourly, daily'],
+])('history %j is refused', async (args, code, message) => {
+  const ran = await history(...args)
+  expect(ran.code).toBe(code)
+  expect(ran.out).toBe('')
+  expect(ran.err).toContain(message)
+})

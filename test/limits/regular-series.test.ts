@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Snapshot, SnapshotSeries } from '../../src/limits/history.ts'
+import { type Range, type Regular, regularSeries } from '../../src/limits/regular-series.ts'
+import { spanOf, thinOut, zonesOf } from '../../src/limits/thin-out.ts'
+import { type AccountRecord, DAY, HOUR, isMissing, keep, polls, recordOf, START, standingBefore } from './records.ts'
+
+const at = (hours: number) => START + hours * HOUR
+const overall = (usage: number): SnapshotSeries[] => [
+  { metric: 'customProperties.overall', usage, limit: 100, percent: usage },
+]
+const snapshot = (hours: number, usage: number, missingSince?: number): Snapshot => ({
+  at: at(hours),
+  ...(missingSince === undefined ? {} : { missingSince: at(missingSince) }),
+  series: overall(usage),
+})
+
+/** Usages by hour since the start. */
+function series(snapshots: Snapshot[], resolution: Regular, range: Partial<Range> = {}, hoursFrom = 0) {
+  const whole = { from: at(0), to: at(1_000), readUntil: at(1_000), ...range }
+  const items = [...regularSeries(snapshots, whole, resolution, { hourlyFrom: at(hoursFrom) })]
+  return items.map((item) => [(item.at - START) / HOUR, item.series[0]?.usage])
+}
+
+describe('a regular series', () => {
+  test('has one snapshot an hour: how things stood at its end', () => {
+    const snapshots = [snapshot(0.2, 1), snapshot(0.7, 2), snapshot(3, 3), snapshot(3.5, 4)]
+    expect(series(snapshots, 'hourly', { to: at(5) })).toEqual([
+      [1, 2],
+      [2, 2],
+      [3, 2],
+      [4, 4],
+      [5, 4],
+    ])
+  })
+
+  test('has one snapshot a day of UTC, the running one as things stand at the end of the range', () => {
+    const snapshots = [snapshot(-100, 1), snapshot(23.9, 2), snapshot(24, 3), snapshot(50, 4), snapshot(51, 5)]
+    expect(series(snapshots, 'daily', { from: at(2), to: at(50.5) })).toEqual([
+      [24, 2],
+      [48, 3],
+      [50.5, 4],
+    ])
+  })
+
+  test('has none before the first snapshot, and none where there is no snapshot at all', () => {
+    expect(series([snapshot(30.5, 1)], 'hourly', { to: at(32) })).toEqual([
+      [31, 1],
+      [32, 1],
+    ])
+    expect(series([], 'daily')).toEqual([])
+    expect(series([snapshot(30, 1)], 'daily', { to: at(24) })).toEqual([])
+  })
+
+  test('leaves out hours in which nothing was read, and says so at the one that ends them', () => {
+    const snapshots = [snapshot(0.2, 1), snapshot(3.5, 1, 0.2), snapshot(4.5, 2, 4.1)]
+    expect(series(snapshots, 'hourly', { to: at(6) })).toEqual([
+      [1, 1],
+      [4, 1],
+      [5, 2],
+      [6, 2],
+    ])
+    const range = { from: at(0), to: at(6), readUntil: at(6) }
+    const items = [...regularSeries(snapshots, range, 'hourly', { hourlyFrom: 0 })]
+    expect(items.map(({ missingSince }) => missingSince)).toEqual([undefined, at(0.2), undefined, undefined])
+    const cut = { from: at(1), to: at(2.5), readUntil: at(6) }
+    expect([...regularSeries(snapshots, cut, 'hourly', { hourlyFrom: 0 })]).toEqual([])
+  })
+
+  test('leaves out hours that begin after the last reading', () => {
+    expect(series([snapshot(0.2, 1)], 'hourly', { readUntil: at(1.4), to: at(9.5) })).toEqual([
+      [1, 1],
+      [2, 1],
+    ])
+  })
+
+  test('has days where the history knows no hours any more', () => {
+    const snapshots = [snapshot(23.5, 1), snapshot(47.5, 2), snapshot(49, 3)]
+    expect(series(snapshots, 'hourly', { to: at(50) }, 48)).toEqual([
+      [24, 1],
+      [48, 2],
+      [49, 2],
+      [50, 3],
+    ])
+  })
+
+  const scene = fc.record({
+    ...{ polls, keep },
+    later: fc.integer({ min: 0, max: 20 * DAY }),
+    reach: fc.tuple(fc.integer({ min: 0, max: 15 * DAY }), fc.integer({ min: 0, max: 5 * DAY })),
+    resolution: fc.constantFrom<Regular>('hourly', 'daily'),
+    thinned: fc.boolean(),
+  })
+
+  test('of any range says what was reported last before each end, also of a thinned record; and nothing else', () => {
+    fc.assert(
+      fc.property(scene, ({ polls, keep, later, reach, resolution, thinned }) => {
+        const record = recordOf(polls)
+        const first = record.changes[0]?.at ?? START
+        const now = first + later
+        // In the middle of an hour or day that was thinned out nobody knows how things stood.
+        const to = thinned ? now : now - reach[1]
+        const { hourlyFrom, dailyFrom } = thinned ? zonesOf(now, keep) : { hourlyFrom: 0, dailyFrom: 0 }
+        const from = Math.max(to - reach[0], dailyFrom)
+        const readUntil = polls.at(-1)?.at ?? 0
+        const read = thinned ? { ...record, changes: thinOut(record.state, record.changes, now, keep) } : record
+        const items = [...regularSeries(snapshotsOf(read, from), { from, to, readUntil }, resolution, { hourlyFrom })]
+
+        const expected: [number, unknown][] = []
+        for (let span = spanOf(from, resolution, { hourlyFrom }); span.start < to; ) {
+          const { start, end } = span
+          span = spanOf(end, resolution, { hourlyFrom })
+          const until = Math.min(end, to + 1)
+          const standing = standingBefore(record, until)
+          if (standing === undefined || start > readUntil || isMissing(record, start, until)) continue
+          expected.push([Math.min(end, to), standing])
+        }
+        expect(items.map((item) => [item.at, valuesOf(item)])).toEqual(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+/** As a history is read from `from` on. */
+function snapshotsOf(record: AccountRecord, from: number): Snapshot[] {
+  const base = record.changes.findLastIndex((change) => change.at <= from)
+  return record.changes.slice(Math.max(0, base)).map((change) => ({
+    at: change.at,
+    ...(change.missingSince === undefined ? {} : { missingSince: change.missingSince }),
+    series: Object.entries(standingBefore(record, change.at + 1) ?? {}).map(([id, value]) => ({
+      ...{ metric: 'customProperties.objectType' as const, objectTypeId: id },
+      ...{ ...value, percent: null },
+    })),
+  }))
+}
+
+function valuesOf({ series }: Snapshot): object {
+  return Object.fromEntries(series.map(({ objectTypeId, usage, limit }) => [objectTypeId, { usage, limit }]))
+}
