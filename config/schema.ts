@@ -156,6 +156,18 @@ const tokens = related(
 const limits = z
   .strictObject({
     every: duration({ min: '1s', max: '7d' }).prefault('15m').describe('How often each account is polled.'),
+    alertAfter: whole(1, 1_000)
+      .prefault(8)
+      .describe(
+        'Polls of one account that must fail in a row before that is told. They are repeated after 5 s, 10 s, 20 s and so on ' +
+          'up to `every`, so 8 take about 11 minutes; up to 8 times `every` while retries wait for errorCeiling.',
+      ),
+    freshness: duration({ min: '1m', max: '365d' })
+      .prefault('26h')
+      .describe('Age from which the newest reading of an account is stale; never less than twice `every`.'),
+    coverage: share({ most: 100 })
+      .prefault('95%')
+      .describe('Share of the accounts that should have a fresh reading: below it the fleet gets one alert.'),
     associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll.'),
     history: z
       .strictObject({

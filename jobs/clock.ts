@@ -10,6 +10,8 @@ export interface Schedule {
 
 /** For sweeps that usually run because somebody woke them: the tick picks up what a crash left. */
 const EVERY_FIVE_SECONDS = '*/5 * * * * *'
+/** What is watched there moves by minutes and hours. */
+const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
 /**
  * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
@@ -43,6 +45,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     'poll-limits': times.pollLimits,
     uninstall: EVERY_FIVE_SECONDS,
     alerts: EVERY_FIVE_SECONDS,
+    coverage: EVERY_HALF_MINUTE,
   }
 }
 

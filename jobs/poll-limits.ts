@@ -4,16 +4,19 @@ import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fet
 import { historyEntry } from '../src/limits/history.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import { outcomeOf, recordFields } from '../src/limits/poll-outcome.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
-import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
+import { type Fetched, mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { seriesOf } from '../src/limits/series.ts'
-import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
+import { bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import { logTypes } from './log-types.ts'
+import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
 import type { ChunkJob } from './queues.ts'
 import { type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
 
-export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
+export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps, PollAlertDeps {
   polls: PollStore
   pairs: readonly Pair[]
   everyMs: number
@@ -28,10 +31,10 @@ export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: A
   })
 }
 
-type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
+type Polled = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
-async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
+async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<Polled> {
   let context = await deps.polls.read(hubId)
   if (context === undefined) return 'gone'
   if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
@@ -70,7 +73,10 @@ async function withMetadata(
   }
   if (read.is === 'foreign') return 'foreign'
   if (read.is === 'lost') return 'held'
-  return read.is === 'stored' ? { ...context, hubDomain: read.hubDomain } : 'unread'
+  if (read.is !== 'stored') return 'unread'
+  // An alert was opened: what this poll changes about it must be what is there now.
+  if (read.alerted) return (await deps.polls.read(hubId)) ?? 'held'
+  return { ...context, hubDomain: read.hubDomain }
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
@@ -119,23 +125,20 @@ async function pollUnread(deps: PollLimitsDeps, hubId: number, { obtainedAt }: P
   return 'later'
 }
 
-async function commit(
-  deps: PollLimitsDeps,
-  hubId: number,
-  context: PollContext,
-  fetched: Fetched,
-): Promise<PollOutcome> {
-  const failures = failuresOf(fetched)
+async function commit(deps: PollLimitsDeps, hubId: number, context: PollContext, fetched: Fetched): Promise<Polled> {
+  const outcome = outcomeOf(fetched)
+  const { failures } = outcome
   const calls = 1 + fetched.associations.size
-  const nothingRead = failures.length === calls
+  const nothingRead = !outcome.readAnything
   deps.endpoint.noteOthers(calls - failures.length, failures.length)
   // Never before the poll that came before, whatever this machine's clock says.
   const at = Math.max(fetched.at, context.polledAt + 1)
   const before = context.readings
   const after = mergeReadings(before, { ...fetched, at })
-  const alerts = nothingRead
+  const seriesAlerts = nothingRead
     ? NO_ALERT_WRITES
     : decideAlerts(deps.alerts, { hubId, hubDomain: context.hubDomain, before, after, states: context.alertStates }, at)
+  const alerts = bothWrites(seriesAlerts, await pollAlertWrites(deps, hubId, context, outcome, deps.clock.now()))
   const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
   if (disagreement !== undefined) {
     deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
@@ -145,10 +148,10 @@ async function commit(
     at,
     nextAt:
       failures.length === 0
-        ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
+        ? nextPollAt(hubId, at, deps.everyMs, before === undefined && (!nothingRead || context.polls === '0'))
         : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs, deps.endpoint.mayRetry()),
     fields: {
-      ...pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
+      ...recordFields(context, outcome, nothingRead ? undefined : at, deps.clock.now()),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
     },
     readings: nothingRead ? undefined : after,
@@ -163,22 +166,15 @@ async function commit(
       failure.message,
     )
   }
-  if (committed !== 'committed') return committed
-  if (alerts.messages.length > 0) await deps.queues.wake('alerts', deps.clock.now())
-  return nothingRead ? 'failed' : 'committed'
-}
-
-function pollFields(
-  context: PollContext,
-  failures: readonly { message: string }[],
-  polledAt: number | undefined,
-  now: number,
-): Record<string, string> {
-  const [failure] = failures
-  return {
-    ...(polledAt === undefined ? {} : { polledAt: String(polledAt) }),
-    pollFailures: failure === undefined ? '' : String(context.pollFailures + 1),
-    pollFailureReason: failure?.message ?? '',
-    pollFailureAt: failure === undefined ? '' : String(now),
+  if (outcome.refused !== undefined && context.pollBlockedSince === 0) {
+    deps.log.warn(
+      { code: 'poll.forbidden', hubId, ...outcome.refused },
+      'a scope is missing: not everything can be read',
+    )
   }
+  if (committed !== 'committed') return committed
+  logTypes(deps.log, hubId, before, after)
+  if (alerts.messages.length > 0) await deps.queues.wake('alerts', deps.clock.now())
+  if (!nothingRead) return 'committed'
+  return failures.length > 0 ? 'failed' : 'blocked'
 }

@@ -7,8 +7,9 @@ import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
+import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 
-export interface SweepDeps extends SweepAlertsDeps {
+export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps {
   due: DueSets
   endpoint: TokenEndpoint
   clockWatch: ClockWatch
@@ -50,6 +51,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   'poll-limits': (deps) => sweepAccounts(deps, 'poll', deps.queues.pollLimits),
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
   alerts: sweepAlerts,
+  coverage: sweepCoverage,
 }
 
 async function sweepAccounts(

@@ -12,13 +12,15 @@ export const POLL_FIELD = 'poll'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, messages, messageAt, said, pending } = state
-  return JSON.stringify([level, rule, since, messages, messageAt, said, pending])
+  const { level, rule, since, messages, messageAt, said, pending, cause } = state
+  const list = [level, rule, since, messages, messageAt, said, pending]
+  return JSON.stringify(cause === undefined ? list : [...list, cause])
 }
 
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, messages, messageAt, said, pending] = JSON.parse(stored)
-  return { level, rule, since, messages, messageAt, said, pending }
+  const [level, rule, since, messages, messageAt, said, pending, cause] = JSON.parse(stored)
+  const state = { level, rule, since, messages, messageAt, said, pending }
+  return cause === undefined ? state : { ...state, cause }
 }
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */

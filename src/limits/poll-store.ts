@@ -14,7 +14,11 @@ export interface PollContext {
   /** Number of the last poll that was committed: the next one is refused if it has moved on. */
   polls: string
   polledAt: number
+  /** In a row, and since when (ms, 0 = the last one worked). */
   pollFailures: number
+  pollFailingSince: number
+  /** Since when a scope is missing, ms; 0 = none is. */
+  pollBlockedSince: number
   /** Whether its metadata was never read: it was imported. */
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
@@ -63,14 +67,17 @@ export class PollStore {
           'pollFailures',
           'disagreed',
           'metadataDue',
+          'pollFailingSince',
+          'pollBlockedSince',
         ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
       this.#store.getBuffer(keys.readings),
       this.#store.hgetall(keys.alerts),
     ])
-    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, metadataDue] =
+    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, ...others] =
       fields
+    const [metadataDue, pollFailingSince, pollBlockedSince] = others
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     return {
@@ -82,6 +89,8 @@ export class PollStore {
       polls: polls ?? '0',
       polledAt: Number(polledAt ?? 0),
       pollFailures: Number(pollFailures ?? 0),
+      pollFailingSince: Number(pollFailingSince ?? 0),
+      pollBlockedSince: Number(pollBlockedSince ?? 0),
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       accessToken,

@@ -18,6 +18,8 @@ export interface ProviderFailure {
   /** HTTP status; 0 where there was no answer. */
   status: number
   retryAfterMs?: number
+  /** Scopes that the provider says would do, where it refused for want of one. */
+  scopes?: string[]
 }
 
 export type ProviderResult<T> = { ok: true; value: T } | { ok: false; failure: ProviderFailure }

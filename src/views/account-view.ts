@@ -8,6 +8,7 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
+import { watchJson } from './watch.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
@@ -118,7 +119,9 @@ export function accountJson(account: PlannedAccount): object {
     tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
-    pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
+    pollFailure:
+      pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
+    watch: watchJson(account),
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),
   }
 }

@@ -14,6 +14,7 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { History, historyEntry } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { Readings } from '../../src/limits/readings.ts'
@@ -102,6 +103,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     keys,
     registry: new Registry(store, keys),
     history: new History(store, keys),
+    coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),

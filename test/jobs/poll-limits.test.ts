@@ -3,13 +3,14 @@ import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { HUB, metadata, office, pageOf } from '../accounts/connected.ts'
+import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
@@ -36,6 +37,8 @@ async function imported(ask: ProviderClient['metadata']) {
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
+    ...{ announcePoll, alertAfter: 3 },
+    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     ...{ pairs: [], everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
