@@ -8,6 +8,7 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
+import { type ShownRecords, shownRecords } from './series-records.ts'
 import { watchJson } from './watch.ts'
 
 /** Accounts read at once. */
@@ -28,8 +29,8 @@ export interface PlannedAccount extends Account {
   nextUninstallAt: number | null
 }
 
-/** A series as last read, and when that was. */
-export type CurrentSeries = Series & { measuredAt: number | null }
+/** A series as last read, when that was, and the records behind it. */
+export type CurrentSeries = Series & { measuredAt: number | null; records?: ShownRecords }
 
 /** Everything there is to show about one account; its tokens are not among it. */
 export interface AccountView {
@@ -78,7 +79,11 @@ export async function* allAccounts(
 }
 
 function currentSeries(readings: Readings): CurrentSeries[] {
-  return seriesOf(readings).map((series) => ({ ...series, measuredAt: readAt(series, readings) }))
+  return seriesOf(readings).map((series) => ({
+    ...series,
+    measuredAt: readAt(series, readings),
+    ...shownRecords(series, readings),
+  }))
 }
 
 function readAt({ from, to }: Series, { customProperties, associations }: Readings): number | null {

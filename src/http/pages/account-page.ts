@@ -15,6 +15,7 @@ import { when } from '../when.ts'
 import { alertTable } from './alert-table.ts'
 import { stateBadge } from './badges.ts'
 import { fullness } from './bar.ts'
+import { recordsPart } from './records-part.ts'
 import { nothing, table } from './table.ts'
 
 /** Rows of one table: an account may watch hundreds of pairs, and the full list is the API's. */
@@ -33,6 +34,7 @@ ${storyPart(page)}
 ${alertsPart(page, labels)}
 ${customPropertiesPart(page)}
 ${associationsPart(page, labels)}
+${recordsPart(page.series, (id) => typeName(id, labels))}
 ${changesPart(page, labels)}`
 }
 
