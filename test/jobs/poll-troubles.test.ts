@@ -10,6 +10,7 @@ import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
+import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
@@ -308,5 +309,14 @@ describe('the index of fresh readings', () => {
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
     expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
+    const { forgotten } = one.keys.partition(HUB % 64)
+    const step = accountStepKeys(one.keys, HUB)
+    await redis.store.importAccount(...step, forgotten, HUB, one.clock.now(), 'sealed', 'replace', '{}')
+    expect(await one.fresh(HUB)).toBeNull()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    const generation = await redis.store.hget(one.keys.account(HUB).account, 'generation')
+    const writes = JSON.stringify(NO_ALERT_WRITES)
+    expect(await redis.store.refuseForeignToken(...step, HUB, String(generation), 456, '{}', writes)).toBe('refused')
+    expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })
   })
 })
