@@ -162,9 +162,18 @@ const limits = z
     pairsPerPoll: whole(1, 1_000)
       .prefault(20)
       .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
+    alertAfter: whole(1, 1_000)
+      .prefault(8)
+      .describe(
+        'Polls of one account that must fail in a row before that is told. They are repeated after 5 s, 10 s, 20 s and so on ' +
+          'up to `every`, so 8 take about 11 minutes; up to 8 times `every` while retries wait for errorCeiling.',
+      ),
     freshness: duration({ min: '1m', max: '365d' })
       .prefault('26h')
-      .describe('How old the newest reading of an account may be before it counts as stale.'),
+      .describe('Age from which the newest reading of an account is stale; never less than twice `every`.'),
+    coverage: share({ most: 100 })
+      .prefault('95%')
+      .describe('Share of the accounts that should have a fresh reading: below it the fleet gets one alert.'),
     history: z
       .strictObject({
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every change is kept.'),

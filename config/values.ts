@@ -135,12 +135,12 @@ export function fill() {
   })
 }
 
-/** A part of a whole: `50%` in the file, 0.5 in the program. */
-export function share() {
+/** A part of a whole: `50%` in the file, 0.5 in the program. `most` in percent. */
+export function share({ most = 95 }: { most?: number } = {}) {
   return value<number>({
     read(input, refuse) {
       const percent = parsePercent(input)
-      if (percent === undefined || percent < 1 || percent > 95) return refuse('must be from 1% to 95%')
+      if (percent === undefined || percent < 1 || percent > most) return refuse(`must be from 1% to ${most}%`)
       return percent / 100
     },
     show: (part: number) => `${Math.round(part * 1e6) / 1e4}%`,

@@ -12,6 +12,8 @@ export interface Schedule {
 const EVERY_FIVE_SECONDS = '*/5 * * * * *'
 /** For what has a day's time. */
 const EVERY_MINUTE = '0 * * * * *'
+/** What is watched there moves by minutes and hours. */
+const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
 /**
  * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
@@ -46,6 +48,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     uninstall: EVERY_FIVE_SECONDS,
     alerts: EVERY_FIVE_SECONDS,
     'tend-history': EVERY_MINUTE,
+    coverage: EVERY_HALF_MINUTE,
   }
 }
 

@@ -4,16 +4,19 @@ import { changeBetween } from '../src/limits/change.ts'
 import { type Answers, type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import { outcomeOf, recordFields } from '../src/limits/poll-outcome.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
-import { isFailure, mergeReadings, type Pair } from '../src/limits/readings.ts'
+import { mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { mergeSamples, type SampleSettings } from '../src/limits/samples.ts'
-import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
+import { bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import { logTypes } from './log-types.ts'
+import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
 import type { ChunkJob } from './queues.ts'
 import { type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
 
-export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
+export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps, PollAlertDeps {
   polls: PollStore
   pairs: readonly Pair[] | 'auto'
   pairsPerPoll: number
@@ -39,7 +42,8 @@ export async function pollOne(deps: PollLimitsDeps, hubId: number, signal: Abort
 /** Readings that are further apart than so many periods have a gap between them. */
 const GAP_PERIODS = 2
 
-export type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
+/** `blocked`: a scope is missing, and nothing could be read. */
+export type PollOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
@@ -83,7 +87,10 @@ async function withMetadata(
   }
   if (read.is === 'foreign') return 'foreign'
   if (read.is === 'lost') return 'held'
-  return read.is === 'stored' ? { ...context, hubDomain: read.hubDomain } : 'unread'
+  if (read.is !== 'stored') return 'unread'
+  // An alert was opened: what this poll changes about it must be what is there now.
+  if (read.alerted) return (await deps.polls.read(hubId)) ?? 'held'
+  return { ...context, hubDomain: read.hubDomain }
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
@@ -144,22 +151,24 @@ async function commit(
   deps: PollLimitsDeps,
   hubId: number,
   context: PollContext,
-  fetched: Answers,
+  answers: Answers,
 ): Promise<PollOutcome> {
-  const { failures, calls, failedCalls } = fetched
-  const reports = [fetched.customProperties, ...fetched.associations.values()]
-  const nothingRead = reports.every((report) => isFailure(report))
-  deps.endpoint.noteOthers(calls - failedCalls, failedCalls)
+  const outcome = outcomeOf(answers)
+  const { failures, readAnything, readAll } = outcome
+  // A refusal for want of a scope is an answer.
+  const errors = answers.failedCalls - (answers.failures.length - failures.length)
+  deps.endpoint.noteOthers(answers.calls - errors, errors)
   // Never before the poll that came before, whatever this machine's clock says.
-  const at = Math.max(fetched.at, context.polledAt + 1)
+  const at = Math.max(answers.at, context.polledAt + 1)
   const before = context.readings
-  const after = mergeReadings(before, { ...fetched, at })
-  const shown = reports.some((report) => isFailure(report)) ? await deps.polls.samples(hubId) : {}
-  const samples = mergeSamples(shown, { ...fetched, at }, deps.samples)
-  const { hubDomain, alertStates: states } = context
-  const alerts = nothingRead
-    ? NO_ALERT_WRITES
-    : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, forecasts: context.forecasts, states }, at)
+  const after = mergeReadings(before, { ...answers, at })
+  const shown = readAll ? {} : await deps.polls.samples(hubId)
+  const samples = mergeSamples(shown, { ...answers, at }, deps.samples)
+  const { hubDomain, alertStates: states, forecasts } = context
+  const seriesAlerts = readAnything
+    ? decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, forecasts, states }, at)
+    : NO_ALERT_WRITES
+  const alerts = bothWrites(seriesAlerts, await pollAlertWrites(deps, hubId, context, outcome, deps.clock.now()))
   const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
   if (disagreement !== undefined) {
     deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
@@ -169,20 +178,20 @@ async function commit(
     slots: context.slots,
     nextAt: Math.max(
       failures.length === 0
-        ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
+        ? nextPollAt(hubId, at, deps.everyMs, before === undefined && (readAnything || context.polls === '0'))
         : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs, deps.endpoint.mayRetry()),
-      fetched.pausedUntil ?? 0,
+      answers.pausedUntil ?? 0,
     ),
     fields: {
-      ...pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
+      ...recordFields(context, outcome, readAnything ? at : undefined, deps.clock.now()),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
-      ...(fetched.companionsAwayUntil === undefined
+      ...(answers.companionsAwayUntil === undefined
         ? {}
-        : { companionsAwayUntil: String(fetched.companionsAwayUntil) }),
+        : { companionsAwayUntil: String(answers.companionsAwayUntil) }),
     },
-    readings: nothingRead ? undefined : after,
-    change: nothingRead ? undefined : changeBetween(before, after, at, GAP_PERIODS * deps.everyMs),
-    samples: nothingRead ? undefined : { shown: samples, keepMs: deps.samples.keepMs },
+    readings: readAnything ? after : undefined,
+    change: readAnything ? changeBetween(before, after, at, GAP_PERIODS * deps.everyMs) : undefined,
+    samples: readAnything ? { shown: samples, keepMs: deps.samples.keepMs } : undefined,
     alerts,
   })
   const [failure] = failures
@@ -192,22 +201,15 @@ async function commit(
       failure.message,
     )
   }
-  if (committed !== 'committed') return committed
-  if (alerts.messages.length > 0) await deps.queues.wake('alerts', deps.clock.now())
-  return nothingRead ? 'failed' : 'committed'
-}
-
-function pollFields(
-  context: PollContext,
-  failures: readonly { message: string }[],
-  polledAt: number | undefined,
-  now: number,
-): Record<string, string> {
-  const [failure] = failures
-  return {
-    ...(polledAt === undefined ? {} : { polledAt: String(polledAt) }),
-    pollFailures: failure === undefined ? '' : String(context.pollFailures + 1),
-    pollFailureReason: failure?.message ?? '',
-    pollFailureAt: failure === undefined ? '' : String(now),
+  if (outcome.refused !== undefined && context.pollBlockedSince === 0) {
+    deps.log.warn(
+      { code: 'poll.forbidden', hubId, ...outcome.refused },
+      'a scope is missing: not everything can be read',
+    )
   }
+  if (committed !== 'committed') return committed
+  logTypes(deps.log, hubId, before, after)
+  if (alerts.messages.length > 0) await deps.queues.wake('alerts', deps.clock.now())
+  if (readAnything) return 'committed'
+  return failures.length > 0 ? 'failed' : 'blocked'
 }

@@ -7,9 +7,10 @@ import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
+import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
 
-export interface SweepDeps extends SweepAlertsDeps, SweepHistoryDeps {
+export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps, SweepHistoryDeps {
   due: DueSets
   endpoint: TokenEndpoint
   clockWatch: ClockWatch
@@ -52,6 +53,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
   alerts: sweepAlerts,
   'tend-history': sweepHistory,
+  coverage: sweepCoverage,
 }
 
 async function sweepAccounts(

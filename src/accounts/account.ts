@@ -29,7 +29,10 @@ export interface Account {
   tokenServedAt: number | null
   tokenServedTo: string | null
   polledAt: number | null
-  pollFailure: { count: number; reason: string; at: number } | null
+  /** Polls that failed in a row, wholly or in part, the last one `at`. */
+  pollFailure: { count: number; reason: string; at: number; since: number } | null
+  /** What no scope lets be read: all of it, or a part. `scopes` would do, as the provider says: it may be wrong. */
+  pollBlocked: { what: 'all' | 'part'; since: number; scopes: string[] } | null
   uninstall: Uninstall | null
 }
 
@@ -90,6 +93,15 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
             count: Number(hash.pollFailures ?? 0),
             reason: hash.pollFailureReason ?? '',
             at: Number(hash.pollFailureAt),
+            since: Number(hash.pollFailingSince ?? hash.pollFailureAt),
+          },
+    pollBlocked:
+      hash.pollBlockedSince === undefined
+        ? null
+        : {
+            what: hash.pollBlocked === 'all' ? 'all' : 'part',
+            since: Number(hash.pollBlockedSince),
+            scopes: (hash.pollBlockedScopes ?? '').split(' ').filter((scope) => scope !== ''),
           },
     uninstall:
       hash.uninstallReason === undefined

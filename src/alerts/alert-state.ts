@@ -12,14 +12,18 @@ export const POLL_FIELD = 'poll'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, messages, messageAt, said, pending, foreseen } = state
-  const always = [level, rule, since, messages, messageAt, said, pending]
-  return JSON.stringify(foreseen === true ? [...always, foreseen] : always)
+  const { level, rule, since, messages, messageAt, said, pending, foreseen, cause } = state
+  const list: unknown[] = [level, rule, since, messages, messageAt, said, pending]
+  // One of the two at most: the first is about numbers, the second about an account that can't be read.
+  const more = foreseen ?? cause
+  return JSON.stringify(more === undefined ? list : [...list, more])
 }
 
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, messages, messageAt, said, pending, foreseen] = JSON.parse(stored)
-  return { level, rule, since, messages, messageAt, said, pending, ...(foreseen === true ? { foreseen } : {}) }
+  const [level, rule, since, messages, messageAt, said, pending, more] = JSON.parse(stored)
+  const state = { level, rule, since, messages, messageAt, said, pending }
+  if (more === true) return { ...state, foreseen: more }
+  return more === undefined ? state : { ...state, cause: more }
 }
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */

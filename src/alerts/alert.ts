@@ -5,6 +5,9 @@ export type AlertLevel = 'warning' | 'critical'
 
 export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'uninstalled' | 'test'
 
+/** What keeps an account from being polled: a scope that was not granted, or polls that fail. */
+export type PollCause = 'scopes' | 'failing'
+
 /** The rule of a token alert that is about an uninstall. */
 export const UNINSTALL_RULE = 'uninstall'
 
@@ -31,6 +34,8 @@ export interface Alert {
   reason: AlertReason
   /** The name of the rule that decided; for kinds without rules the kind itself. */
   rule: string
+  /** Of a poll alert. */
+  cause?: PollCause
   account?: { hubId: number; hubDomain: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
   usage?: number
@@ -43,7 +48,7 @@ export interface Alert {
   daysLeftRange?: { earliest: number; latest?: number }
   /** The conditions of the level that was entered (of the one that was left, when resolved). */
   threshold?: { percent?: number; count?: number; remaining?: number; daysLeft?: number }
-  previous?: { level: AlertLevel | 'ok'; usage?: number; measuredAt: string }
+  previous?: { level: AlertLevel | 'ok'; usage?: number; limit?: number; measuredAt: string }
   measuredAt: string
   /** When the alert opened. */
   since: string

@@ -25,6 +25,7 @@ export function closeAlerts(
       level: before.level,
       reason: 'uninstalled',
       rule: before.rule,
+      ...(before.cause === undefined ? {} : { cause: before.cause }),
       account,
       ...(series === undefined ? {} : { series }),
       ...(before.said === null ? {} : { usage: before.said.usage }),

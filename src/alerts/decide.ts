@@ -7,8 +7,10 @@ import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
 import { decodeState, encodeState, toldState, transitionId } from './alert-state.ts'
 import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
+import { limitChangedAlert } from './limit-changed.ts'
 import { encodeEntry } from './outbox-entry.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+import { seriesFields } from './series-fields.ts'
 
 export interface AlertSettings extends EvaluationSettings {
   rules: readonly Rule[]
@@ -44,6 +46,11 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     const stored = account.states[series.id]
     const before = stored === undefined ? undefined : decodeState(stored)
     const rule = ruleFor(settings.rules, account, series)
+    if (rule?.off !== true) {
+      const was = { series: previous.get(series.id), level: before?.level ?? 'ok', at: readBefore(series, account) }
+      const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
+      if (changed !== undefined) writes.messages.push(encodeEntry({ alert: changed }))
+    }
     const outlook = outlookOf(series, account.forecasts, now)
     const foreseen = { ...series, daysLeft: outlook.daysLeft }
     const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account.before))
@@ -60,6 +67,11 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
   }
   closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
   return writes
+}
+
+/** When the reading before this one was. */
+function readBefore(series: Series, { before }: PolledAccount): number | undefined {
+  return before === undefined ? undefined : measuredAt(series, before)
 }
 
 /** Whether the report that a series comes from was never read before. */
@@ -127,10 +139,7 @@ function limitAlert(
     reason: event.reason,
     rule: (state as SeriesState).rule,
     account: { hubId: account.hubId, hubDomain: account.hubDomain },
-    series: seriesName(series),
-    usage: series.usage,
-    ...(series.limit === null ? {} : { limit: series.limit, remaining: series.limit - series.usage }),
-    ...(series.percent === null ? {} : { percent: rounded(series.percent) }),
+    ...seriesFields(series),
     ...daysLeftOf(subject.outlook),
     ...(threshold === undefined ? {} : { threshold }),
     ...previousOf(before, subject.previous, account.before),
@@ -163,23 +172,13 @@ function previousOf(
   readings: Readings | undefined,
 ): Pick<Alert, 'previous'> {
   if (before?.said != null && before.level !== 'ok') {
-    const { level, usage, at } = before.said
-    return { previous: { level, usage, measuredAt: iso(at) } }
+    const { level, usage, limit, at } = before.said
+    return { previous: { level, usage, ...(limit === undefined ? {} : { limit }), measuredAt: iso(at) } }
   }
   const at = previous === undefined || readings === undefined ? undefined : measuredAt(previous, readings)
-  return previous === undefined || at === undefined
-    ? {}
-    : { previous: { level: 'ok', usage: previous.usage, measuredAt: iso(at) } }
-}
-
-function seriesName({ metric, objectTypeId, label, from, to }: Series): NonNullable<Alert['series']> {
-  return {
-    metric,
-    ...(objectTypeId === undefined ? {} : { objectTypeId }),
-    ...(label === undefined ? {} : { label }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  }
+  if (previous === undefined || at === undefined) return {}
+  const { usage, limit } = previous
+  return { previous: { level: 'ok', usage, ...(limit === null ? {} : { limit }), measuredAt: iso(at) } }
 }
 
 function thresholdOf(level: Level | undefined): Alert['threshold'] {
@@ -197,10 +196,6 @@ function measuredAt(series: Series, readings: Readings): number | undefined {
   return series.from === undefined
     ? readings.customProperties?.at
     : readings.associations[`${series.from}/${series.to}`]?.at
-}
-
-function rounded(percent: number): number {
-  return Math.round(percent * 100) / 100
 }
 
 function iso(at: number): string {

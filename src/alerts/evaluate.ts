@@ -1,5 +1,5 @@
 import type { Series } from '../limits/series.ts'
-import type { AlertLevel, AlertReason } from './alert.ts'
+import type { AlertLevel, AlertReason, PollCause } from './alert.ts'
 import type { Level, Rule } from './rules.ts'
 
 /** A series with what its pace foretells. */
@@ -20,11 +20,13 @@ export interface SeriesState {
   /** When the last message was committed, ms. */
   messageAt: number
   /** What the last message said. */
-  said: { level: AlertLevel; usage: number; at: number } | null
+  said: { level: AlertLevel; usage: number; limit?: number; at: number } | null
   /** Polls in a row that found a higher level than the one in force. */
   pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
   /** The level is in force by the forecast alone: nothing else would hold it. */
   foreseen?: true
+  /** Of a poll alert: what it was told with. */
+  cause?: PollCause
 }
 
 export interface EvaluationSettings {
@@ -229,7 +231,10 @@ function message(
     level: event.level,
     messages: opened.messages + 1,
     messageAt: now,
-    said: { level: event.level, usage: series.usage, at: now },
+    said: {
+      ...{ level: event.level, usage: series.usage, at: now },
+      ...(series.limit === null ? {} : { limit: series.limit }),
+    },
     pending: null,
   }
   return { state, stands: event.level, event: { ...event, beganWithFirstReading } }

@@ -1,18 +1,33 @@
+import type { COVERAGE } from '../limits/coverage.ts'
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
 import type { FleetAnnouncer } from '../tokens/endpoint/announce-troubles.ts'
-import type { FleetTrouble } from '../tokens/endpoint/state.ts'
+import type { EndpointTrouble } from '../tokens/endpoint/state.ts'
 import type { Alert } from './alert.ts'
 import { decodeState, encodeState, openedState, toldState, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
 import { encodeEntry } from './outbox-entry.ts'
+
+/** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
+export type FleetTrouble = EndpointTrouble | typeof COVERAGE
 
 export interface FleetAlertSettings {
   /** How often a trouble that lasts is told again, ms. */
   repeatEveryMs: number
 }
 
-/** The alert about what keeps all accounts from being refreshed: told when it begins, now and then, and when it is over. */
-export function fleetAnnouncer({ repeatEveryMs }: FleetAlertSettings): FleetAnnouncer {
+/** A `FleetAnnouncer` for the troubles of all rooms. */
+export interface FleetAlerts {
+  fleet(
+    trouble: FleetTrouble,
+    is: 'firing' | 'over',
+    before: string,
+    message: string,
+    now: number,
+  ): ReturnType<FleetAnnouncer['fleet']>
+}
+
+/** The alert about what keeps all accounts from being refreshed, or read: told when it begins, now and then, and when it is over. */
+export function fleetAnnouncer({ repeatEveryMs }: FleetAlertSettings): FleetAlerts {
   return {
     fleet: (trouble, is, stored, message, now) => {
       const before = stored === '' ? undefined : decodeState(stored)

@@ -3,9 +3,9 @@ import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
-import type { FleetTrouble } from '../tokens/endpoint/state.ts'
-import { type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
+import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import type { FleetTrouble } from './fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 
 /** An alert that is open now, with the number as it was last read. */
@@ -16,6 +16,8 @@ export interface OpenAlert {
   rule: string
   /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled; the fleet's trouble. */
   field: string
+  /** Of a poll alert. */
+  cause?: PollCause
   /** Null for an alert about the whole fleet. */
   hubId: number | null
   hubDomain?: string
@@ -53,6 +55,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
       level: state.level,
       rule: state.rule,
       field,
+      ...(state.cause === undefined ? {} : { cause: state.cause }),
       ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain: hubDomain ?? '' }),
       ...(series === undefined
         ? {}
@@ -68,13 +71,15 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
 const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': 'tokens: none can be refreshed',
   clock: "this machine's clock",
+  coverage: 'limits: too many accounts without a fresh reading',
 }
 
 /** What an open alert is about, for people. */
-export function subjectOf({ kind, field, level, rule, series }: Omit<OpenAlert, 'since'>): string {
+export function subjectOf({ kind, field, level, rule, series, cause }: Omit<OpenAlert, 'since'>): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
-  if (kind === 'poll') return 'limits: no scope that lets them be read'
+  if (kind === 'poll')
+    return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope that lets them be read'
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
   return level === 'critical' ? 'tokens: to be authorised again' : 'tokens: refresh keeps failing'
 }

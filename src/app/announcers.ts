@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts'
-import { pollAnnouncer } from '../alerts/poll-alert.ts'
+import { grantAnnouncer, pollAnnouncer } from '../alerts/poll-alert.ts'
 import { tokenAnnouncer } from '../alerts/token-alert.ts'
+import { opensLimits } from '../provider/scopes.ts'
 
 /** Where an account's page is. */
 export function pageOf(config: Config): (hubId: number) => string {
@@ -14,7 +15,22 @@ export function announcer(config: Config) {
 }
 
 export function scopesAnnouncer(config: Config) {
+  return grantAnnouncer(grantSettings(config))
+}
+
+/** The alert about what keeps an account's limits from being read. */
+export function pollsAnnouncer(config: Config) {
+  const grant = grantSettings(config)
+  return pollAnnouncer({
+    ...grant,
+    opensLimits: opensLimits(grant.scopes),
+    alertAfter: config.limits.alertAfter,
+    repeatEveryMs: config.alerts.repeatEvery,
+  })
+}
+
+function grantSettings(config: Config) {
   const { scopes, optionalScopes } = config.provider
   const installPage = `${config.http.publicUrl}/install`
-  return pollAnnouncer({ scopes: [...scopes, ...optionalScopes], installPage, pageOf: pageOf(config) })
+  return { scopes: [...scopes, ...optionalScopes], installPage, pageOf: pageOf(config) }
 }

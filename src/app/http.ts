@@ -5,6 +5,7 @@ import { Registry } from '../accounts/registry.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
+import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
@@ -36,6 +37,7 @@ export function startHttp(
     registry: new Registry(pages, keys),
     history: new History(pages, keys),
     historyKeep: historyKeep(config),
+    coverage: new CoverageStore(pages, keys, parts.coverage.settings),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
     metrics,

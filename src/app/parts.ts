@@ -3,6 +3,7 @@ import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
+import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history.ts'
 import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
@@ -13,6 +14,7 @@ import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
+import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
 
 /** What is handed in: everything that a test holds still. */
@@ -35,6 +37,7 @@ export interface Parts extends AppInput {
   due: DueSets
   deliveries: Deliveries
   history: History
+  coverage: CoverageStore
   queues: Queues
   metrics: Metrics
 }
@@ -75,6 +78,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     history: new History(store, keys),
+    coverage: new CoverageStore(store, keys, coverageSettings(config)),
     metrics: createMetrics(),
   }
 }

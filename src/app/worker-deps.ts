@@ -3,6 +3,7 @@ import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
 import { closeAlerts } from '../alerts/close-alerts.ts'
 import { announceDisabled } from '../alerts/delivery-alert.ts'
+import { fleetAnnouncer } from '../alerts/fleet-alert.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { CallShare } from '../limits/call-share.ts'
 import { PollStore } from '../limits/poll-store.ts'
@@ -11,7 +12,7 @@ import { ClockWatch } from '../runtime/clock-watch.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
-import { announcer, pageOf, scopesAnnouncer } from './announcers.ts'
+import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
 import { historyKeep } from './history-keep.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
 
@@ -34,6 +35,9 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
     announce: announcer(config),
     announceScopes: scopesAnnouncer(config),
+    announcePoll: pollsAnnouncer(config),
+    alertAfter: config.limits.alertAfter,
+    announceFleet: fleetAnnouncer({ repeatEveryMs: config.alerts.repeatEvery }),
     settings: config.tokens,
     unstored: new Set<number>(),
     clockWatch: new ClockWatch(clock, () => performance.now()),

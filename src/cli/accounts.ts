@@ -4,13 +4,25 @@ import { type Command, Option } from 'commander'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { connectDeps, connected, uninstall } from '../app/account-actions.ts'
+import type { Parts } from '../app/parts.ts'
 import { tenths } from '../limits/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
+import { cleanText } from '../text/clean-text.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { accountJson, allAccounts, driftText, readAccountView, seriesJson } from '../views/account-view.ts'
+import {
+  accountJson,
+  allAccounts,
+  driftText,
+  type PlannedAccount,
+  readAccountView,
+  seriesJson,
+  withPlan,
+} from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
+import { staleAccounts } from '../views/stale-accounts.ts'
+import { watchText } from '../views/watch.ts'
 import { exportFile } from './accounts-export.ts'
 import { addAccountsHistory } from './accounts-history.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
@@ -28,11 +40,13 @@ export function addAccounts(program: Command, io: Io): void {
   const add = (name: string) => withJson(withConfig(accounts.command(name)))
 
   withExample(
-    add('list').addOption(new Option('--state <state>', 'only accounts in this state').choices(ACCOUNT_STATES)),
+    add('list')
+      .addOption(new Option('--state <state>', 'only accounts in this state').choices(ACCOUNT_STATES))
+      .option('--stale', 'only accounts without a fresh reading (limits.freshness)'),
     'plimsoll accounts list --state failing',
   )
     .description('list all accounts')
-    .action((options: CommonOptions & { state?: AccountState }) => list(io, options))
+    .action((options: ListOptions) => list(io, options))
 
   withExample(add('show').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts show 1234567')
     .description('show what is known of one account')
@@ -79,9 +93,13 @@ export function addAccounts(program: Command, io: Io): void {
     .action((hubId: number, options: CommonOptions & RemoveOptions) => remove(io, hubId, options))
 }
 
-async function list(io: Io, options: CommonOptions & { state?: AccountState }): Promise<void> {
+type ListOptions = CommonOptions & { state?: AccountState; stale?: boolean }
+
+async function list(io: Io, options: ListOptions): Promise<void> {
   const states = options.state === undefined ? ACCOUNT_STATES : [options.state]
-  const found = await withParts(io, options.config, (parts) => everything(allAccounts(parts, states)))
+  const found = await withParts(io, options.config, (parts) =>
+    options.stale === true ? allStale(parts, states) : everything(allAccounts(parts, states)),
+  )
   if (options.json === true) return printJson(io, found.map(accountJson))
   printTable(
     io,
@@ -92,9 +110,15 @@ async function list(io: Io, options: CommonOptions & { state?: AccountState }): 
       account.state,
       time(account.token.expiresAt),
       time(account.polledAt),
-      account.refreshFailure?.reason ?? account.pollFailure?.reason ?? '',
+      account.refreshFailure?.reason ?? account.pollFailure?.reason ?? cleanText(watchText(account) ?? '', 200),
     ]),
   )
+}
+
+async function allStale(parts: Parts, states: readonly AccountState[]): Promise<PlannedAccount[]> {
+  const search = { states, text: '', after: 0, limit: Number.POSITIVE_INFINITY }
+  const accounts = await staleAccounts(parts, search, parts.clock.now())
+  return Promise.all(accounts.map((account) => withPlan(parts.due, account)))
 }
 
 async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
@@ -120,6 +144,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['last poll', time(account.polledAt)],
     ['next poll', time(account.nextPollAt)],
+    ['limits', cleanText(watchText(account) ?? '', 300)],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
   ]

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { DueKind } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
+import { readCoverage } from '../views/coverage-status.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
 
 export interface GaugeDeps extends SurveyDeps {
   metrics: Metrics
   due: DueSets
+  coverage: CoverageStore
   deliveries: Deliveries
   clock: Clock
 }
@@ -18,16 +21,29 @@ const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
 
 /** How the fleet stands, read from Redis whenever somebody asks. No label names an account. */
 export function registerGauges(deps: GaugeDeps): void {
-  const { metrics, registry, due, deliveries, clock } = deps
+  const { metrics, registry, due, deliveries, coverage, clock } = deps
   const version = packageVersion()
   // One scrape asks for all gauges at the same time.
   const endpoint = sharedRead(() => readTokenEndpoint(deps.store, deps.keys))
+  const covered = sharedRead(() => readCoverage(coverage, clock.now()))
 
   gauge(metrics, 'build_info', 'Always 1; the label says which version runs.', ['version'], async (info) => {
     info.set({ version }, 1)
   })
   gauge(metrics, 'accounts', 'Accounts, by state.', ['state'], async (accounts) => {
     for (const [state, count] of Object.entries(await registry.countByState())) accounts.set({ state }, count)
+  })
+  gauge(
+    metrics,
+    'limits_coverage_ratio',
+    'Share of the polled accounts whose newest reading is fresh.',
+    [],
+    async (ratio) => {
+      ratio.set((await covered()).share ?? Number.NaN)
+    },
+  )
+  gauge(metrics, 'accounts_stale', 'Polled accounts whose newest reading is too old.', [], async (stale) => {
+    stale.set((await covered()).stale)
   })
   gauge(metrics, 'alerts_open', 'Alerts that are open, by level.', ['level'], async (alerts) => {
     const { counts } = await surveyAlerts(deps)

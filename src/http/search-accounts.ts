@@ -1,12 +1,17 @@
 import type { Account } from '../accounts/account.ts'
 import type { Registry } from '../accounts/registry.ts'
+import type { CoverageStore } from '../limits/coverage-store.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { staleAccounts } from '../views/stale-accounts.ts'
 import { parseHubId } from './query.ts'
 
 export interface AccountSearch {
   /** A hubId, or part of a domain; '' = everything. */
   text: string
   state: AccountState | undefined
+  /** Only those whose newest reading is too old. */
+  stale?: boolean
   after: number
   limit: number
 }
@@ -21,10 +26,21 @@ export interface AccountPage {
 const MOST_READ = 10_000
 const AT_ONCE = 500
 
+export interface SearchDeps {
+  registry: Registry
+  coverage: CoverageStore
+  clock: Clock
+}
+
 /** One page of accounts by hubId. */
-export async function searchAccounts(registry: Registry, search: AccountSearch): Promise<AccountPage> {
+export async function searchAccounts({ registry, ...deps }: SearchDeps, search: AccountSearch): Promise<AccountPage> {
   const states = search.state === undefined ? ACCOUNT_STATES : [search.state]
   const text = search.text.trim().toLowerCase()
+  if (search.stale === true) {
+    const { after, limit } = search
+    const wanted = { states, text, after, limit: limit + 1 }
+    return firstOf(await staleAccounts({ registry, ...deps }, wanted, deps.clock.now()), limit)
+  }
   if (text === '') return firstOf(await registry.page(search.limit + 1, search.after, states), search.limit)
   const exact = await findById(registry, text, states)
   return exact === undefined ? readOn(registry, search, text, states) : { accounts: [exact], next: undefined }

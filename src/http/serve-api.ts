@@ -41,12 +41,13 @@ const ACCOUNT_LIST = z.strictObject({
   limit: wholeNumber(1, 500).default(100),
   after: accountCursor(),
   state: oneOf(ACCOUNT_STATES).optional(),
+  stale: oneOf(['true', 'false']).default('false'),
 })
 
-async function listAccounts({ registry, due }: ApiDeps, query: unknown): Promise<object> {
-  const { limit, after, state } = check(ACCOUNT_LIST, query)
-  const { accounts, next } = await searchAccounts(registry, { text: '', state, after, limit })
-  const items = await Promise.all(accounts.map((account) => withPlan(due, account)))
+async function listAccounts(deps: ApiDeps, query: unknown): Promise<object> {
+  const { limit, after, state, stale } = check(ACCOUNT_LIST, query)
+  const { accounts, next } = await searchAccounts(deps, { text: '', state, stale: stale === 'true', after, limit })
+  const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
   return { items: items.map(accountJson), ...cursor(next) }
 }
 

@@ -61,23 +61,25 @@ const ACCOUNT_SEARCH = z.object({
   q: z.string('must be given once').max(200, 'is too long').default(''),
   // The form sends an empty one for "any".
   state: oneOf(['', ...ACCOUNT_STATES]).default(''),
+  stale: oneOf(['', '0', '1']).default(''),
   after: accountCursor(),
 })
 
 async function showAccounts(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
   const { q: text, after, ...given } = check(ACCOUNT_SEARCH, request.query)
   const state = given.state === '' ? undefined : given.state
-  const page = await plannedAccounts(deps, { text, state, after, limit: ACCOUNTS_A_PAGE })
-  const body = accountsPage({ ...page, text, state, now: deps.clock.now() })
+  const stale = given.stale === '1'
+  const page = await plannedAccounts(deps, { text, state, stale, after, limit: ACCOUNTS_A_PAGE })
+  const body = accountsPage({ ...page, text, state, stale, now: deps.clock.now() })
   return show(request, reply, { at: '/accounts', title: 'Accounts', body })
 }
 
 async function plannedAccounts(
-  { registry, due }: PagesDeps,
+  deps: PagesDeps,
   search: AccountSearch,
 ): Promise<{ accounts: PlannedAccount[]; next: number | undefined }> {
-  const { accounts, next } = await searchAccounts(registry, search)
-  return { accounts: await Promise.all(accounts.map((account) => withPlan(due, account))), next }
+  const { accounts, next } = await searchAccounts(deps, search)
+  return { accounts: await Promise.all(accounts.map((account) => withPlan(deps.due, account))), next }
 }
 
 async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {

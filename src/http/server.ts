@@ -8,6 +8,7 @@ import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { History } from '../limits/history.ts'
 import type { Keep } from '../limits/thin-out.ts'
 import type { Store } from '../redis/connect.ts'
@@ -48,6 +49,7 @@ export interface HttpDeps {
   registry: Registry
   history: History
   historyKeep: Keep
+  coverage: CoverageStore
   due: DueSets
   deliveries: Deliveries
   metrics: Metrics

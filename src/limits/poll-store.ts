@@ -21,7 +21,11 @@ export interface PollContext {
   /** Number of the last poll that was committed: the next one is refused if it has moved on. */
   polls: string
   polledAt: number
+  /** In a row, and since when (ms, 0 = the last one worked). */
   pollFailures: number
+  pollFailingSince: number
+  /** Since when a scope is missing, ms; 0 = none is. */
+  pollBlockedSince: number
   /** Whether its metadata was never read: it was imported. */
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
@@ -80,6 +84,8 @@ export class PollStore {
           'disagreed',
           'metadataDue',
           'companionsAwayUntil',
+          'pollFailingSince',
+          'pollBlockedSince',
         ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
@@ -88,7 +94,7 @@ export class PollStore {
       this.#store.get(keys.forecast),
     ])
     const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, ...more] = fields
-    const [disagreed, metadataDue, companionsAwayUntil] = more
+    const [disagreed, metadataDue, companionsAwayUntil, pollFailingSince, pollBlockedSince] = more
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     const kept = keptReadings(hubId, keys, readings)
@@ -101,6 +107,8 @@ export class PollStore {
       polls: polls ?? '0',
       polledAt: Number(polledAt ?? 0),
       pollFailures: Number(pollFailures ?? 0),
+      pollFailingSince: Number(pollFailingSince ?? 0),
+      pollBlockedSince: Number(pollBlockedSince ?? 0),
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       companionsAwayUntil: Number(companionsAwayUntil ?? 0),

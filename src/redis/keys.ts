@@ -38,6 +38,10 @@ export interface AccountKeys {
 export interface PartitionKeys {
   /** zset: hubId -> when it is due, ms */
   due: Record<DueKind, string>
+  /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; not where no scope lets it be read */
+  fresh: string
+  /** zset: hubId -> since when its polls fail, ms */
+  pollFailing: string
   /** zset per state: hubId -> hubId, so that a page of them is a range */
   state: Record<AccountState, string>
   /** set: hubIds with an alert open or pending */
@@ -139,6 +143,8 @@ export function createKeys(prefix: string): Keys {
 function partitionKeys(tag: string): PartitionKeys {
   return {
     due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
+    fresh: `${tag}:fresh`,
+    pollFailing: `${tag}:poll-failing`,
     state: Object.fromEntries(ACCOUNT_STATES.map((state) => [state, `${tag}:accounts:${state}`])) as Record<
       AccountState,
       string

@@ -29,6 +29,7 @@ const STEPS = {
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
+  changeAlerts: { file: 'change-alerts', keys: 1 },
   changeEndpoint: { file: 'change-endpoint', keys: 2 },
   registerKeys: { file: 'register-keys', keys: 2 },
   reportWriter: { file: 'report-writer', keys: 2 },
@@ -68,6 +69,7 @@ declare module 'ioredis' {
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
+    changeAlerts(...args: Argument[]): Result<'changed' | 'stale', Context>
     changeEndpoint(...args: Argument[]): Result<string | null, Context>
     registerKeys(...args: Argument[]): Result<'registered' | 'stale', Context>
     reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>

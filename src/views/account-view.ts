@@ -12,6 +12,8 @@ import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
+import { type ShownRecords, shownRecords } from './series-records.ts'
+import { watchJson } from './watch.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
@@ -32,8 +34,8 @@ export interface PlannedAccount extends Account {
   nextUninstallAt: number | null
 }
 
-/** A series as last read, when that was, and when it reaches its limit. */
-export type CurrentSeries = Series & Outlook & { measuredAt: number | null }
+/** A series as last read, when that was, when it reaches its limit, and the records behind it. */
+export type CurrentSeries = Series & Outlook & { measuredAt: number | null; records?: ShownRecords }
 
 /** Everything there is to show about one account; its tokens are not among it. */
 export interface AccountView {
@@ -48,16 +50,19 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
   const keys = deps.keys.account(hubId)
-  const [planned, scopes, stored, forecasts, alerts] = await Promise.all([
+  const [planned, scopes, stored, forecasts, samples, alerts] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     deps.store.getBuffer(keys.readings),
     deps.store.get(keys.forecast),
+    deps.samples.read(hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const kept = keptReadings(hubId, keys, stored)
   const series = kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecasts), deps.clock.now())
-  return { account: planned, scopes, series, alerts, story: storyOf(planned, alerts) }
+  const withRecords =
+    kept === undefined ? [] : series.map((one) => ({ ...one, ...shownRecords(one, kept.readings, samples) }))
+  return { account: planned, scopes, series: withRecords, alerts, story: storyOf(planned, alerts) }
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {
@@ -149,7 +154,9 @@ export function accountJson(account: PlannedAccount): object {
     tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
-    pollFailure: pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at) },
+    pollFailure:
+      pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
+    watch: watchJson(account),
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),
   }
 }

@@ -3,10 +3,12 @@ import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
+import { type CoverageStatus, readCoverage } from './coverage-status.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
@@ -18,6 +20,7 @@ export interface FleetStatus {
   tokens: DueStatus
   tokenEndpoint: TokenEndpointStatus | null
   polls: DueStatus
+  coverage: CoverageStatus
   uninstalls: DueStatus
   alerts: Record<AlertLevel, number> & { worst: TimedAlert[] }
   deliveries: {
@@ -42,6 +45,7 @@ export interface FleetStatusDeps {
   keys: Keys
   registry: Registry
   due: DueSets
+  coverage: CoverageStore
   deliveries: Deliveries
   clock: Clock
 }
@@ -52,11 +56,12 @@ const NEWEST_ATTEMPTS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
-  const [byState, tokenEndpoint, tokens, polls, uninstalls, alerts, deliveries] = await Promise.all([
+  const [byState, tokenEndpoint, tokens, polls, coverage, uninstalls, alerts, deliveries] = await Promise.all([
     deps.registry.countByState(),
     readTokenEndpoint(deps.store, deps.keys),
     dueStatus(deps, 'refresh', now),
     dueStatus(deps, 'poll', now),
+    readCoverage(deps.coverage, now),
     dueStatus(deps, 'uninstall', now),
     alertStatus(deps),
     deliveryStatus(deps.deliveries),
@@ -65,7 +70,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
-    ...{ tokens, tokenEndpoint, polls, uninstalls, alerts, deliveries },
+    ...{ tokens, tokenEndpoint, polls, coverage, uninstalls, alerts, deliveries },
   }
 }
 

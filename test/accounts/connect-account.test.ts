@@ -49,6 +49,7 @@ describe('connecting with a code', () => {
       tokenServedTo: null,
       polledAt: null,
       pollFailure: null,
+      pollBlocked: null,
       uninstall: null,
     })
     expect(await registry.grantedScopes(HUB)).toEqual(['oauth', 'crm.objects.contacts.read'])

@@ -1,7 +1,7 @@
 import type { ConnectDeps } from '../../src/accounts/connect-account.ts'
 import type { UninstallDeps } from '../../src/accounts/uninstall.ts'
 import { closeAlerts } from '../../src/alerts/close-alerts.ts'
-import { pollAnnouncer } from '../../src/alerts/poll-alert.ts'
+import { grantAnnouncer, pollAnnouncer } from '../../src/alerts/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
 import type { TokenMetadata } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
@@ -17,7 +17,9 @@ export const KEEP_MS = 30 * 86_400_000
 export const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
 export const announce = tokenAnnouncer(pages)
-export const announceScopes = pollAnnouncer({ ...pages, scopes: ['oauth', 'crm.objects.contacts.read'] })
+const grant = { ...pages, scopes: ['oauth', 'crm.objects.contacts.read'] }
+export const announceScopes = grantAnnouncer(grant)
+export const announcePoll = pollAnnouncer({ ...grant, opensLimits: true, alertAfter: 3, repeatEveryMs: 86_400_000 })
 
 export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: TokenMetadata } {
   return {

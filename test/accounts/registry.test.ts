@@ -84,6 +84,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
     ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
+    ...{ pollFailingSince: '7', pollBlocked: 'all', pollBlockedSince: '6', pollBlockedScopes: 'contacts tickets' },
     ...{ tokenServedAt: '7', tokenServedTo: 'billing' },
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
@@ -104,7 +105,8 @@ test('a record with everything in it reads back as an account', () => {
     tokenServedAt: 7,
     tokenServedTo: 'billing',
     polledAt: 8,
-    pollFailure: { count: 9, reason: 'because', at: 10 },
+    pollFailure: { count: 9, reason: 'because', at: 10, since: 7 },
+    pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     uninstall: {
       ...{ reason: 'asked', by: 'cli', askedAt: 9, attempts: 2, failure: 'no', failureAt: 10 },
       ...{ at: 11, ending: 'deleted', purgeAt: 12 },

@@ -77,7 +77,7 @@ describe('a poll that finds a limit near', () => {
         percent: 96,
         remaining: 40,
         threshold: { percent: 95 },
-        previous: { level: 'ok', usage: 700, measuredAt: new Date(BEFORE).toISOString() },
+        previous: { level: 'ok', usage: 700, limit: 1_000, measuredAt: new Date(BEFORE).toISOString() },
         measuredAt: new Date(NOW).toISOString(),
         since: new Date(NOW).toISOString(),
         records: { shown: 0, total: 0, items: [] },

@@ -294,7 +294,7 @@ describe('a level that must be confirmed by several polls', () => {
       since: NOW + 900,
       messages: 1,
       messageAt: NOW + 900,
-      said: { level: 'warning', usage: 85, at: NOW + 900 },
+      said: { level: 'warning', usage: 85, limit: 100, at: NOW + 900 },
       pending: null,
     })
   })

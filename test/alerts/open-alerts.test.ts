@@ -59,3 +59,19 @@ test('what concerns the whole fleet comes before what concerns one account, and 
     'tokens: refresh keeps failing',
   ])
 })
+
+test('a poll alert is listed by its cause, and the low coverage of the fleet by what it is', async () => {
+  const keys = redis.freshKeys()
+  const state = { rule: 'poll', since: 5, messages: 1, messageAt: 5, said: null, pending: null }
+  const warning = { ...state, level: 'warning' as const }
+  await redis.store.hset(keys.account(1).alerts, 'poll', encodeState({ ...warning, cause: 'failing' }))
+  await redis.store.hset(keys.account(2).alerts, 'poll', encodeState({ ...warning, since: 6, cause: 'scopes' }))
+  await redis.store.hset(keys.account(0).alerts, 'coverage', encodeState({ ...state, level: 'critical' }))
+  const found = await readOpenAlerts(redis.store, keys, [1, 2, 0])
+  expect(found.map(({ cause }) => cause)).toEqual([undefined, 'failing', 'scopes'])
+  expect(found.map(subjectOf)).toEqual([
+    'limits: too many accounts without a fresh reading',
+    'limits: polls keep failing',
+    'limits: no scope that lets them be read',
+  ])
+})

@@ -1,43 +1,193 @@
 import { describe, expect, test } from 'vitest'
 import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
-import { pollAnnouncer } from '../../src/alerts/poll-alert.ts'
+import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../src/alerts/poll-alert.ts'
+import type { PollOutcome } from '../../src/limits/poll-outcome.ts'
+import type { ProviderFailure } from '../../src/provider/failure.ts'
+import type { AlertWrites } from '../../src/redis/steps.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const DAY = 86_400_000
 const pages = {
   installPage: 'https://plimsoll.example.com/install',
   pageOf: (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`,
 }
-const announce = pollAnnouncer({ ...pages, scopes: ['oauth', 'crm.objects.contacts.read', 'tickets'] })
+const scopes = ['oauth', 'crm.objects.contacts.read', 'tickets']
+const announceGrant = grantAnnouncer({ ...pages, scopes })
 const granted = { hubId: 123, hubDomain: 'acme.example.com', pollAlert: '', now: NOW }
 const lacking = { ...granted, scopes: ['oauth'], opensLimits: false }
 const enough = { ...granted, scopes: ['oauth', 'tickets'], opensLimits: true }
 
-describe('the alert about scopes that do not let limits be read', () => {
-  test('says what is missing, and where to grant it', () => {
-    const { messages, changes } = announce(lacking)
-    const { alert } = decodeEntry(messages[0] ?? '')
+const settings = { ...pages, scopes, opensLimits: true, alertAfter: 8, repeatEveryMs: DAY }
+const announce = pollAnnouncer(settings)
+const failure = (more: Partial<ProviderFailure> = {}): ProviderFailure => ({
+  ...{ class: 'transient', code: '503', message: 'the provider answered 503', status: 503 },
+  ...more,
+})
+const READ: PollOutcome = { readAnything: true, readAll: true, failures: [], refused: undefined }
+const FAILED: PollOutcome = { readAnything: false, readAll: false, failures: [failure()], refused: undefined }
+const REFUSED: PollOutcome = {
+  ...{ readAnything: false, readAll: false, failures: [] },
+  refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
+}
+
+/** `failed`: how many polls failed in a row before this one, the first of them an hour ago. */
+function polled(outcome: PollOutcome, more: Partial<AttemptedAccount> & { failed?: number } = {}): AttemptedAccount {
+  const { failed = 0, ...rest } = more
+  return {
+    ...{ hubId: 123, hubDomain: 'acme.example.com', outcome, pollAlert: '', isFleetTrouble: false, now: NOW },
+    ...{ pollFailures: failed, pollFailingSince: failed === 0 ? 0 : NOW - 3_600_000, pollBlockedSince: 0 },
+    ...rest,
+  }
+}
+
+function alertOf({ messages }: AlertWrites) {
+  expect(messages).toHaveLength(1)
+  return decodeEntry(messages[0] ?? '').alert
+}
+
+function storedBy({ changes }: AlertWrites): string {
+  expect(changes).toHaveLength(1)
+  return changes[0]?.[2] ?? ''
+}
+
+const NOTHING = { changes: [], messages: [] }
+
+describe('what the metadata says of scopes that do not let limits be read', () => {
+  test('is told with what is missing, and where to grant it', () => {
+    const writes = announceGrant(lacking)
+    const alert = alertOf(writes)
     expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered', status: 'firing', rule: 'poll' })
+    expect(alert.cause).toBe('scopes')
     expect(alert.message).toContain('missing crm.objects.contacts.read, tickets.')
     expect(alert.message).toContain(pages.installPage)
     expect(alert.url).toBe(pages.pageOf(123))
-    expect(changes).toEqual([['poll', '', expect.any(String)]])
+    expect(writes.changes).toEqual([['poll', '', expect.any(String)]])
   })
 
-  test('says so where the app itself asks for none that would do', () => {
-    const asksForNothing = pollAnnouncer({ ...pages, scopes: ['oauth'] })
+  test('is told where the app itself asks for none that would do', () => {
+    const asksForNothing = grantAnnouncer({ ...pages, scopes: ['oauth'] })
     expect(asksForNothing(lacking).messages[0]).toContain('nor do those that the app asks for')
   })
 
-  test('is opened once, and closed once, under one id', () => {
-    const opened = announce(lacking)
-    const stored = opened.changes[0]?.[2] ?? ''
-    expect(announce({ ...lacking, pollAlert: stored })).toEqual({ changes: [], messages: [] })
-    const closed = announce({ ...enough, pollAlert: stored, now: NOW + 1 })
+  test('is told once, and closed once, under one id', () => {
+    const opened = announceGrant(lacking)
+    const stored = storedBy(opened)
+    expect(announceGrant({ ...lacking, pollAlert: stored })).toEqual(NOTHING)
+    const closed = announceGrant({ ...enough, pollAlert: stored, now: NOW + 1 })
     expect(closed.changes).toEqual([['poll', stored, '']])
-    const alerts = [opened, closed].map(({ messages }) => decodeEntry(messages[0] ?? '').alert)
+    const alerts = [opened, closed].map(alertOf)
     expect(alerts.map(({ status }) => status)).toEqual(['firing', 'resolved'])
     expect(alerts[0]?.id.split('-')[0]).toBe(alerts[1]?.id.split('-')[0])
     expect(alerts.map(({ id }) => id.split('-')[1])).toEqual(['1', '2'])
-    expect(announce(enough)).toEqual({ changes: [], messages: [] })
+    expect(announceGrant(enough)).toEqual(NOTHING)
+  })
+
+  test('leaves an alert alone that is about polls that fail', () => {
+    const failing = storedBy(announce(polled(FAILED, { failed: 7 })))
+    for (const account of [lacking, enough]) expect(announceGrant({ ...account, pollAlert: failing })).toEqual(NOTHING)
+  })
+})
+
+describe('a poll that is refused for want of a scope', () => {
+  test('opens the alert, with the scopes that the provider names, and the caution that it may be wrong', () => {
+    const alert = alertOf(announce(polled(REFUSED)))
+    expect(alert).toMatchObject({
+      kind: 'poll',
+      status: 'firing',
+      reason: 'entered',
+      cause: 'scopes',
+      level: 'warning',
+    })
+    expect(alert.message).toContain('does not show the custom properties and associations of this account')
+    expect(alert.message).toContain('asks for contacts, which need not be right')
+    expect(alert.message).toContain('Any crm.objects.*.read scope will do')
+    expect(alert.message).toContain(pages.installPage)
+    expect(alert.message).not.toContain('provider.scopes')
+  })
+
+  test('says so where the app asks for no scope that would do', () => {
+    const { message } = alertOf(pollAnnouncer({ ...settings, opensLimits: false })(polled(REFUSED)))
+    expect(message).toContain('add one to provider.scopes')
+  })
+
+  test('is told once, also where metadata told it before, and never again for as long as it lasts', () => {
+    const stored = [storedBy(announce(polled(REFUSED))), storedBy(announceGrant(lacking))]
+    for (const pollAlert of stored) {
+      expect(announce(polled(REFUSED, { pollAlert, now: NOW + 30 * DAY }))).toEqual(NOTHING)
+    }
+  })
+
+  test('in part says what can not be read, and that the rest is', () => {
+    const refused = { what: ['associations' as const], scopes: [] }
+    const { message } = alertOf(announce(polled({ readAnything: true, readAll: false, failures: [], refused })))
+    expect(message).toContain('does not show the associations of this account')
+    expect(message).toContain('the rest is read as usual')
+  })
+
+  test('stays open until a poll reads everything: one that only fails says nothing about it', () => {
+    const pollAlert = storedBy(announce(polled(REFUSED)))
+    expect(announce(polled(FAILED, { pollAlert }))).toEqual(NOTHING)
+    const closed = announce(polled(READ, { pollAlert, now: NOW + 1 }))
+    expect(closed.changes).toEqual([['poll', pollAlert, '']])
+    expect(alertOf(closed)).toMatchObject({ status: 'resolved', reason: 'recovered', cause: 'scopes' })
+  })
+})
+
+describe('polls that fail in a row', () => {
+  test('are told when there are as many as the setting says: what fails, since when, and what to do', () => {
+    for (let failed = 0; failed < 7; failed++) expect(announce(polled(FAILED, { failed }))).toEqual(NOTHING)
+    const alert = alertOf(announce(polled(FAILED, { failed: 7 })))
+    expect(alert).toMatchObject({
+      kind: 'poll',
+      status: 'firing',
+      reason: 'entered',
+      cause: 'failing',
+      level: 'warning',
+    })
+    expect(alert.message).toBe(
+      'The limits of this account could not be read in 8 polls in a row, since 2026-11-21T09:00:00.000Z ' +
+        "(the provider answered 503). Plimsoll goes on trying. If it lasts, see the provider's status page.",
+    )
+  })
+
+  test('are counted whether nothing or only a part could be read', () => {
+    const { message } = alertOf(announce(polled({ ...FAILED, readAnything: true }, { failed: 7 })))
+    expect(message).toContain('A part of the limits of this account could not be read in 8 polls')
+  })
+
+  test('because the token is refused say that the account must be connected again', () => {
+    const refused = { ...FAILED, failures: [failure({ class: 'unauthorized', message: 'the provider answered 401' })] }
+    expect(alertOf(announce(polled(refused, { failed: 7 }))).message).toContain(pages.installPage)
+  })
+
+  test('are told again only after the time of repeats, and closed by the first poll that reads everything', () => {
+    const opened = announce(polled(FAILED, { failed: 7 }))
+    const pollAlert = storedBy(opened)
+    expect(announce(polled(FAILED, { failed: 8, pollAlert, now: NOW + DAY - 1 }))).toEqual(NOTHING)
+    const again = announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + DAY }))
+    expect(alertOf(again)).toMatchObject({ status: 'firing', reason: 'repeat' })
+    const closed = announce(polled(READ, { failed: 91, pollAlert: storedBy(again), now: NOW + 2 * DAY }))
+    expect(alertOf(closed)).toMatchObject({ status: 'resolved', reason: 'recovered', since: alertOf(opened).since })
+    expect([opened, again, closed].map((writes) => alertOf(writes).id.split('-')[1])).toEqual(['1', '2', '3'])
+    expect(closed.changes[0]?.[2]).toBe('')
+    expect(announce(polled(READ, { failed: 91 }))).toEqual(NOTHING)
+  })
+
+  test('are not told of one account while the alert of the fleet speaks, but closed all the same', () => {
+    expect(announce(polled(FAILED, { failed: 7, isFleetTrouble: true }))).toEqual(NOTHING)
+    const pollAlert = storedBy(announce(polled(FAILED, { failed: 7 })))
+    const later = { pollAlert, isFleetTrouble: true, now: NOW + 2 * DAY }
+    expect(announce(polled(FAILED, { ...later, failed: 90 }))).toEqual(NOTHING)
+    expect(alertOf(announce(polled(READ, later)))).toMatchObject({ status: 'resolved' })
+  })
+
+  test('and a scope that is missing share one alert: what changes is its cause, and that is told', () => {
+    const scopesAlert = storedBy(announce(polled(REFUSED)))
+    const failing = announce(polled({ ...REFUSED, failures: [failure()] }, { failed: 7, pollAlert: scopesAlert }))
+    expect(failing.changes).toEqual([['poll', scopesAlert, expect.any(String)]])
+    expect(alertOf(failing)).toMatchObject({ reason: 'repeat', cause: 'failing' })
+    const blocked = announce(polled(REFUSED, { failed: 8, pollAlert: storedBy(failing) }))
+    expect(alertOf(blocked)).toMatchObject({ reason: 'repeat', cause: 'scopes' })
+    expect(alertOf(blocked).id.split('-')).toEqual([alertOf(failing).id.split('-')[0], '3'])
   })
 })

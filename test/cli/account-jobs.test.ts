@@ -5,7 +5,7 @@ import { whyNotRead } from '../../src/app/account-jobs.ts'
 
 const STARTED = 1_000
 const well = { state: 'active' as const, pollFailure: null, refreshFailure: null }
-const failedAt = (at: number) => ({ ...well, pollFailure: { count: 1, reason: '503', at } })
+const failedAt = (at: number) => ({ ...well, pollFailure: { count: 1, reason: '503', at, since: at } })
 const refused: Account['refreshFailure'] = { count: 2, class: 'rejected', reason: 'refused', at: 1, since: 1 }
 
 describe('an account that was polled by a command', () => {

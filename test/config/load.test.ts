@@ -32,8 +32,7 @@ test('fills in every default of the smallest file', () => {
     limits: {
       every: 15 * 60_000,
       associations: [],
-      pairsPerPoll: 20,
-      freshness: 26 * 3_600_000,
+      ...{ pairsPerPoll: 20, alertAfter: 8, freshness: 26 * 3_600_000, coverage: 0.95 },
       history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY, samples: 30 * DAY },
       records: 'full',
     },

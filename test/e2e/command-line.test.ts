@@ -39,6 +39,7 @@ test('people get a table with the same accounts', async () => {
   const { out } = await command('accounts', 'list')
   for (const hubId of hubIds.slice(0, 3)) expect(out).toContain(String(hubId))
   expect(out.split('\n')[0]).toMatch(/^HUB ID +DOMAIN +STATE/)
+  expect(JSON.parse((await command('accounts', 'list', '--stale', '--json')).out)).toEqual([])
 })
 
 test('accounts show tells what is known of one account, and refuses one that nobody knows', async () => {
@@ -116,8 +117,13 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
 })
 
 test('status and alerts list answer, for people and for programs', async () => {
-  expect((await command('status')).out).toMatch(/accounts +\d+/)
-  expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({ accounts: { total: 4 } })
+  expect((await command('status')).out).toMatch(
+    /accounts +\d+.*fresh readings +100 %, 0 stale, 0 failing, should be 95 %/s,
+  )
+  expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({
+    accounts: { total: 4 },
+    coverage: { share: 1, stale: 0 },
+  })
   expect(JSON.parse((await command('alerts', 'list', '--json')).out)).toEqual([])
 })
 

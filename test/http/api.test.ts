@@ -41,6 +41,7 @@ describe('accounts', () => {
           polledAt: null,
           nextPollAt: '2026-11-21T10:00:00.000Z',
           pollFailure: null,
+          watch: null,
           uninstall: null,
         },
       ],

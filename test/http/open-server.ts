@@ -15,6 +15,7 @@ import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { changeBetween } from '../../src/limits/change.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { History } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
@@ -105,6 +106,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     registry: new Registry(store, keys),
     history: new History(store, keys),
     historyKeep: { rawMs: 7 * DAY_MS, hourlyMs: 90 * DAY_MS, dailyMs: 800 * DAY_MS },
+    coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),

@@ -201,6 +201,55 @@ test('the page of an account shows readings, alerts and what changed', async () 
   expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
 })
 
+test('the page of an account says how many of its records are shown, and cleans their names', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const atLimit = Array.from({ length: 12 }, (_, n) => ({ label: n === 0 ? HOSTILE : `full ${n}`, objectId: 70 + n }))
+  await poll(4, readings(clock.now(), 10, { pair: { totalRecordsAtLimit: 212, atLimit } }))
+  const { text } = await get('/accounts/4')
+  expect(text).not.toContain(HOSTILE)
+  const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  expect(words).toContain('Contacts 0-1 to 0-2 (10 of 212 shown)')
+  expect(words).toContain('full 9 79 at its limit')
+  expect(words).not.toContain('full 10')
+  const { json } = await get('/api/v1/accounts/4')
+  const at = json.series.find(({ metric }: { metric: string }) => metric === 'associations.atLimit')
+  expect(at.records).toMatchObject({ shown: 10, total: 212 })
+  expect(at.records.items[9]).toEqual({ objectId: 79, label: 'full 9' })
+})
+
+test('what came and what went is said in words among the changes', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const types = (at: number, objectTypeId: string) => {
+    const one = readings(at, 10)
+    const report = one.customProperties?.report
+    if (report?.byObjectType[0] !== undefined) report.byObjectType[0].objectTypeId = objectTypeId
+    return one
+  }
+  await poll(4, types(clock.now(), '0-1'))
+  clock.move(900_000)
+  await poll(4, types(clock.now(), '2-7'))
+  const words = (await get('/accounts/4')).text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  expect(words).toContain('custom properties of Contacts (2-7) appeared 120 of 500')
+  expect(words).toContain('custom properties of 0-1 120 of 500 disappeared')
+})
+
+test('the page of an account that a missing scope keeps from being watched says so', async () => {
+  const { get, connectAccount, steps, keys, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  const blocked = { pollBlocked: 'all', pollBlockedSince: String(clock.now()), pollBlockedScopes: '<b>contacts' }
+  await steps.hset(keys.account(4).account, blocked)
+  const { text } = await get('/accounts/4')
+  expect(text).toContain(
+    'cannot be watched: a scope is missing; the provider asks for &lt;b&gt;contacts, which need not',
+  )
+  expect((await get('/api/v1/accounts/4')).json.watch).toEqual({
+    ...{ is: 'cannot be watched', because: 'scope missing', since: '2026-11-21T10:00:00.000Z' },
+    scopes: ['<b>contacts'],
+  })
+})
+
 test('there is no page of an account that does not exist', async () => {
   const { get } = await openServer(redis)
   for (const hubId of ['1', '0', 'x', '9007199254740993']) expect((await get(`/accounts/${hubId}`)).status).toBe(404)

@@ -4,13 +4,16 @@ import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
+import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
+import type { ProviderResult } from '../../src/provider/failure.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { HUB, metadata, office, pageOf } from '../accounts/connected.ts'
+import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
@@ -23,9 +26,10 @@ const EVERY_MS = 900_000
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
 async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLimitsDeps> = {}) {
   const keys = redis.freshKeys()
+  const says = { properties: (): ProviderResult<CustomPropertyReport> => ({ ok: true, value: properties(10) }) }
   const { deps, clock, provider } = office(redis.store, keys, {
     metadata: ask,
-    customProperties: async () => ({ ok: true, value: properties(10) }),
+    customProperties: async () => says.properties(),
     associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
   })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
@@ -38,6 +42,8 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
+    ...{ announcePoll, alertAfter: 3 },
+    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     ...{ pairs: [], pairsPerPoll: 20, everyMs: EVERY_MS },
     samples: { records: 'full', keepMs: EVERY_MS },
     alerts: {
@@ -48,7 +54,7 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
   }
   const registry = new Registry(redis.store, keys)
   return {
-    ...{ keys, clock, provider, due, polls: job.polls },
+    ...{ keys, clock, provider, due, says, polls: job.polls },
     useUpRate: () => redis.store.takeCalls(1, keys.metadataCalls, clock.now(), 10, 10, 1_000),
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
@@ -88,6 +94,17 @@ describe('an account whose metadata was never read', () => {
     expect(waits).toEqual([...[2, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((seconds) => seconds * 1_000), EVERY_MS])
     expect(await one.polledAt()).toBeNull()
     expect(new Set(one.calls())).toEqual(new Set(['metadata']))
+  })
+
+  test('whose scopes open nothing is told of once, whoever finds it first, and its poll is not lost over it', async () => {
+    const one = await imported(async () => metadata({ scopes: ['oauth'] }))
+    one.says.properties = () => failure('forbidden')
+    await one.poll()
+    expect((await outboxOf(redis.store, one.keys)).map(({ kind, cause }) => [kind, cause])).toEqual([
+      ['poll', 'scopes'],
+    ])
+    expect(await one.waits()).toBeGreaterThan(EVERY_MS / 2 - 1)
+    expect(await one.waits()).not.toBe(60_000)
   })
 
   test('is not polled if its token belongs to another account', async () => {

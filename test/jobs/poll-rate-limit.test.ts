@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { HUB, office, pageOf } from '../accounts/connected.ts'
+import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
@@ -37,6 +38,8 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     ...{ pairs: [{ from: '0-1', to: '0-2' }], pairsPerPoll: 20, everyMs: EVERY_MS },
     samples: { records: 'full', keepMs: EVERY_MS },
+    ...{ announcePoll, alertAfter: 3 },
+    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,

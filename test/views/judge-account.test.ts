@@ -78,7 +78,7 @@ describe('a series is judged by its reading alone', () => {
 })
 
 describe('an account', () => {
-  const failing = account({ pollFailure: { count: 3, reason: 'the provider answered 503', at: NOW } })
+  const failing = account({ pollFailure: { count: 3, reason: 'the provider answered 503', at: NOW, since: NOW } })
 
   test('is as bad as its worst series', () => {
     expect(judge([overall(1), atLimit(0)]).level).toBe('ok')

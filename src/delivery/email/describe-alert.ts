@@ -75,7 +75,7 @@ export function headlineOf(alert: Alert): string {
 }
 
 /** What a headline is about where numbers and accounts are left out. */
-export function topicOf({ kind, status, level, rule, series }: Alert): string {
+export function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
   const resolved = status === 'resolved'
   switch (kind) {
     case 'token':
@@ -84,6 +84,8 @@ export function topicOf({ kind, status, level, rule, series }: Alert): string {
       // Refreshing that merely fails for long is a warning; a token that can't be saved any more is critical.
       return level === 'critical' ? 'reauthorisation needed' : 'token refresh keeps failing'
     case 'poll':
+      if (cause === 'scopes')
+        return resolved ? 'limits can be watched again' : 'limits can not be watched: scope missing'
       return resolved ? 'readings are fresh again' : 'no fresh reading'
     case 'fleet':
       return resolved ? 'accounts work again' : 'many accounts fail the same way'
@@ -118,7 +120,7 @@ function limitChangedHeadline(alert: Alert): string {
   const percent = percentOf(alert)
   const used = percent === undefined ? '' : `, ${formatPercent(percent)} used`
   return alert.limit === undefined
-    ? `${topicOf(alert)} changed`
+    ? `${topicOf(alert)} is no longer reported`
     : `${topicOf(alert)} is now ${formatCount(alert.limit)}${used}`
 }
 
@@ -134,7 +136,13 @@ function whatHappened(alert: Alert): string {
   const message = alert.kind === 'limit' ? '' : cleanText(alert.message ?? '', 600)
   if (message !== '') return message
   if (alert.reason === 'uninstalled') return 'The app was uninstalled from this account. The alert is closed.'
-  return sentence(`${changeOf(alert)}: ${headlineOf(alert)}`)
+  return sentence(`${changeOf(alert)}: ${headlineOf(alert)}${movedLimit(alert)}`)
+}
+
+/** A level may be entered, or left, though usage stood still. */
+function movedLimit({ limit, previous }: Alert): string {
+  if (previous?.limit === undefined || limit === undefined || previous.limit === limit) return ''
+  return ` (the limit was ${formatCount(previous.limit)})`
 }
 
 function changeOf({ reason, level, previous, kind }: Alert): string {
@@ -168,7 +176,7 @@ function usageFacts(alert: Alert): DescribedAlert['facts'] {
       value: `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}${share}${left}`}`,
     })
   }
-  if (previous !== undefined) facts.push({ name: 'Before', value: describePrevious(previous, usage) })
+  if (previous !== undefined) facts.push({ name: 'Before', value: describePrevious(previous, alert) })
   if (threshold !== undefined) {
     const conditions = describeThreshold(threshold)
     if (conditions !== '') {
@@ -200,12 +208,13 @@ function remainingOf({ remaining, usage, limit }: Alert): string {
   return left < 0 ? `, ${formatCount(-left)} over the limit` : `, ${formatCount(left)} left`
 }
 
-function describePrevious(previous: NonNullable<Alert['previous']>, usage: number | undefined): string {
+function describePrevious(previous: NonNullable<Alert['previous']>, { usage, limit }: Alert): string {
   const then = formatTime(previous.measuredAt)
   if (previous.usage === undefined) return `${previous.level}, ${then}`
   const change = usage === undefined || usage === previous.usage ? 0 : usage - previous.usage
   const since = change === 0 ? 'unchanged since' : `${formatChange(change)} since`
-  return `${formatCount(previous.usage)} (${previous.level}), ${since} ${then}`
+  const of = previous.limit === undefined || previous.limit === limit ? '' : ` of ${formatCount(previous.limit)}`
+  return `${formatCount(previous.usage)}${of} (${previous.level}), ${since} ${then}`
 }
 
 function describeThreshold({ percent, count, remaining, daysLeft }: NonNullable<Alert['threshold']>): string {

@@ -63,7 +63,10 @@ function groupOfAccounts(first: Alert, alerts: readonly Alert[]): string {
 
 function commonTopic(first: Alert, alerts: readonly Alert[]): string | undefined {
   const metric = first.series?.metric
-  if (alerts.some((alert) => alert.kind !== first.kind || alert.series?.metric !== metric)) return undefined
+  if (
+    alerts.some((alert) => alert.kind !== first.kind || alert.cause !== first.cause || alert.series?.metric !== metric)
+  )
+    return undefined
   if (metric === undefined) return topicOf(first)
   return first.kind === 'limit-changed' ? `limit of ${metricName(metric)} changed` : metricName(metric)
 }

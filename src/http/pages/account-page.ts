@@ -9,12 +9,14 @@ import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type AccountView, type CurrentSeries, driftText } from '../../views/account-view.ts'
 import { timedAlert } from '../../views/fleet-status.ts'
+import { watchText } from '../../views/watch.ts'
 import type { SeriesChange } from '../series-changes.ts'
 import { when } from '../when.ts'
 import { alertTable } from './alert-table.ts'
 import { stateBadge } from './badges.ts'
 import { fullness } from './bar.ts'
 import { daysLeftNote } from './days-left-note.ts'
+import { recordsPart } from './records-part.ts'
 import { nothing, table } from './table.ts'
 
 /** Rows of one table: an account may watch hundreds of pairs, and the full list is the API's. */
@@ -33,6 +35,7 @@ ${storyPart(page)}
 ${alertsPart(page, labels)}
 ${customPropertiesPart(page)}
 ${associationsPart(page, labels)}
+${recordsPart(page.series, (id) => typeName(id, labels))}
 ${changesPart(page, labels)}`
 }
 
@@ -75,6 +78,7 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Last poll', when(account.polledAt, now)],
     ['Next poll', account.nextPollAt === null ? undefined : when(account.nextPollAt, now)],
     ['Failed polls', pollFailure === null ? undefined : failure(pollFailure, now)],
+    ['Limits', watched(account, now)],
     ['Scopes', scopes.length === 0 ? undefined : scopeList(scopes)],
   ]
   const shown = rows.map(([name, value]) =>
@@ -87,6 +91,13 @@ function facts({ account, scopes, now }: AccountPage): Html {
 
 function served({ tokenServedAt, tokenServedTo }: Account, now: number): Html {
   return html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`
+}
+
+function watched(account: Account, now: number): Html | undefined {
+  const text = watchText(account)
+  return text === undefined
+    ? undefined
+    : html`<span class="is-warning">${cleanText(text, 300)}</span> (since ${when(account.pollBlocked?.since ?? null, now)})`
 }
 
 function failure({ count, reason, at }: { count: number; reason: string; at: number }, now: number): Html {
@@ -200,15 +211,15 @@ ${
         changes.map((change) => [
           when(change.at, now),
           seriesName(labelled(change.series, labels)),
-          amount(change.before),
-          amount(change.after),
+          amount(change.before, 'appeared'),
+          amount(change.after, 'disappeared'),
         ]),
       )
 }`
 }
 
-function amount(value: SeriesChange['before']): Html {
-  if (value === undefined) return html`<span class="soft">–</span>`
+function amount(value: SeriesChange['before'], absent: string): Html {
+  if (value === undefined) return html`<span class="soft">${absent}</span>`
   const { usage, limit } = value
   return html`${formatCount(usage)}${limit === null ? undefined : html` <span class="soft">of ${formatCount(limit)}</span>`}`
 }

@@ -3,6 +3,7 @@ import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { PlannedAccount } from '../../views/account-view.ts'
+import { coverageNotes, isLow, shareText } from '../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../views/fleet-status.ts'
 import type { HealthReport } from '../health.ts'
 import { distance } from '../when.ts'
@@ -26,6 +27,7 @@ ${accountsTile(status)}
 ${tile('Tokens', overdue(status.tokens), nextText('refresh', status.tokens, now), status.tokens.overdue)}
 ${endpointTile(status)}
 ${tile('Polls', overdue(status.polls), nextText('poll', status.polls, now), status.polls.overdue)}
+${coverageTile(status)}
 ${alertsTile(status)}
 ${deliveriesTile(status)}
 </div>
@@ -40,7 +42,7 @@ ${next === undefined ? undefined : html`<p><a href="/?after=${next}">More accoun
 
 /** One sentence that says whether somebody has to do something. */
 function verdict(
-  { alerts, tokens, tokenEndpoint, polls, deliveries, accounts }: FleetStatus,
+  { alerts, tokens, tokenEndpoint, polls, coverage, deliveries, accounts }: FleetStatus,
   health: HealthReport,
 ): Html {
   const stuck = health.checks.filter((check) => !check.ok)
@@ -49,6 +51,7 @@ function verdict(
     ...(isInTrouble(tokenEndpoint) ? ['the token endpoint is in trouble: no account is at fault'] : []),
     ...(tokens.overdue > 0 ? [`${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`] : []),
     ...(polls.overdue > 0 ? [`${countOf(polls.overdue, 'poll')} overdue`] : []),
+    ...(isLow(coverage) ? [`${shareText(coverage)} of the accounts have a fresh reading`] : []),
     ...(accounts.byState.reauthorize > 0
       ? [`${countOf(accounts.byState.reauthorize, 'account')} must be authorised again`]
       : []),
@@ -67,6 +70,12 @@ function accountsTile({ accounts }: FleetStatus): Html {
     (state) => html`<li><a href="/accounts?state=${state}">${formatCount(accounts.byState[state])} ${state}</a></li>`,
   )
   return html`<section class="tile"><h2>Accounts</h2><p class="figure">${formatCount(accounts.total)}</p><ul>${states}</ul></section>`
+}
+
+function coverageTile({ coverage }: FleetStatus): Html {
+  const [stale = '', ...notes] = coverageNotes(coverage)
+  return html`<section class="tile${isLow(coverage) ? ' bad' : ''}"><h2>Fresh readings</h2><p class="figure">${shareText(coverage)}</p>
+<ul><li><a href="/accounts?stale=1">${stale}</a></li>${notes.map((note) => html`<li>${note}</li>`)}</ul></section>`
 }
 
 function alertsTile({ alerts }: FleetStatus): Html {

@@ -21,7 +21,7 @@ redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by)
 redis.call('HDEL', TOKENS, 'access')
 redis.call('ZREM', DUE_REFRESH, hubId)
-redis.call('ZREM', DUE_POLL, hubId)
+stopPolling(hubId)
 redis.call('ZADD', DUE_UNINSTALL, now, hubId)
 writeAlerts(hubId, writes)
 return 'begun'

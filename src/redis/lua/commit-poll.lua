@@ -16,12 +16,14 @@ local alerts = writes ~= '' and cjson.decode(writes) or { changes = {}, messages
 if not alertsAreAsRead(alerts.changes) then return 'lost' end
 
 redis.call('HINCRBY', ACCOUNT, 'polls', 1)
-setFields(cjson.decode(fields))
+fields = cjson.decode(fields)
+setFields(fields)
 -- An account that must be authorised again, or was imported over meanwhile, is not polled until its tokens work.
 if a[1] ~= 'reauthorize' and a[4] ~= '0' then
   -- Told to stay away while this poll was under way: that counts.
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', DUE_POLL, pollAt, hubId)
+  noteReading(hubId, fields)
 end
 if readings ~= '' then redis.call('SET', READINGS, readings) end
 if keepSamples == '0' then redis.call('DEL', SAMPLES)

@@ -23,7 +23,7 @@ redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'active')
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
-redis.call('ZADD', DUE_POLL, now, hubId)
+startPolling(hubId, now, now)
 redis.call('ZREM', DUE_UNINSTALL, hubId)
 writeAlerts(hubId, writes)
 return known and 'reconnected' or 'connected'

@@ -21,6 +21,6 @@ redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'active')
 redis.call('ZADD', DUE_REFRESH, now, hubId)
-redis.call('ZREM', DUE_POLL, hubId)
+stopPolling(hubId)
 redis.call('ZREM', DUE_UNINSTALL, hubId)
 return state and 'replaced' or 'imported'

@@ -21,7 +21,7 @@ redis.call('SET', forgotten, math.max(a[3] or 0, redis.call('GET', forgotten) or
 for n = #KEYS - own + 1, #KEYS do redis.call('DEL', KEYS[n]) end
 redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('ZREM', DUE_REFRESH, hubId)
-redis.call('ZREM', DUE_POLL, hubId)
+stopPolling(hubId)
 redis.call('ZREM', DUE_UNINSTALL, hubId)
 redis.call('SREM', ALERTING, hubId)
 return 'purged'

@@ -14,7 +14,7 @@ setState(hubId, state)
 setFields(fields)
 if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
-if pollAt == 'never' then redis.call('ZREM', DUE_POLL, hubId)
-elseif pollAt ~= '' then redis.call('ZADD', DUE_POLL, pollAt, hubId) end
+if pollAt == 'never' then stopPolling(hubId)
+elseif pollAt ~= '' then startPolling(hubId, pollAt, fields.failureAt or pollAt) end
 writeAlerts(hubId, writes)
 return 'recorded'

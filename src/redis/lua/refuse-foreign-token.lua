@@ -15,6 +15,6 @@ redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'reauthorize')
 redis.call('ZREM', DUE_REFRESH, hubId)
-redis.call('ZREM', DUE_POLL, hubId)
+stopPolling(hubId)
 writeAlerts(hubId, writes)
 return 'refused'

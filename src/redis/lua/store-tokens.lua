@@ -45,7 +45,7 @@ redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failur
   'parkedUntil', 'failingSince', 'refreshing', 'interruptedAt')
 setState(hubId, 'active')
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
-if pollAt ~= '' then redis.call('ZADD', DUE_POLL, pollAt, hubId) end
+if pollAt ~= '' then startPolling(hubId, pollAt, obtainedAt) end
 -- An alert that changed since it was read is left for the next refresh to close; the tokens must not wait for it.
 if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
 return 'stored'

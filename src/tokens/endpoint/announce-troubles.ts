@@ -1,12 +1,12 @@
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
-import type { EndpointState, FleetTrouble } from './state.ts'
+import type { EndpointState, EndpointTrouble } from './state.ts'
 import { describeRecovery, describeRightClock, describeSkew, describeTrouble, SKEW_LIMIT_MS } from './trouble.ts'
 
 /** What the alerts room says when the fleet as a whole is in trouble, or no longer. */
 export interface FleetAnnouncer {
   /** `before` is the alert's state as stored; `stored` what it is from now on. */
   fleet(
-    trouble: FleetTrouble,
+    trouble: EndpointTrouble,
     is: 'firing' | 'over',
     before: string,
     message: string,
@@ -24,7 +24,7 @@ export function announceTroubles(
   const { breaker, skewMs } = state
   const alerts = { ...state.alerts }
   const all: AlertWrites = { changes: [], messages: [] }
-  const say = (trouble: FleetTrouble, firing: boolean, message: string) => {
+  const say = (trouble: EndpointTrouble, firing: boolean, message: string) => {
     const said = announce.fleet(trouble, firing ? 'firing' : 'over', alerts[trouble], message, now)
     alerts[trouble] = said.stored
     all.changes.push(...said.writes.changes)

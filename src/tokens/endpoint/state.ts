@@ -25,11 +25,11 @@ export interface EndpointState {
   /** How many accounts there are. */
   fleet: number
   /** States of the fleet's alerts as the alerts room writes them, '' = none. */
-  alerts: Record<FleetTrouble, string>
+  alerts: Record<EndpointTrouble, string>
 }
 
-/** What the fleet as a whole can suffer from. */
-export type FleetTrouble = 'token-endpoint' | 'clock'
+/** What the fleet as a whole can suffer from at the token endpoint. */
+export type EndpointTrouble = 'token-endpoint' | 'clock'
 
 /** What one daemon has seen since its last report. */
 export interface Report {

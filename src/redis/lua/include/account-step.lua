@@ -7,6 +7,7 @@ local SAMPLES = AT .. ':samples:' .. OF
 local FORECAST = AT .. ':forecast:' .. OF
 local ALERTING, OUTBOX = AT .. ':alerting', AT .. ':outbox'
 local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = AT .. ':due:refresh', AT .. ':due:poll', AT .. ':due:uninstall'
+local FRESH, POLL_FAILING = AT .. ':fresh', AT .. ':poll-failing'
 
 local function inState(state)
   return AT .. ':accounts:' .. state
@@ -34,8 +35,31 @@ end
 local function forgetTroubles()
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
     'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue',
-    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
+    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked', 'pollBlockedSince',
+    'pollBlockedScopes', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
+  redis.call('ZREM', POLL_FAILING, OF)
+end
+
+-- The account is polled, next at `at`. Until it was read for the first time, it counts as read when that began.
+local function startPolling(hubId, at, now)
+  redis.call('ZADD', DUE_POLL, at, hubId)
+  redis.call('ZADD', FRESH, 'NX', now, hubId)
+end
+
+-- It is not polled any more: nobody waits for a reading of it.
+local function stopPolling(hubId)
+  redis.call('ZREM', DUE_POLL, hubId)
+  redis.call('ZREM', FRESH, hubId)
+  redis.call('ZREM', POLL_FAILING, hubId)
+end
+
+-- What a poll says of how the account is watched. One whose scopes let nothing be read is no gap in what is read.
+local function noteReading(hubId, fields)
+  if fields.polledAt then redis.call('ZADD', FRESH, fields.polledAt, hubId)
+  elseif fields.pollBlocked == 'all' then redis.call('ZREM', FRESH, hubId) end
+  if (fields.pollFailingSince or '') ~= '' then redis.call('ZADD', POLL_FAILING, fields.pollFailingSince, hubId)
+  else redis.call('ZREM', POLL_FAILING, hubId) end
 end
 
 local function releaseLease(owner)

@@ -1,0 +1,37 @@
+import { announceCoverage } from '../src/alerts/coverage-alert.ts'
+import type { FleetAlerts } from '../src/alerts/fleet-alert.ts'
+import { judgeCoverage } from '../src/limits/coverage.ts'
+import type { CoverageStore } from '../src/limits/coverage-store.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { Queues } from './queues.ts'
+
+export interface SweepCoverageDeps {
+  coverage: CoverageStore
+  announceFleet: FleetAlerts
+  queues: Queues
+  clock: Clock
+  log: Logger
+}
+
+/** Looks how many accounts have a fresh reading, and tells of it once for the whole fleet. The clock brings the next look. */
+export async function sweepCoverage({
+  coverage,
+  announceFleet,
+  queues,
+  clock,
+  log,
+}: SweepCoverageDeps): Promise<undefined> {
+  const now = clock.now()
+  const [found, stored] = await Promise.all([coverage.read(now), coverage.alertState()])
+  const trouble = judgeCoverage(found, coverage.settings, stored !== '')
+  if (trouble === undefined && stored === '') return
+  const reason = trouble === undefined ? undefined : await coverage.newestReason()
+  const writes = announceCoverage(announceFleet, coverage.settings, { coverage: found, trouble, reason, stored }, now)
+  // Of two daemons that look at once, the second finds it told.
+  if (writes.changes.length === 0 || (await coverage.changeAlert(writes)) === 'stale') return
+  if (trouble === undefined)
+    log.info({ code: 'coverage.recovered', ...found }, 'the fleet is read as it should be again')
+  else log.error({ code: `coverage.${trouble}`, ...found, reason }, 'the fleet is not read as it should be')
+  await queues.wake('alerts', now)
+}

@@ -1,0 +1,322 @@
+import { describe, expect, test } from 'vitest'
+import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { sweepCoverage } from '../../jobs/sweep-coverage.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { fleetAnnouncer } from '../../src/alerts/fleet-alert.ts'
+import { CallShare } from '../../src/limits/call-share.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import type { ProviderResult } from '../../src/provider/failure.ts'
+import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { watchJson } from '../../src/views/watch.ts'
+import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import { associations, properties } from '../limits/reports.ts'
+import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const EVERY_MS = 900_000
+const DAY = 86_400_000
+const PAIR = { from: '0-1', to: '0-2' }
+const SCOPES = { scopes: ['contacts'] }
+
+type Says = {
+  properties: () => ProviderResult<CustomPropertyReport>
+  pairs: () => ProviderResult<AssociationReport>
+  refresh: ProviderClient['refresh']
+}
+
+/** Connected accounts, one job, and a provider that says what the test says from now on. */
+async function fleet(hubIds: number[] = [HUB]) {
+  const keys = redis.freshKeys()
+  const says: Says = {
+    properties: () => ({ ok: true, value: properties(10) }),
+    pairs: () => ({ ok: true, value: associations(100) }),
+    refresh: async () => failure('transient'),
+  }
+  const { deps, clock, provider, logged } = office(redis.store, keys, {
+    customProperties: async () => says.properties(),
+    associations: async () => says.pairs(),
+    refresh: async (token) => says.refresh(token),
+  })
+  for (const hubId of hubIds)
+    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), lifeMs: 365 * DAY })
+  const due = new DueSets(redis.store, keys)
+  const coverage = () => new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 })
+  const woken: string[] = []
+  const queues = { wake: async (kind: string) => void woken.push(kind) } as never
+  const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY })
+  const metrics = createMetrics()
+  const endpoint = openEndpoint(redis.store, keys, clock)
+  const job: PollLimitsDeps = {
+    ...deps,
+    ...{ due, metrics, endpoint, queues, random: () => 0.5, polls: new PollStore(redis.store, keys) },
+    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
+    share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
+    stillPolling: async () => {},
+    ...{ announcePoll, alertAfter: 3, coverage: coverage() },
+    ...{ pairs: [PAIR], pairsPerPoll: 20, everyMs: EVERY_MS, samples: { records: 'full', keepMs: EVERY_MS } },
+    alerts: { ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: DAY, firstRun: 'alert' }, pageOf },
+  }
+  const registry = new Registry(redis.store, keys)
+  const poll = (some = hubIds) => pollLimits(job, { hubIds: some }, new AbortController().signal)
+  const fresh = (hubId: number) => redis.store.zscore(keys.partition(hubId % 64).fresh, hubId)
+  return {
+    ...{ keys, clock, provider, due, says, poll, registry, woken, logged, fresh, metrics },
+    account: async (hubId = HUB) => {
+      const account = await registry.get(hubId)
+      if (account === undefined) throw new Error('it is gone')
+      return account
+    },
+    waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
+    alerts: (hubId = HUB) => outboxOf(redis.store, keys, hubId),
+    coverage: () => coverage().read(clock.now()),
+    stale: () => coverage().staleAccounts(clock.now()),
+    /** As one daemon does it. */
+    look: () => sweepCoverage({ ...{ coverage: coverage(), announceFleet, queues, clock }, log: logged.log }),
+    calls: () => provider.calls.map(([name]) => name),
+  }
+}
+
+const outline = (alerts: Record<string, unknown>[]) =>
+  alerts.map(({ kind, status, reason }) => `${kind} ${status} ${reason}`)
+
+describe('an endpoint that refuses for want of a scope', () => {
+  test('loses nothing of the other, opens one alert, is no failure, and is asked again at the regular turn', async () => {
+    const one = await fleet()
+    await one.poll()
+    one.clock.move(EVERY_MS)
+    one.says.properties = () => failure('forbidden', SCOPES)
+    one.says.pairs = () => ({ ok: true, value: associations(50) })
+    for (let n = 0; n < 4; n++) {
+      await one.poll()
+      expect(await one.waits()).toBe(EVERY_MS)
+      one.clock.move(EVERY_MS)
+    }
+    expect(outline(await one.alerts())).toEqual(['limit-changed firing entered', 'poll firing entered'])
+    const account = await one.account()
+    expect(account).toMatchObject({ state: 'active', pollFailure: null, polledAt: one.clock.now() - EVERY_MS })
+    expect(watchJson(account)).toEqual({
+      ...{ is: 'cannot be watched in part', because: 'scope missing', scopes: ['contacts'] },
+      since: new Date(one.clock.now() - 4 * EVERY_MS).toISOString(),
+    })
+    expect(one.logged.lines().filter(({ code }) => code === 'poll.forbidden')).toHaveLength(1)
+
+    one.says.properties = () => ({ ok: true, value: properties(11) })
+    await one.poll()
+    expect(outline(await one.alerts()).slice(2)).toEqual(['poll resolved recovered'])
+    expect(watchJson(await one.account())).toBeNull()
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ access: 'access-1' })
+  })
+
+  test('together with the other leaves nothing to watch: no gap in the coverage, and the token stays alive', async () => {
+    const one = await fleet()
+    one.says.properties = () => failure('forbidden', SCOPES)
+    one.says.pairs = () => failure('forbidden')
+    for (let n = 0; n < 3; n++) {
+      await one.poll()
+      const wait = await one.waits()
+      if (n > 0) expect(wait).toBe(EVERY_MS)
+      one.clock.move(wait)
+    }
+    expect(watchJson(await one.account())).toMatchObject({ is: 'cannot be watched' })
+    expect(await one.coverage()).toMatchObject({ polled: 0, stale: 0, failing: 0, notWatched: 1 })
+    expect(outline(await one.alerts())).toEqual(['poll firing entered'])
+    expect((await one.metrics.polls.get()).values).toMatchObject([{ labels: { outcome: 'blocked' }, value: 3 }])
+    expect(one.calls()).not.toContain('refresh')
+
+    one.says.properties = () => failure('transient')
+    await one.poll()
+    expect(await one.coverage()).toMatchObject({ polled: 0, failing: 1 })
+    expect(watchJson(await one.account())).toMatchObject({ is: 'cannot be watched', scopes: ['contacts'] })
+
+    one.says.properties = () => ({ ok: true, value: properties(11) })
+    one.says.pairs = () => ({ ok: true, value: associations(50) })
+    await one.poll()
+    expect(await one.coverage()).toEqual({ polled: 1, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
+    expect(outline(await one.alerts())).toEqual(['poll firing entered', 'poll resolved recovered'])
+  })
+})
+
+describe('polls that fail', () => {
+  test('are one alert after as many as the setting says, whether all or a part of them failed, closed by the next success', async () => {
+    const one = await fleet()
+    one.says.pairs = () => failure('transient', { message: 'the provider answered 503' })
+    for (let n = 0; n < 5; n++) {
+      if (n === 2) one.says.properties = () => failure('transient')
+      if (n === 3) one.says.properties = () => ({ ok: true, value: properties(10) })
+      await one.poll()
+      expect(await one.alerts()).toHaveLength(n < 2 ? 0 : 1)
+      one.clock.move(await one.waits())
+    }
+    const account = await one.account()
+    expect(account.pollFailure).toMatchObject({ count: 5, since: account.connectedAt })
+    one.says.pairs = () => ({ ok: true, value: associations(100) })
+    await one.poll()
+    const alerts = await one.alerts()
+    expect(outline(alerts)).toEqual(['poll firing entered', 'poll resolved recovered'])
+    expect(alerts[0]).toMatchObject({ cause: 'failing', message: expect.stringContaining('3 polls in a row') })
+    expect(await one.account()).toMatchObject({ pollFailure: null })
+    expect(one.woken.filter((kind) => kind === 'alerts')).toHaveLength(2)
+  })
+
+  test('because the access token stays refused are refreshed once a poll, and no more', async () => {
+    const one = await fleet()
+    let refreshes = 0
+    one.says.refresh = async () => tokens(`access-${++refreshes + 1}`, `refresh-${refreshes + 1}`, 365 * DAY)
+    one.says.properties = () => failure('unauthorized')
+    one.clock.move(DAY)
+    await one.poll()
+    expect(one.calls()).toEqual(['customProperties', 'associations', 'refresh', 'customProperties', 'associations'])
+    // The other endpoint's reading is kept, and the poll counts as one that failed.
+    expect(await one.account()).toMatchObject({ polledAt: one.clock.now(), pollFailure: { count: 1 } })
+    expect(await one.waits()).toBe(EVERY_MS)
+    // A brand-new token that is refused is not worth another refresh.
+    await one.poll()
+    expect(refreshes).toBe(1)
+    expect(await one.account()).toMatchObject({ pollFailure: { count: 2 } })
+  })
+
+  test('because the access token expired unseen work after one refresh', async () => {
+    const one = await fleet()
+    one.clock.move(DAY)
+    one.says.properties = () => failure('unauthorized')
+    one.says.refresh = async () => {
+      one.says.properties = () => ({ ok: true, value: properties(12) })
+      return tokens('access-2', undefined, 365 * DAY)
+    }
+    await one.poll()
+    expect(one.calls().filter((name) => name === 'refresh')).toHaveLength(1)
+    expect(await one.account()).toMatchObject({ pollFailure: null, polledAt: one.clock.now() })
+  })
+})
+
+describe('object types that come and go', () => {
+  test('stand in the log, a few of them, and are no alert', async () => {
+    const one = await fleet()
+    const types = (...ids: string[]) => properties(10, 1_000, Object.fromEntries(ids.map((id) => [id, [1, 10]])))
+    const read = async (report: CustomPropertyReport) => {
+      one.clock.move(EVERY_MS)
+      one.says.properties = () => ({ ok: true, value: report })
+      await one.poll()
+      const lines = one.logged.lines().filter(({ code }) => String(code).startsWith('poll.type-'))
+      return lines.map(({ code, hubId, objectTypeId }) => [code, hubId, objectTypeId])
+    }
+    expect(await read(types('0-1', '0-2'))).toEqual([])
+    expect(await read(types('0-2', '2-7'))).toEqual([
+      ['poll.type-appeared', HUB, '2-7'],
+      ['poll.type-disappeared', HUB, '0-1'],
+    ])
+    expect(await read(types('0-2', '2-7', ...Array.from({ length: 50 }, (_, n) => `3-${n}`)))).toHaveLength(12)
+    expect(await one.alerts()).toEqual([])
+  })
+})
+
+describe('many accounts that are not read', () => {
+  const HUBS = Array.from({ length: 10 }, (_, n) => n + 1)
+
+  test('are one alert of the fleet, not one each; what still fails when it is over is told of itself', async () => {
+    const one = await fleet(HUBS)
+    await one.poll()
+    await one.look()
+    one.says.properties = () => failure('transient', { message: 'the provider answered 503' })
+    for (let n = 0; n < 4; n++) {
+      one.clock.move(EVERY_MS)
+      await one.poll()
+      // Two daemons look at the same time.
+      await Promise.all([one.look(), one.look()])
+    }
+    expect((await Promise.all(HUBS.map((hubId) => one.alerts(hubId)))).flat()).toEqual([])
+    const told = await one.alerts(0)
+    expect(outline(told)).toEqual(['fleet firing entered'])
+    expect(told[0]?.message).toContain('Polls of 10 of 10 accounts fail at once (the provider answered 503)')
+
+    one.says.properties = () => ({ ok: true, value: properties(10) })
+    await one.poll(HUBS.slice(1))
+    await Promise.all([one.look(), one.look()])
+    expect(outline(await one.alerts(0))).toEqual(['fleet firing entered', 'fleet resolved recovered'])
+    expect(await one.alerts(1)).toEqual([])
+    one.says.properties = () => failure('transient')
+    one.clock.move(EVERY_MS)
+    await one.poll([1])
+    expect(outline(await one.alerts(1))).toEqual(['poll firing entered'])
+    expect(one.logged.lines().map(({ code }) => code)).toEqual(
+      expect.arrayContaining(['coverage.failing', 'coverage.recovered']),
+    )
+  })
+
+  test('hold their own alerts back also before the fleet was told', async () => {
+    const one = await fleet(HUBS)
+    one.says.properties = () => failure('transient')
+    for (let n = 0; n < 3; n++) await one.poll()
+    expect((await Promise.all(HUBS.map((hubId) => one.alerts(hubId)))).flat()).toEqual([])
+    await one.look()
+    expect(await one.alerts(0)).toEqual([])
+  })
+
+  test('because nobody polls them are told when their readings are too old, repeated, and over when they are read again', async () => {
+    const one = await fleet(HUBS)
+    await one.poll()
+    one.clock.move(26 * 3_600_000)
+    await one.look()
+    expect(await one.alerts(0)).toEqual([])
+    one.clock.move(1)
+    await one.poll(HUBS.slice(3))
+    await one.look()
+    await one.look()
+    expect(await one.coverage()).toMatchObject({ polled: 10, stale: 3, failing: 0 })
+    expect(await one.stale()).toEqual([1, 2, 3])
+    const [told] = await one.alerts(0)
+    expect(told?.message).toContain('3 of 10 accounts have had no reading for 26 h: 70 % are covered, 95 % should be.')
+    one.clock.move(DAY)
+    await one.look()
+    await one.poll()
+    await one.look()
+    expect(outline(await one.alerts(0))).toEqual([
+      'fleet firing entered',
+      'fleet firing repeat',
+      'fleet resolved recovered',
+    ])
+  })
+})
+
+describe('the index of fresh readings', () => {
+  test('has an account from when it is polled on: connected, read, to be authorised again, gone', async () => {
+    const one = await fleet()
+    const connected = one.clock.now()
+    expect(await one.fresh(HUB)).toBe(String(connected))
+    one.clock.move(5)
+    one.says.properties = () => failure('transient')
+    one.says.pairs = () => failure('transient')
+    await one.poll()
+    expect(await one.fresh(HUB)).toBe(String(connected))
+    expect(await one.coverage()).toMatchObject({ polled: 1, failing: 1 })
+    one.says.pairs = () => ({ ok: true, value: associations(5) })
+    await one.poll()
+    expect(await one.fresh(HUB)).toBe(String(connected + 5))
+    const tokenStore = new TokenStore(redis.store, one.keys)
+    const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], messages: [] } }
+    await tokenStore.recordFailure(HUB, 'owner', { ...record, generation: '1', pollAt: 'never' })
+    expect(await one.fresh(HUB)).toBeNull()
+    expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
+    const { forgotten } = one.keys.partition(HUB % 64)
+    const step = accountStepKeys(one.keys, HUB)
+    await redis.store.importAccount(...step, forgotten, HUB, one.clock.now(), 'sealed', 'replace', '{}')
+    expect(await one.fresh(HUB)).toBeNull()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    const generation = await redis.store.hget(one.keys.account(HUB).account, 'generation')
+    const writes = JSON.stringify(NO_ALERT_WRITES)
+    expect(await redis.store.refuseForeignToken(...step, HUB, String(generation), 456, '{}', writes)).toBe('refused')
+    expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })
+  })
+})
