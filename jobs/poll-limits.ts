@@ -2,11 +2,12 @@ import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-met
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
 import { changeBetween } from '../src/limits/change.ts'
 import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
+import type { KeptSamples } from '../src/limits/kept-samples.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
-import { mergeSamples, type SampleSettings } from '../src/limits/samples.ts'
+import { mergeSamples } from '../src/limits/samples.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
@@ -17,7 +18,7 @@ export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDe
   polls: PollStore
   pairs: readonly Pair[]
   everyMs: number
-  samples: SampleSettings
+  samples: KeptSamples
   alerts: AlertSettings
 }
 
@@ -136,8 +137,8 @@ async function commit(
   const at = Math.max(fetched.at, context.polledAt + 1)
   const before = context.readings
   const after = mergeReadings(before, { ...fetched, at })
-  const shown = failures.length === 0 ? {} : await deps.polls.samples(hubId)
-  const samples = mergeSamples(shown, { ...fetched, at }, deps.samples)
+  const shown = failures.length === 0 ? {} : await deps.samples.read(hubId)
+  const samples = mergeSamples(shown, { ...fetched, at }, deps.samples.settings)
   const { hubDomain, alertStates: states } = context
   const alerts = nothingRead
     ? NO_ALERT_WRITES
@@ -159,7 +160,7 @@ async function commit(
     },
     readings: nothingRead ? undefined : after,
     change: nothingRead ? undefined : changeBetween(before, after, at, GAP_PERIODS * deps.everyMs),
-    samples: nothingRead ? undefined : { shown: samples, keepMs: deps.samples.keepMs },
+    samples: nothingRead ? undefined : { shown: samples, keepMs: deps.samples.settings.keepMs },
     alerts,
   })
   const [failure] = failures

@@ -6,10 +6,11 @@ import { Deliveries } from '../delivery/deliveries.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { History } from '../limits/history.ts'
+import { KeptSamples } from '../limits/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, sampleSettings } from './parts.ts'
 
 export function startHttp(
   parts: Parts,
@@ -34,6 +35,7 @@ export function startHttp(
     keys,
     registry: new Registry(pages, keys),
     history: new History(pages, keys),
+    samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
     metrics,

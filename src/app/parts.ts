@@ -4,6 +4,8 @@ import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { History } from '../limits/history.ts'
+import { KeptSamples } from '../limits/kept-samples.ts'
+import type { SampleSettings } from '../limits/samples.ts'
 import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { openEmbeddedRedis } from '../redis/embedded.ts'
@@ -35,6 +37,7 @@ export interface Parts extends AppInput {
   due: DueSets
   deliveries: Deliveries
   history: History
+  samples: KeptSamples
   queues: Queues
   metrics: Metrics
 }
@@ -75,6 +78,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     history: new History(store, keys),
+    samples: new KeptSamples(store, keys, sampleSettings(config)),
     metrics: createMetrics(),
   }
 }
@@ -82,6 +86,10 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
 export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock'> {
   const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
   return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
+}
+
+export function sampleSettings({ limits }: Config): SampleSettings {
+  return { records: limits.records, keepMs: limits.history.samples }
 }
 
 /** Where Redis is, after the private one was started where there is no other. */

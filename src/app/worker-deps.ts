@@ -35,7 +35,6 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     clockWatch: new ClockWatch(clock, () => performance.now()),
     pairs: config.limits.associations,
     everyMs: config.limits.every,
-    samples: { records: config.limits.records, keepMs: config.limits.history.samples },
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {

@@ -8,7 +8,7 @@ import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { accountJson, allAccounts, driftText, readAccountView } from '../views/account-view.ts'
+import { accountJson, allAccounts, driftText, readAccountView, recordsJson } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { exportFile } from './accounts-export.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
@@ -85,10 +85,16 @@ async function list(io: Io, options: CommonOptions & { state?: AccountState }): 
 async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
   const shown = await withParts(io, options.config, (parts) => readAccountView(parts, hubId))
   if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-  const { account, scopes, alerts, series, story } = shown
+  const { account, scopes, alerts, series, samples, story } = shown
   if (options.json === true) {
     const current = series.map(({ measuredAt, ...rest }) => ({ ...rest, measuredAt: iso(measuredAt) }))
-    const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
+    const details = {
+      scopes,
+      series: current,
+      records: recordsJson(samples),
+      alerts: alerts.map(timedAlert),
+      story: storyJson(story),
+    }
     return printJson(io, { ...accountJson(account), ...details })
   }
   const { refreshFailure, pollFailure } = account

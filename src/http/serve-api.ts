@@ -3,11 +3,12 @@ import * as z from 'zod'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { History, Snapshot } from '../limits/history.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
+import { type AccountView, accountJson, readAccountView, recordsJson, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
@@ -17,6 +18,7 @@ import { searchAccounts } from './search-accounts.ts'
 
 export interface ApiDeps extends FleetStatusDeps {
   history: History
+  samples: KeptSamples
   actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
 }
 
@@ -55,10 +57,11 @@ async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
   return { ...accountJson(view.account), ...detailsOf(view) }
 }
 
-function detailsOf({ scopes, series, alerts, story }: AccountView): object {
+function detailsOf({ scopes, series, samples, alerts, story }: AccountView): object {
   return {
     scopes,
     series: series.map(({ id: _, measuredAt, ...one }) => ({ ...one, measuredAt: iso(measuredAt) })),
+    records: recordsJson(samples),
     alerts: alerts.map(timedAlert),
     story: storyJson(story),
   }
@@ -80,8 +83,8 @@ async function listSnapshots({ registry, history, clock }: ApiDeps, hubId: numbe
   return { items: items.map(snapshotJson), ...cursor(next) }
 }
 
-function snapshotJson({ at, series }: Snapshot): object {
-  return { at: iso(at), series }
+function snapshotJson({ at, missingSince, series }: Snapshot): object {
+  return { at: iso(at), ...(missingSince === undefined ? {} : { missingSince: iso(missingSince) }), series }
 }
 
 const UNINSTALL = z

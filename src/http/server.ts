@@ -9,6 +9,7 @@ import type { Registry } from '../accounts/registry.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { History } from '../limits/history.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -46,6 +47,7 @@ export interface HttpDeps {
   keys: Keys
   registry: Registry
   history: History
+  samples: KeptSamples
   due: DueSets
   deliveries: Deliveries
   metrics: Metrics

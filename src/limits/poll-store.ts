@@ -4,11 +4,10 @@ import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Change } from './change.ts'
 import { keptReadings } from './kept-readings.ts'
 import { packPoll } from './pack-poll.ts'
-import { decodeSamples, encodeSamples } from './packed-samples.ts'
+import { encodeSamples } from './packed-samples.ts'
 import type { Readings } from './readings.ts'
 import type { Samples } from './samples.ts'
 import type { Slots } from './standing.ts'
-import { readKey } from './unreadable-key.ts'
 
 /** What a poll starts from. */
 export interface PollContext {
@@ -101,14 +100,6 @@ export class PollStore {
       slots: kept?.slots ?? new Map(),
       alertStates,
     }
-  }
-
-  /** The records that were last shown; empty for an account that has none, or none any more. */
-  async samples(hubId: number): Promise<Samples> {
-    const { samples } = this.#keys.account(hubId)
-    const stored = await this.#store.getBuffer(samples)
-    if (stored === null) return {}
-    return readKey(hubId, samples, 'Delete it: the next poll reads the records again.', () => decodeSamples(stored))
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {

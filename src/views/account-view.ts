@@ -3,7 +3,9 @@ import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { keptReadings } from '../limits/kept-readings.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import type { Readings } from '../limits/readings.ts'
+import type { Samples } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
@@ -18,6 +20,7 @@ export interface AccountViewDeps {
   keys: Keys
   registry: Registry
   due: DueSets
+  samples: KeptSamples
 }
 
 /** An account with when it is due next. */
@@ -36,6 +39,8 @@ export interface AccountView {
   account: PlannedAccount
   scopes: string[]
   series: CurrentSeries[]
+  /** Records behind the series of pairs. */
+  samples: Samples
   alerts: OpenAlert[]
   story: StoryEvent[]
 }
@@ -44,15 +49,16 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
   const keys = deps.keys.account(hubId)
-  const [planned, scopes, stored, alerts] = await Promise.all([
+  const [planned, scopes, stored, samples, alerts] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     deps.store.getBuffer(keys.readings),
+    deps.samples.read(hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const kept = keptReadings(hubId, keys, stored)
   const series = kept === undefined ? [] : currentSeries(kept.readings)
-  return { account: planned, scopes, series, alerts, story: storyOf(planned, alerts) }
+  return { account: planned, scopes, series, samples, alerts, story: storyOf(planned, alerts) }
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {
@@ -92,6 +98,14 @@ function readAt({ from, to }: Series, { customProperties, associations }: Readin
 export function driftText(driftMs: number): string {
   const seconds = Math.round(Math.abs(driftMs) / 1_000)
   return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it said`
+}
+
+/** Records of each pair, as the API tells them. */
+export function recordsJson(samples: Samples): object[] {
+  return Object.entries(samples).map(([pair, { at, atLimit, nearLimit }]) => {
+    const [from, to] = pair.split('/')
+    return { from, to, measuredAt: iso(at), atLimit, nearLimit }
+  })
 }
 
 /** An account as the API tells it: times in ISO 8601, null = never. */

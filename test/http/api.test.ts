@@ -48,9 +48,14 @@ describe('accounts', () => {
   test('one account comes with its scopes, its series as last read and its open alerts - and without tokens', async () => {
     const { get, connectAccount, poll, clock } = await openServer(redis)
     await connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
-    await poll(123, readings(clock.now(), 960), {
-      overall: openState('critical', 'customProperties.overall', clock.now()),
-    })
+    await poll(
+      123,
+      readings(clock.now(), 960),
+      {
+        overall: openState('critical', 'customProperties.overall', clock.now()),
+      },
+      { '0-1/0-2': { at: clock.now(), atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } },
+    )
     const { json, text } = await get('/api/v1/accounts/123')
     expect(json).toMatchObject({ hubId: 123, scopes: ['oauth', 'crm.objects.contacts.read'] })
     expect(json.series).toHaveLength(5)
@@ -63,6 +68,10 @@ describe('accounts', () => {
         ...{ metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
         ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z' },
       },
+    ])
+    const atLimit = [{ objectId: 31, label: 'Ann' }]
+    expect(json.records).toEqual([
+      { from: '0-1', to: '0-2', measuredAt: '2026-11-21T10:00:00.000Z', atLimit, nearLimit: [] },
     ])
     expect(json.alerts).toMatchObject([
       { kind: 'limit', level: 'critical', usage: 960, since: '2026-11-21T10:00:00.000Z' },

@@ -16,8 +16,10 @@ import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { changeBetween } from '../../src/limits/change.ts'
 import { History } from '../../src/limits/history.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
+import type { Samples } from '../../src/limits/samples.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -102,6 +104,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     keys,
     registry: new Registry(store, keys),
     history: new History(store, keys),
+    samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),
@@ -138,7 +141,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
       return token === 'taken' ? token : token.reveal()
     },
     /** One poll that read these reports and found alerts in these states. */
-    poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}) => {
+    poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}, shown?: Samples) => {
       const polls = new PollStore(steps, keys)
       const before = await polls.read(hubId)
       if (before === undefined) throw new Error(`account ${hubId} is not polled`)
@@ -150,7 +153,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
         fields: { polledAt: String(at) },
         readings,
         change: changeBetween(before.readings, readings, at, 1_800_000),
-        samples: undefined,
+        samples: shown === undefined ? undefined : { shown, keepMs: 2_592_000_000 },
         alerts: {
           changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),
           messages: [],

@@ -187,6 +187,34 @@ test('the page of an account shows readings, alerts and what changed', async () 
   expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
 })
 
+test('the page of an account names the records at or near a limit; one without labels by their ids', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 5, hubDomain: 'acme.example.com' })
+  const words = async () => (await get('/accounts/5')).text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  const at = clock.now()
+  const full = { objectId: 31, label: '<b>Ann</b>' }
+  const shown = {
+    at,
+    atLimit: [full],
+    nearLimit: [
+      { objectId: 32, label: '', usage: 81 },
+      { objectId: 33, label: 'Bo', usage: 96 },
+    ],
+  }
+  await poll(5, readings(at, 940), {}, { '0-1/0-2': shown })
+  expect(await words()).toContain(
+    'Contacts 0-1 0-2 &lt;b&gt;Ann&lt;/b&gt; 31 at its limit Contacts 0-1 0-2 Bo 33 96 Contacts 0-1 0-2 (no name) 32 81',
+  )
+  clock.move(1_000)
+  await poll(5, readings(clock.now(), 940), {}, { '0-1/0-2': { at, atLimit: [{ objectId: 31 }], nearLimit: [] } })
+  expect(await words()).toContain(
+    'A sample: the provider never shows all of them. From To Id Associations Contacts 0-1 0-2 31 at its limit',
+  )
+  clock.move(1_000)
+  await poll(5, readings(clock.now(), 940), {}, {})
+  expect(await words()).not.toContain('A sample:')
+})
+
 test('there is no page of an account that does not exist', async () => {
   const { get } = await openServer(redis)
   for (const hubId of ['1', '0', 'x', '9007199254740993']) expect((await get(`/accounts/${hubId}`)).status).toBe(404)

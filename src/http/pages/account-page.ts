@@ -14,6 +14,7 @@ import { when } from '../when.ts'
 import { alertTable } from './alert-table.ts'
 import { stateBadge } from './badges.ts'
 import { fullness } from './bar.ts'
+import { recordTable } from './record-table.ts'
 import { nothing, table } from './table.ts'
 
 /** Rows of one table: an account may watch hundreds of pairs, and the full list is the API's. */
@@ -140,7 +141,7 @@ function rank({ metric, percent }: CurrentSeries): number {
 }
 
 /** One row per pair: its three series side by side. */
-function associationsPart({ series, alerts, now }: AccountPage, labels: Labels): Html {
+function associationsPart({ series, samples, alerts, now }: AccountPage, labels: Labels): Html {
   const pairs = Map.groupBy(
     series.filter(({ from }) => from !== undefined),
     ({ from, to }) => `${from}/${to}`,
@@ -161,7 +162,8 @@ ${table(
   ],
   rows.slice(0, MOST_ROWS).map((pair) => pairRow(pair, alerts, labels)),
 )}
-${more > 0 ? html`<p class="soft">${countOf(more, 'more pair')} in the API.</p>` : undefined}`
+${more > 0 ? html`<p class="soft">${countOf(more, 'more pair')} in the API.</p>` : undefined}
+${recordTable(samples, (id) => typeName(id, labels))}`
 }
 
 function pairRow(pair: readonly CurrentSeries[], alerts: readonly OpenAlert[], labels: Labels): Html[] {
