@@ -2,12 +2,13 @@ import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-met
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
 import { changeBetween } from '../src/limits/change.ts'
 import { type Answers, type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
+import type { KeptSamples } from '../src/limits/kept-samples.ts'
 import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import { outcomeOf, recordFields } from '../src/limits/poll-outcome.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { mergeReadings, type Pair } from '../src/limits/readings.ts'
-import { mergeSamples, type SampleSettings } from '../src/limits/samples.ts'
+import { mergeSamples } from '../src/limits/samples.ts'
 import { bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
@@ -21,7 +22,7 @@ export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDe
   pairs: readonly Pair[] | 'auto'
   pairsPerPoll: number
   everyMs: number
-  samples: SampleSettings
+  samples: KeptSamples
   alerts: AlertSettings
 }
 
@@ -162,8 +163,8 @@ async function commit(
   const at = Math.max(answers.at, context.polledAt + 1)
   const before = context.readings
   const after = mergeReadings(before, { ...answers, at })
-  const shown = readAll ? {} : await deps.polls.samples(hubId)
-  const samples = mergeSamples(shown, { ...answers, at }, deps.samples)
+  const shown = readAll ? {} : await deps.samples.read(hubId)
+  const samples = mergeSamples(shown, { ...answers, at }, deps.samples.settings)
   const { hubDomain, alertStates: states, forecasts } = context
   const seriesAlerts = readAnything
     ? decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, forecasts, states }, at)
@@ -191,7 +192,7 @@ async function commit(
     },
     readings: readAnything ? after : undefined,
     change: readAnything ? changeBetween(before, after, at, GAP_PERIODS * deps.everyMs) : undefined,
-    samples: readAnything ? { shown: samples, keepMs: deps.samples.keepMs } : undefined,
+    samples: readAnything ? { shown: samples, keepMs: deps.samples.settings.keepMs } : undefined,
     alerts,
   })
   const [failure] = failures

@@ -7,11 +7,12 @@ import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history.ts'
+import { KeptSamples } from '../limits/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import { historyKeep } from './history-keep.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, sampleSettings } from './parts.ts'
 
 export function startHttp(
   parts: Parts,
@@ -38,6 +39,7 @@ export function startHttp(
     history: new History(pages, keys),
     historyKeep: historyKeep(config),
     coverage: new CoverageStore(pages, keys, parts.coverage.settings),
+    samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
     metrics,

@@ -5,6 +5,8 @@ import { Registry } from '../accounts/registry.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history.ts'
+import { KeptSamples } from '../limits/kept-samples.ts'
+import type { SampleSettings } from '../limits/samples.ts'
 import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../provider/client.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { openEmbeddedRedis } from '../redis/embedded.ts'
@@ -38,6 +40,7 @@ export interface Parts extends AppInput {
   deliveries: Deliveries
   history: History
   coverage: CoverageStore
+  samples: KeptSamples
   queues: Queues
   metrics: Metrics
 }
@@ -79,6 +82,7 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     deliveries: new Deliveries(store, keys),
     history: new History(store, keys),
     coverage: new CoverageStore(store, keys, coverageSettings(config)),
+    samples: new KeptSamples(store, keys, sampleSettings(config)),
     metrics: createMetrics(),
   }
 }
@@ -86,6 +90,10 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
 export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock'> {
   const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
   return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
+}
+
+export function sampleSettings({ limits }: Config): SampleSettings {
+  return { records: limits.records, keepMs: limits.history.samples }
 }
 
 /** Where Redis is, after the private one was started where there is no other. */

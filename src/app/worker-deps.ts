@@ -44,7 +44,6 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     pairs: config.limits.associations,
     pairsPerPoll: config.limits.pairsPerPoll,
     everyMs: config.limits.every,
-    samples: { records: config.limits.records, keepMs: config.limits.history.samples },
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { Snapshot } from '../limits/history.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AccountHistoryDeps, RESOLUTIONS, readAccountHistory, snapshotJson } from '../views/account-history.ts'
@@ -18,6 +19,7 @@ import { searchAccounts } from './search-accounts.ts'
 import { pageOf } from './snapshot-page.ts'
 
 export interface ApiDeps extends FleetStatusDeps, AccountHistoryDeps {
+  samples: KeptSamples
   actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
 }
 

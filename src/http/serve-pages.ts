@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { History } from '../limits/history.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { type PlannedAccount, readAccountView, withPlan } from '../views/account-view.ts'
@@ -21,6 +22,7 @@ import { seriesChanges } from './series-changes.ts'
 
 export interface PagesDeps extends FleetStatusDeps {
   history: History
+  samples: KeptSamples
   health: () => Promise<HealthReport>
 }
 

@@ -10,6 +10,7 @@ import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { History } from '../limits/history.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import type { Keep } from '../limits/thin-out.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -50,6 +51,7 @@ export interface HttpDeps {
   history: History
   historyKeep: Keep
   coverage: CoverageStore
+  samples: KeptSamples
   due: DueSets
   deliveries: Deliveries
   metrics: Metrics

@@ -10,13 +10,20 @@ export function packPoll(
   before: Slots,
   change: Change | undefined,
 ): { readings: Buffer; record: Buffer | undefined } {
+  const { slots, record } = packChange(readings, before, change)
+  return { readings: encodeReadings(readings, slots), record }
+}
+
+export function packChange(
+  readings: Readings,
+  before: Slots,
+  change: Change | undefined,
+): { slots: Slots; record: Buffer | undefined } {
   const values = valuesOf(readings)
   const slots = slotsFor([...values.keys()], before)
+  if (change === undefined) return { slots, record: undefined }
   const slotBefore = (id: string) => before.get(id) ?? noSlot(id)
-  return {
-    readings: encodeReadings(readings, slots),
-    record: change === undefined ? undefined : encodeRecord(change, new Standing(values, slots), slotBefore),
-  }
+  return { slots, record: encodeRecord(change, new Standing(values, slots), slotBefore) }
 }
 
 function noSlot(id: string): never {

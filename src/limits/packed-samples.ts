@@ -4,7 +4,7 @@ import type { PairSamples, SampleRecord, Samples } from './samples.ts'
 
 const VERSION = 1
 
-/** Of a record: how its object id differs in width is told once for all, what else it has by these. */
+/** What a record has beside its object id. */
 const WITH_LABEL = 1
 const WITH_USAGE = 2
 

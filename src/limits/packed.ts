@@ -16,6 +16,7 @@ export class PackedWriter {
 
   /** Of `width` bytes, at most 6. */
   fixed(value: number, width: number): void {
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number`)
     this.#room(width)
     this.#length = this.#bytes.writeUIntBE(value, this.#length, width)
   }

@@ -5,11 +5,10 @@ import { type AccountForecasts, decodeForecasts } from './account-forecasts.ts'
 import type { Change } from './change.ts'
 import { keptReadings } from './kept-readings.ts'
 import { packPoll } from './pack-poll.ts'
-import { decodeSamples, encodeSamples } from './packed-samples.ts'
+import { encodeSamples } from './packed-samples.ts'
 import type { Readings } from './readings.ts'
 import type { Samples } from './samples.ts'
 import type { Slots } from './standing.ts'
-import { readKey } from './unreadable-key.ts'
 
 /** What a poll starts from. */
 export interface PollContext {
@@ -118,14 +117,6 @@ export class PollStore {
       alertStates,
       forecasts: decodeForecasts(forecasts),
     }
-  }
-
-  /** The records that were last shown; empty for an account that has none, or none any more. */
-  async samples(hubId: number): Promise<Samples> {
-    const { samples } = this.#keys.account(hubId)
-    const stored = await this.#store.getBuffer(samples)
-    if (stored === null) return {}
-    return readKey(hubId, samples, 'Delete it: the next poll reads the records again.', () => decodeSamples(stored))
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {

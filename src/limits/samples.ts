@@ -44,19 +44,24 @@ export interface SeriesRecords {
  */
 export function mergeSamples(before: Samples, fetched: Fetched, { records, keepMs }: SampleSettings): Samples {
   const { at } = fetched
-  if (records === 'none') return {}
   const samples: Samples = {}
   for (const [pair, report] of fetched.associations) {
     const old = before[pair]
     const shown = isFailure(report) ? old : { at, atLimit: report.atLimit, nearLimit: report.nearLimit }
-    if (shown === undefined || shown.at <= at - keepMs) continue
-    samples[pair] = {
-      at: shown.at,
-      atLimit: shown.atLimit.map((record) => allowed(record, records)),
-      nearLimit: shown.nearLimit.map((record) => allowed(record, records)),
-    }
+    if (shown !== undefined && shown.at > at - keepMs) samples[pair] = shown
   }
-  return samples
+  return allowedSamples(samples, records)
+}
+
+/** What the setting lets be kept and shown. */
+export function allowedSamples(samples: Samples, records: RecordChoice): Samples {
+  if (records === 'none') return {}
+  const allowedPair = ({ at, atLimit, nearLimit }: PairSamples): PairSamples => ({
+    at,
+    atLimit: atLimit.map((record) => allowed(record, records)),
+    nearLimit: nearLimit.map((record) => allowed(record, records)),
+  })
+  return Object.fromEntries(Object.entries(samples).map(([pair, shown]) => [pair, allowedPair(shown)]))
 }
 
 function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'ids'): SampleRecord {

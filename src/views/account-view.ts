@@ -4,6 +4,7 @@ import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { type AccountForecasts, decodeForecasts } from '../limits/account-forecasts.ts'
 import { keptReadings } from '../limits/kept-readings.ts'
+import type { KeptSamples } from '../limits/kept-samples.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
 import type { Readings } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
@@ -24,6 +25,7 @@ export interface AccountViewDeps {
   registry: Registry
   due: DueSets
   clock: Clock
+  samples: KeptSamples
 }
 
 /** An account with when it is due next. */

@@ -3,10 +3,11 @@ import { parseArgs } from 'node:util'
 import { accountRecords } from './account-records.ts'
 import { dueMoments } from './due-moments.ts'
 import { type Figure, type Measured, measure, rounded } from './figure.ts'
+import { historyRecords } from './history-records.ts'
 import { refreshOnly } from './refresh-only.ts'
 
 /** `npm run bench [-- P5] [-- --json] [-- --rounds 5]`: every figure side by side with its reference, in one run. */
-const FIGURES: Figure[] = [refreshOnly, dueMoments, accountRecords]
+const FIGURES: Figure[] = [refreshOnly, dueMoments, accountRecords, historyRecords]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -9,6 +9,8 @@ import { startRedis } from '../support/redis-server.ts'
 export interface MemoryGauge {
   readonly url: string
   growth(fill: (store: Store) => Promise<void>): Promise<number>
+  /** At what the last filling left. */
+  look(at: (store: Store) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,6 +25,7 @@ export async function openMemoryGauge(): Promise<MemoryGauge> {
       await fill(store)
       return (await settled(store)) - before
     },
+    look: (at) => at(store),
     close: () => redis.stop(),
   }
 }

@@ -1,3 +1,5 @@
+import { dice, type Roll } from './dice.ts'
+
 /**
  * Answers of the limits endpoints as large as an account's can be: 25 object types, and of four pairs ten samples of
  * each kind. Ids and names differ from account to account, as real ones do, so that compression has no easy game; the
@@ -24,9 +26,6 @@ const STANDARD_TYPES = [
 ] as const
 const OBJECT_TYPES = 25
 const SAMPLES = 10
-
-/** A whole number from 0 to below `below`. */
-type Roll = (below: number) => number
 
 function customProperties(roll: Roll): object {
   const types = Array.from({ length: OBJECT_TYPES }, (_, n) => {
@@ -71,15 +70,4 @@ function word(roll: Roll): string {
   const syllable = () => `${CONSONANTS[roll(CONSONANTS.length)]}${VOWELS[roll(VOWELS.length)]}`
   const text = Array.from({ length: 2 + roll(3) }, syllable).join('')
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-/** The same row for the same seed (mulberry32). */
-function dice(seed: number): Roll {
-  let state = seed >>> 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
 }

@@ -51,9 +51,14 @@ describe('accounts', () => {
   test('one account comes with its scopes, its series as last read and its open alerts - and without tokens', async () => {
     const { get, connectAccount, poll, clock } = await openServer(redis)
     await connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
-    await poll(123, readings(clock.now(), 960), {
-      overall: openState('critical', 'customProperties.overall', clock.now()),
-    })
+    await poll(
+      123,
+      readings(clock.now(), 960),
+      {
+        overall: openState('critical', 'customProperties.overall', clock.now()),
+      },
+      { '0-1/0-2': { at: clock.now(), atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } },
+    )
     const { json, text } = await get('/api/v1/accounts/123')
     expect(json).toMatchObject({ hubId: 123, scopes: ['oauth', 'crm.objects.contacts.read'] })
     expect(json.series).toHaveLength(5)
@@ -69,6 +74,8 @@ describe('accounts', () => {
         ...{ forecast: null, forecastReason: 'no forecast: none was made in the last 3 days' },
       },
     ])
+    const pair = json.series.find(({ metric }: { metric: string }) => metric === 'associations.atLimit')
+    expect(pair.records).toEqual({ shown: 1, total: 0, items: [{ objectId: 31, label: 'Ann' }] })
     expect(json.alerts).toMatchObject([
       { kind: 'limit', level: 'critical', usage: 960, since: '2026-11-21T10:00:00.000Z' },
     ])

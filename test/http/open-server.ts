@@ -17,8 +17,10 @@ import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { changeBetween } from '../../src/limits/change.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { History } from '../../src/limits/history.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
+import type { Samples } from '../../src/limits/samples.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -107,6 +109,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     history: new History(store, keys),
     historyKeep: { rawMs: 7 * DAY_MS, hourlyMs: 90 * DAY_MS, dailyMs: 800 * DAY_MS },
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
+    samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     metrics: createMetrics(),
@@ -143,7 +146,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
       return token === 'taken' ? token : token.reveal()
     },
     /** One poll that read these reports and found alerts in these states. */
-    poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}) => {
+    poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}, shown?: Samples) => {
       const polls = new PollStore(steps, keys)
       const before = await polls.read(hubId)
       if (before === undefined) throw new Error(`account ${hubId} is not polled`)
@@ -155,7 +158,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
         fields: { polledAt: String(at) },
         readings,
         change: changeBetween(before.readings, readings, at, 1_800_000),
-        samples: undefined,
+        samples: shown === undefined ? undefined : { shown, keepMs: 2_592_000_000 },
         alerts: {
           changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),
           messages: [],

@@ -205,7 +205,8 @@ test('the page of an account says how many of its records are shown, and cleans 
   const { get, connectAccount, poll, clock } = await openServer(redis)
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
   const atLimit = Array.from({ length: 12 }, (_, n) => ({ label: n === 0 ? HOSTILE : `full ${n}`, objectId: 70 + n }))
-  await poll(4, readings(clock.now(), 10, { pair: { totalRecordsAtLimit: 212, atLimit } }))
+  const shown = { '0-1/0-2': { at: clock.now(), atLimit, nearLimit: [] } }
+  await poll(4, readings(clock.now(), 10, { pair: { atLimit: 212 } }), {}, shown)
   const { text } = await get('/accounts/4')
   expect(text).not.toContain(HOSTILE)
   const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')

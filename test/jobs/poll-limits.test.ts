@@ -5,7 +5,9 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
+import type { RecordChoice } from '../../src/limits/samples.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
@@ -24,7 +26,11 @@ const redis = useRedis()
 const EVERY_MS = 900_000
 
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
-async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLimitsDeps> = {}) {
+async function imported(
+  ask: ProviderClient['metadata'],
+  changes: Partial<PollLimitsDeps> = {},
+  records: RecordChoice = 'full',
+) {
   const keys = redis.freshKeys()
   const says = { properties: (): ProviderResult<CustomPropertyReport> => ({ ok: true, value: properties(10) }) }
   const { deps, clock, provider } = office(redis.store, keys, {
@@ -45,7 +51,7 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
     ...{ announcePoll, alertAfter: 3 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     ...{ pairs: [], pairsPerPoll: 20, everyMs: EVERY_MS },
-    samples: { records: 'full', keepMs: EVERY_MS },
+    samples: new KeptSamples(redis.store, keys, { records, keepMs: EVERY_MS }),
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,
@@ -54,7 +60,7 @@ async function imported(ask: ProviderClient['metadata'], changes: Partial<PollLi
   }
   const registry = new Registry(redis.store, keys)
   return {
-    ...{ keys, clock, provider, due, says, polls: job.polls },
+    ...{ keys, clock, provider, due, says, samples: job.samples },
     useUpRate: () => redis.store.takeCalls(1, keys.metadataCalls, clock.now(), 10, 10, 1_000),
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
@@ -134,12 +140,12 @@ describe('records at or near their limit', () => {
     ['none', []],
   ] as const)('are told and kept as `records: %s` allows', async (records, items) => {
     const pairs = [{ from: '0-1', to: '0-2' }]
-    const one = await imported(async () => metadata(), { pairs, alerts, samples: { records, keepMs: EVERY_MS } })
+    const one = await imported(async () => metadata(), { pairs, alerts }, records)
     await one.poll()
     expect(await outboxOf(redis.store, one.keys)).toMatchObject([
       { usage: 2, records: { shown: items.length, total: 2, items } },
     ])
-    const kept = await one.polls.samples(HUB)
+    const kept = await one.samples.read(HUB)
     expect(kept['0-1/0-2']?.atLimit ?? []).toEqual(items)
     const stored = Object.values(await dump(redis.store, one.keys)).join(' ')
     if (records !== 'full') expect(stored).not.toContain(Buffer.from('full 0').toString('hex'))

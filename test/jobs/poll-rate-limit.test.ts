@@ -3,6 +3,7 @@ import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -31,13 +32,14 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
   const due = new DueSets(redis.store, keys)
   const polls = new PollStore(redis.store, keys)
   const share = new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock)
+  const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS })
   const job: PollLimitsDeps = {
     ...deps,
     ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5, stillPolling: async () => {} },
     ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     ...{ pairs: [{ from: '0-1', to: '0-2' }], pairsPerPoll: 20, everyMs: EVERY_MS },
-    samples: { records: 'full', keepMs: EVERY_MS },
+    samples,
     ...{ announcePoll, alertAfter: 3 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     alerts: {
@@ -51,7 +53,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     readings: async () => (await polls.read(HUB))?.readings,
-    samples: async () => Object.keys(await polls.samples(HUB)),
+    samples: async () => Object.keys(await samples.read(HUB)),
     context: async () => polls.read(HUB),
   }
 }

@@ -6,6 +6,7 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { fleetAnnouncer } from '../../src/alerts/fleet-alert.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
@@ -63,7 +64,8 @@ async function fleet(hubIds: number[] = [HUB]) {
     share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
     stillPolling: async () => {},
     ...{ announcePoll, alertAfter: 3, coverage: coverage() },
-    ...{ pairs: [PAIR], pairsPerPoll: 20, everyMs: EVERY_MS, samples: { records: 'full', keepMs: EVERY_MS } },
+    ...{ pairs: [PAIR], pairsPerPoll: 20, everyMs: EVERY_MS },
+    samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS }),
     alerts: { ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: DAY, firstRun: 'alert' }, pageOf },
   }
   const registry = new Registry(redis.store, keys)

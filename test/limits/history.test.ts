@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { changeBetween } from '../../src/limits/change.ts'
 import { History } from '../../src/limits/history.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../src/limits/readings.ts'
 import { UnreadableKey } from '../../src/limits/unreadable-key.ts'
@@ -224,6 +225,7 @@ describe('what can not be read', () => {
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
     await expect(new PollStore(redis.store, keys).read(HUB)).rejects.toThrow(message)
     await redis.store.set(own.samples, 'x')
-    await expect(new PollStore(redis.store, keys).samples(HUB)).rejects.toThrow(own.samples)
+    const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 1_000 })
+    await expect(samples.read(HUB)).rejects.toThrow(`account 123: what ${own.samples} holds`)
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { History } from '../../src/limits/history.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -109,15 +110,18 @@ describe('a poll', () => {
 
   test('keeps the records that were shown for their time, and one that was shown none keeps none', async () => {
     const { polls, keys } = await account()
+    const kept = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 60_000 })
     const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
     await polls.commit(HUB, result({ samples: { shown, keepMs: 60_000 } }))
-    expect(await polls.samples(HUB)).toEqual(shown)
+    expect(await kept.read(HUB)).toEqual(shown)
     await redis.store.pexpire(keys.account(HUB).samples, 30_000)
     await polls.commit(HUB, result({ polls: '1', samples: undefined }))
-    expect(await polls.samples(HUB)).toEqual(shown)
+    expect(await kept.read(HUB)).toEqual(shown)
     expect(await redis.store.pttl(keys.account(HUB).samples)).toBeLessThanOrEqual(30_000)
     await polls.commit(HUB, result({ polls: '2', samples: { shown, keepMs: 60_000 } }))
     expect(await redis.store.pttl(keys.account(HUB).samples)).toBeGreaterThan(30_000)
+    const idsOnly = new KeptSamples(redis.store, keys, { records: 'ids', keepMs: 60_000 })
+    expect((await idsOnly.read(HUB))['0-1/0-2']?.atLimit).toEqual([{ objectId: 100 }])
     await polls.commit(HUB, result({ polls: '3', samples: { shown: {}, keepMs: 60_000 } }))
     expect(await redis.store.exists(keys.account(HUB).samples)).toBe(0)
   })

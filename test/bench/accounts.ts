@@ -1,0 +1,65 @@
+import { encodeState } from '../../src/alerts/alert-state.ts'
+import type { Fetched } from '../../src/limits/readings.ts'
+import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { reportsOf } from './reports.ts'
+
+const CONNECTED_AT = Date.UTC(2026, 0, 1)
+const HOUR = 3_600_000
+
+/** An account with everything that is known of it, and three open alerts. The same for the same id. */
+export type BenchAccount = ReturnType<typeof accountOf>
+
+export function accountOf(hubId: number) {
+  const obtainedAt = CONNECTED_AT + hubId
+  return {
+    ...{ hubId, hubDomain: `customer-${hubId}.example.com`, user: `admin@customer-${hubId}.example.com` },
+    ...{ state: 'active', scopes: ['oauth', 'crm.objects.contacts.read', 'crm.schemas.custom.read'] },
+    accessToken: `${hubId}`.repeat(50),
+    refreshToken: `na1-6f18f21e-a743-4509-b7fd-${String(hubId).padStart(12, '0')}`,
+    ...{ obtainedAt, expiresAt: obtainedAt + HOUR / 2, refreshedAt: obtainedAt },
+    alerts: Object.fromEntries(['overall', 'type/0-1', 'at/0-1/0-2'].map((series) => [series, openAlert(obtainedAt)])),
+    ...reportsOf(hubId),
+  }
+}
+
+/** Ids as long as real ones, of accounts in no order. */
+export function accountsOf(count: number): BenchAccount[] {
+  return Array.from({ length: count }, (_, n) => accountOf(20_000_000 + n * 7_919))
+}
+
+function openAlert(since: number): string {
+  const said = { level: 'warning' as const, usage: 812, at: since }
+  const state = { level: 'warning' as const, rule: 'custom-properties', since, messages: 2, messageAt: since }
+  return encodeState({ ...state, said, pending: null })
+}
+
+const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }])
+
+/** Through the daemon's own step. */
+export async function connectAccount(store: Store, keys: Keys, account: BenchAccount): Promise<void> {
+  const { hubId, hubDomain, user, scopes, accessToken, refreshToken, obtainedAt, expiresAt } = account
+  await store.connectAccount(
+    ...accountStepKeys(keys, hubId),
+    keys.partition(keys.partitionOf(hubId)).forgotten,
+    ...[hubId, obtainedAt],
+    vault.seal(new Secret(accessToken), hubId, 'access'),
+    vault.seal(new Secret(refreshToken), hubId, 'refresh'),
+    ...[scopes.join(' '), obtainedAt, expiresAt, obtainedAt],
+    ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES)],
+  )
+}
+
+export function alertsOf({ alerts }: BenchAccount): AlertWrites {
+  return { changes: Object.entries(alerts).map(([series, state]) => [series, '', state]), messages: [] }
+}
+
+/** What a poll at `at` gets. */
+export function fetchedOf({ customProperties, associations }: BenchAccount, at: number): Fetched {
+  const reports = Object.entries(associations).map(([pair, report]) => [pair, readAssociationReport(report)] as const)
+  return { at, customProperties: readCustomPropertyReport(customProperties), associations: new Map(reports) }
+}

@@ -1,0 +1,93 @@
+import { changeBetween } from '../../src/limits/change.ts'
+import { packChange } from '../../src/limits/pack-poll.ts'
+import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
+import { type Series, seriesOf } from '../../src/limits/series.ts'
+import type { Slots } from '../../src/limits/standing.ts'
+import type { BenchAccount } from './accounts.ts'
+import { fetchedOf } from './accounts.ts'
+import { dice, type Roll } from './dice.ts'
+
+const DAYS = 30
+const EVERY_MS = 15 * 60_000
+export const POLLS = (DAYS * 86_400_000) / EVERY_MS
+/** Of 100 polls, so many find something changed. */
+const CHANGED = 10
+const MOST_SERIES = 3
+/** Polls whose series are remembered, to be compared with what reads back. */
+const REMEMBERED = 12
+
+/** What a month of polls leaves of one account, and what some of them reported. */
+export interface Month {
+  /** The last poll: it found nothing new. */
+  last: Fetched
+  readings: Readings
+  slots: Slots
+  /** Of the history, oldest first: as the commit step gets them. */
+  records: Buffer[]
+  remembered: { at: number; series: Series[] }[]
+}
+
+/**
+ * An account polled every 15 minutes for 30 days: one poll in ten finds one to three series changed, mostly by little; now
+ * and then it is a limit, or an object type that goes or comes back.
+ */
+export function monthOf(account: BenchAccount, from: number): Month {
+  const roll = dice(account.hubId)
+  const report = fetchedOf(account, from)
+  const records: Buffer[] = []
+  const remembered: Month['remembered'] = []
+  let readings: Readings | undefined
+  let slots: Slots = new Map()
+  for (let n = 0; n < POLLS; n++) {
+    const at = from + n * EVERY_MS
+    if (readings === undefined || roll(100) < CHANGED) {
+      if (readings !== undefined) move(report, roll)
+      const after = mergeReadings(readings, structuredClone({ ...report, at }))
+      const packed = packChange(after, slots, changeBetween(readings, after, at, 2 * EVERY_MS))
+      if (packed.record !== undefined) records.push(packed.record)
+      readings = after
+      slots = packed.slots
+    } else {
+      // The same again, read later.
+      readings = readAgain(readings, at)
+    }
+    if (n % Math.floor(POLLS / REMEMBERED) === 7) remembered.push({ at, series: seriesOf(readings) })
+  }
+  return {
+    last: { ...report, at: from + (POLLS - 1) * EVERY_MS },
+    readings: readings as Readings,
+    slots,
+    records,
+    remembered,
+  }
+}
+
+function readAgain({ customProperties, associations }: Readings, at: number): Readings {
+  return {
+    ...(customProperties === undefined ? {} : { customProperties: { ...customProperties, at } }),
+    associations: Object.fromEntries(Object.entries(associations).map(([pair, one]) => [pair, { ...one, at }])),
+  }
+}
+
+function move(report: Fetched, roll: Roll): void {
+  for (let left = 1 + roll(MOST_SERIES); left > 0; left--) moveOne(report, roll)
+}
+
+function moveOne({ customProperties, associations }: Fetched, roll: Roll): void {
+  if ('class' in customProperties) return
+  const types = customProperties.byObjectType
+  const pairs = [...associations.values()]
+  const by = (1 + roll(20)) * (roll(3) === 0 ? -1 : 1)
+  const which = roll(types.length + 1 + pairs.length)
+  const type = types[which]
+  const pair = pairs[which - types.length - 1]
+  if (type !== undefined) {
+    const rare = roll(200)
+    if (rare === 0) types.push(...types.splice(which, 1))
+    else if (rare === 1) types.splice(which, 1)
+    else if (rare === 2) type.limit += 100
+    else type.usage = Math.max(0, type.usage + by)
+  } else if (pair !== undefined && !('class' in pair)) {
+    pair.totalRecordsNearLimit = Math.max(0, pair.totalRecordsNearLimit + by)
+  } else customProperties.overallUsage = Math.max(0, customProperties.overallUsage + by)
+}
