@@ -43,10 +43,6 @@ export function mergeReadings(before: Readings | undefined, fetched: Fetched): R
     : { customProperties: before.customProperties, associations }
 }
 
-export function failuresOf(fetched: Fetched): ProviderFailure[] {
-  return [fetched.customProperties, ...fetched.associations.values()].filter((report) => isFailure(report))
-}
-
 /** As kept in Redis. A few kilobytes of names that repeat: deflate takes four fifths off. */
 export function encodeReadings(readings: Readings): Buffer {
   return deflateRawSync(JSON.stringify(readings))

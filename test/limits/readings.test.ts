@@ -1,13 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  decodeReadings,
-  encodeReadings,
-  type Fetched,
-  failuresOf,
-  mergeReadings,
-  pairId,
-} from '../../src/limits/readings.ts'
+import { decodeReadings, encodeReadings, type Fetched, mergeReadings, pairId } from '../../src/limits/readings.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { associations, properties, readings } from './reports.ts'
 
@@ -57,12 +50,6 @@ describe('the readings that count from now on', () => {
     mergeReadings(before, fetched(2, properties(11), { a: associations(1) }))
     expect(before).toEqual(copy)
   })
-})
-
-test('the failures of a poll are all of them', () => {
-  const one = fetched(1, FAILURE, { a: associations(1), b: { ...FAILURE, code: '429' } })
-  expect(failuresOf(one).map(({ code }) => code)).toEqual(['503', '429'])
-  expect(failuresOf(fetched(1, properties(1), { a: associations(1) }))).toEqual([])
 })
 
 test('readings read back as they were kept, in fewer bytes', () => {
