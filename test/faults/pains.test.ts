@@ -58,6 +58,7 @@ interface Account {
   refusedSince: string | null
   parkedUntil: string | null
   pollFailure: { reason: string } | null
+  watch: { is: string } | null
 }
 
 let scene: Scene
@@ -387,10 +388,12 @@ describe('calls for data, lives of a minute, tokens of 2,000 characters', () => 
     await refuse(hubId, 403)
     const account = await eventually('a refused poll', async () => {
       const found = await accountOf(daemon, hubId)
-      return found.pollFailure !== null && found
+      return found.watch !== null && found
     })
-    expect(account).toMatchObject({ state: 'active', refreshFailure: null })
-    expect(account.pollFailure?.reason).toContain('required scopes')
+    expect(account).toMatchObject({ state: 'active', refreshFailure: null, pollFailure: null })
+    expect(account.watch?.is).toMatch(/^cannot be watched/)
+    await eventually('one alert', async () => (await toldOf(hubId)).some(({ kind }) => kind === 'poll'))
+    expect((await toldOf(hubId)).filter(({ kind, status }) => kind === 'poll' && status === 'firing')).toHaveLength(1)
     expect((await tokenOf(daemon, hubId)).status).toBe(200)
     expect((await refreshesOf(hubId)).length).toBe(0)
   })
