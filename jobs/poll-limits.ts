@@ -2,21 +2,23 @@ import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-met
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
 import { type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/fetch-reports.ts'
 import { historyEntry } from '../src/limits/history.ts'
-import { nextPollAt, retryPollAt } from '../src/limits/next-poll.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/poll-settings.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
+import { encodeTurn } from '../src/limits/poll-turn.ts'
 import { type Fetched, failuresOf, mergeReadings, type Pair } from '../src/limits/readings.ts'
 import { seriesOf } from '../src/limits/series.ts'
 import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
+import { type AdmitPollDeps, admitPoll } from './admit-poll.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import { planNextPoll } from './plan-next-poll.ts'
 import type { ChunkJob } from './queues.ts'
 import { type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
 
-export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps {
+export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, LazyMetadataDeps, AdmitPollDeps {
   polls: PollStore
-  pairs: readonly Pair[]
-  everyMs: number
+  polling: PollSettings
   historyKeepMs: number
   alerts: AlertSettings
 }
@@ -28,7 +30,7 @@ export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: A
   })
 }
 
-type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later'
+type PollOutcome = 'committed' | 'failed' | 'gone' | 'lost' | 'later' | 'no-room'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
@@ -36,26 +38,29 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
   if (context === undefined) return 'gone'
   if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
     const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId, context) : 'failed'
-    if (typeof refreshed === 'string') return pollLater(deps, hubId, refreshed)
+    if (typeof refreshed === 'string') return pollLater(deps, hubId, context, refreshed)
     context = refreshed
   }
   if (context.metadataDue) {
     const named = await withMetadata(deps, hubId, context)
     if (named === 'foreign') return 'gone'
-    if (named === 'held') return pollLater(deps, hubId, named)
+    if (named === 'held') return pollLater(deps, hubId, context, named)
     if (named === 'unread') return pollUnread(deps, hubId, context)
     context = named
   }
+  const calls = callsOf(pollSettings(deps, hubId, context))
+  if (!(await admitPoll(deps, hubId, context, calls))) return 'no-room'
   let fetched = await fetchWith(deps, hubId, context, signal)
   if (fetched !== undefined && wasUnauthorized(fetched) && isOldEnoughToDoubt(deps, context)) {
     const refreshed = await refreshedContext(deps, hubId, context)
-    if (refreshed === 'held') return pollLater(deps, hubId, refreshed)
+    if (refreshed === 'held') return pollLater(deps, hubId, context, refreshed)
     if (refreshed !== 'failed') {
       context = refreshed
+      deps.callBudget?.settle(calls)
       fetched = await fetchWith(deps, hubId, context, signal)
     }
   }
-  return fetched === undefined ? pollLater(deps, hubId, 'held') : commit(deps, hubId, context, fetched)
+  return fetched === undefined ? pollLater(deps, hubId, context, 'held') : commit(deps, hubId, context, fetched)
 }
 
 /** An account that was imported is asked whose it is before it is polled: numbers may be another account's else. */
@@ -94,17 +99,36 @@ function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: Pol
   return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 
-async function fetchWith(deps: PollLimitsDeps, hubId: number, { accessToken }: PollContext, signal: AbortSignal) {
+async function fetchWith(deps: PollLimitsDeps, hubId: number, context: PollContext, signal: AbortSignal) {
+  const { accessToken } = context
   if (accessToken === null) return undefined
-  return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), deps.pairs, signal)
+  const pairs = pairsOf(pollSettings(deps, hubId, context))
+  return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), pairs, signal)
+}
+
+function pollSettings(deps: PollLimitsDeps, hubId: number, { hubDomain }: PollContext): AccountPollSettings {
+  return pollSettingsOf(deps.polling, { hubId, hubDomain })
+}
+
+function pairsOf({ pairs }: AccountPollSettings): readonly Pair[] {
+  return pairs === 'auto' ? [] : pairs
+}
+
+function callsOf(settings: AccountPollSettings): number {
+  return 1 + pairsOf(settings).length
 }
 
 /**
  * The account keeps its turn: soon if somebody else is refreshing or we are stopping; not so soon if a refresh failed,
  * because refreshing again is for the refresh job to decide.
  */
-async function pollLater(deps: PollLimitsDeps, hubId: number, why: 'held' | 'failed'): Promise<'later'> {
-  const pause = why === 'held' ? 2_000 : Math.min(deps.everyMs, 15_000)
+async function pollLater(
+  deps: PollLimitsDeps,
+  hubId: number,
+  context: PollContext,
+  why: 'held' | 'failed',
+): Promise<'later'> {
+  const pause = why === 'held' ? 2_000 : Math.min(pollSettings(deps, hubId, context).everyMs, 15_000)
   await deps.due.plan('poll', [hubId], deps.clock.now() + pause)
   return 'later'
 }
@@ -113,9 +137,10 @@ async function pollLater(deps: PollLimitsDeps, hubId: number, why: 'held' | 'fai
  * Metadata is read at a bounded rate. Each time the account waits as long again as it has waited with this token, so that
  * of a fleet that was just imported not everybody asks every other second.
  */
-async function pollUnread(deps: PollLimitsDeps, hubId: number, { obtainedAt }: PollContext): Promise<'later'> {
+async function pollUnread(deps: PollLimitsDeps, hubId: number, context: PollContext): Promise<'later'> {
   const now = deps.clock.now()
-  await deps.due.plan('poll', [hubId], now + Math.min(deps.everyMs, Math.max(2_000, now - obtainedAt)))
+  const { everyMs } = pollSettings(deps, hubId, context)
+  await deps.due.plan('poll', [hubId], now + Math.min(everyMs, Math.max(2_000, now - context.obtainedAt)))
   return 'later'
 }
 
@@ -140,19 +165,23 @@ async function commit(
   if (disagreement !== undefined) {
     deps.log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
   }
+  const history = nothingRead ? [] : historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after))
+  const changedAt = before !== undefined && history.length > 0 ? at : context.changedAt
+  const settings = pollSettings(deps, hubId, context)
+  const read = nothingRead ? undefined : after
+  const next = planNextPoll(deps, { hubId, at, context, settings, after: read, changedAt, alerts, failures })
   const committed = await deps.polls.commit(hubId, {
     polls: context.polls,
     at,
-    nextAt:
-      failures.length === 0
-        ? nextPollAt(hubId, at, deps.everyMs, before === undefined)
-        : retryPollAt(failures, context.pollFailures, deps.clock.now(), deps.everyMs, deps.endpoint.mayRetry()),
+    nextAt: next.at,
     fields: {
+      pollBecause: encodeTurn(next),
+      ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
       ...pollFields(context, failures, nothingRead ? undefined : at, deps.clock.now()),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
     },
-    readings: nothingRead ? undefined : after,
-    history: nothingRead ? [] : historyEntry(before === undefined ? [] : seriesOf(before), seriesOf(after)),
+    readings: read,
+    history,
     historyFrom: at - deps.historyKeepMs,
     alerts,
   })

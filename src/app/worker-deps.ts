@@ -1,6 +1,7 @@
 import { Turns } from '../../jobs/deliver.ts'
 import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
+import { withTags } from '../accounts/match-account.ts'
 import { closeAlerts } from '../alerts/close-alerts.ts'
 import { announceDisabled } from '../alerts/delivery-alert.ts'
 import type { Receiver } from '../delivery/receiver.ts'
@@ -11,6 +12,7 @@ import { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, scopesAnnouncer } from './announcers.ts'
+import { callBudget } from './call-budget.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
 
 /** Of the connections to the provider, those that polls may not take. */
@@ -33,13 +35,13 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     settings: config.tokens,
     unstored: new Set<number>(),
     clockWatch: new ClockWatch(clock, () => performance.now()),
-    pairs: config.limits.associations,
-    everyMs: config.limits.every,
+    callBudget: callBudget(parts),
+    polling: { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) },
     historyKeepMs: config.limits.history.raw,
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {
-      rules: config.thresholds,
+      rules: withTags(config.thresholds, config.tags),
       recoverBelow: config.alerts.recoverBelow,
       for: config.alerts.for,
       repeatEveryMs: config.alerts.repeatEvery,
@@ -49,7 +51,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     relay: {
       store,
       keys,
-      routes: config.routes,
+      routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
       group: {
         by: config.alerts.group.by,

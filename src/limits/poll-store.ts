@@ -15,6 +15,10 @@ export interface PollContext {
   polls: string
   polledAt: number
   pollFailures: number
+  /** When a poll last found a number changed, ms; 0 = never. */
+  changedAt: number
+  /** Its turn as stored: why it is polled now; '' = none. */
+  pollBecause: string
   /** Whether its metadata was never read: it was imported. */
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
@@ -63,6 +67,8 @@ export class PollStore {
           'pollFailures',
           'disagreed',
           'metadataDue',
+          'changedAt',
+          'pollBecause',
         ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
@@ -71,6 +77,7 @@ export class PollStore {
     ])
     const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, disagreed, metadataDue] =
       fields
+    const [changedAt, pollBecause] = fields.slice(10)
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     return {
@@ -82,6 +89,8 @@ export class PollStore {
       polls: polls ?? '0',
       polledAt: Number(polledAt ?? 0),
       pollFailures: Number(pollFailures ?? 0),
+      changedAt: Number(changedAt ?? 0),
+      pollBecause: pollBecause ?? '',
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       accessToken,

@@ -23,6 +23,8 @@ const STEPS = {
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
   commitPoll: { file: 'commit-poll', keys: 1 },
+  putOffPoll: { file: 'put-off-poll', keys: 1 },
+  changePollBudget: { file: 'change-poll-budget', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
@@ -59,6 +61,8 @@ declare module 'ioredis' {
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    putOffPoll(...args: Argument[]): Result<'put-off' | 'gone' | 'lost', Context>
+    changePollBudget(...args: Argument[]): Result<string | null, Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>

@@ -29,7 +29,11 @@ test('fills in every default of the smallest file', () => {
     dataDir: '/work/dir/.plimsoll',
     schedule: { refreshTokens: '*/10 * * * * *', pollLimits: '*/15 * * * * *' },
     tokens: { refreshFrom: 0.5, refreshBy: 0.8 },
-    limits: { every: 15 * 60_000, associations: [], history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY } },
+    tags: {},
+    limits: {
+      ...{ every: 15 * 60_000, soonest: 5 * 60_000, accounts: [], associations: [] },
+      history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY },
+    },
     uninstall: { keep: 30 * DAY, afterRefused: 'never' },
     thresholds: [
       rule('customProperties.overall', { warning: { percent: 80 }, critical: { percent: 95 } }),

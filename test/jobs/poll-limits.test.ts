@@ -36,7 +36,8 @@ async function imported(ask: ProviderClient['metadata']) {
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
-    ...{ pairs: [], everyMs: EVERY_MS, historyKeepMs: EVERY_MS },
+    ...{ polling: { every: EVERY_MS, soonest: EVERY_MS, associations: [], accounts: [] }, historyKeepMs: EVERY_MS },
+    callBudget: undefined,
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,

@@ -32,7 +32,7 @@ end
 local function forgetTroubles()
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
     'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue',
-    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
+    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollBecause', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
 end
 

@@ -1,0 +1,157 @@
+import type { ProviderFailure } from '../provider/failure.ts'
+import type { Growth } from './growth.ts'
+import { regularPeriod, retryPause, toldToWait } from './next-poll.ts'
+import type { Because, Level, Near, PollTurn, Rising } from './poll-turn.ts'
+import type { Series } from './series.ts'
+
+/** Where a series enters or leaves a level, as its rule has it. */
+export interface Boundary {
+  level: Level
+  move: 'enter' | 'leave'
+  asks: 'percent' | 'count' | 'remaining'
+  of: number
+  /** The usage that this is at. */
+  at: number
+}
+
+/** Boundaries by series; what no rule watches has none. */
+export type Boundaries = ReadonlyMap<string, readonly Boundary[]>
+
+/** What a poll that began at `at` found, as far as it bears on the next one. */
+export interface Found {
+  hubId: number
+  at: number
+  everyMs: number
+  /** Never more than `everyMs`. */
+  soonestMs: number
+  isFirst: boolean
+  /** It came before the account's regular turn. */
+  wasEarly: boolean
+  /** When a poll last found a number changed, this one included; null = never. */
+  changedAt: number | null
+  series: readonly Series[]
+  boundaries: Boundaries
+  growth: Growth
+}
+
+/** When an account is polled next. */
+export interface PollPlan extends PollTurn {
+  at: number
+}
+
+/** From this distance on a threshold is far: a share of the limit, or of the count where there is none. */
+const FAR = 0.1
+/** Polls that an account gets on its way to a threshold that it is rising to. */
+const POLLS_ON_THE_WAY = 8
+/** Of two that are due at once, the one that something is about to happen to goes first. */
+const WEIGHT = { near: 1, rising: 1, changed: 0.5, failed: 0.7 }
+
+const DAY_MS = 86_400_000
+
+/**
+ * When to poll next, and why. `everyMs` is the longest period; what is near a threshold, rises or has just changed comes
+ * sooner, down to `soonestMs`; nothing comes later than its regular turn.
+ */
+export function planPoll(found: Found): PollPlan {
+  const { hubId, at, everyMs, isFirst, wasEarly } = found
+  const soonestMs = Math.min(found.soonestMs, regularPeriod(hubId, everyMs, false))
+  const phase = regularPeriod(hubId, everyMs, isFirst || wasEarly)
+  const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
+  const wish = soonestWish(found, soonestMs)
+  if (wish === undefined || wish.periodMs >= regularMs) {
+    return turnAt(at, regularMs, regularMs, 0, { is: isFirst ? 'new' : 'still' })
+  }
+  const urgency = urgencyOf(wish.periodMs, soonestMs, regularMs) * WEIGHT[wish.because.is]
+  return turnAt(at, wish.periodMs, regularMs, urgency, wish.because)
+}
+
+/**
+ * After a poll of which nothing, or not all, could be read, at `now`. `planned` is what follows from what was read;
+ * undefined: nothing. `mayRetry`: the share of errors allows for a call that follows a failure.
+ */
+export function planAfterFailure(
+  { hubId, at, everyMs }: Pick<Found, 'hubId' | 'at' | 'everyMs'>,
+  failures: readonly ProviderFailure[],
+  { count, mayRetry, now }: { count: number; mayRetry: boolean; now: number },
+  planned: PollPlan | undefined,
+): PollPlan {
+  const regularMs = regularPeriod(hubId, everyMs, false)
+  const regular = planned ?? turnAt(at, regularMs, regularMs, 0, { is: 'failed' })
+  const told = toldToWait(failures)
+  if (told > 0) {
+    const until = Math.round(now + told)
+    return { ...regular, at: until, regularAt: Math.max(until, regular.regularAt), because: { is: 'told' } }
+  }
+  const pause = mayRetry ? retryPause(failures, count, regularMs) : undefined
+  if (pause === undefined || now + pause >= regular.at) return regular
+  const because: Because = { is: 'failed' }
+  return { ...regular, at: Math.round(now + pause), urgency: WEIGHT.failed, because }
+}
+
+interface Wish {
+  periodMs: number
+  because: Near | Rising | { is: 'changed'; at: number }
+}
+
+function soonestWish(found: Found, soonestMs: number): Wish | undefined {
+  let soonest: Wish | undefined
+  const wishFor = (periodMs: number, because: () => Wish['because']) => {
+    if (soonest === undefined || periodMs < soonest.periodMs) soonest = { periodMs, because: because() }
+  }
+  for (const series of found.series) {
+    const boundaries = found.boundaries.get(series.id)
+    if (boundaries === undefined) continue
+    for (const boundary of boundaries) {
+      const distance = distanceTo(boundary, series)
+      if (distance < FAR) wishFor(nearPeriod(distance, soonestMs, found.everyMs), () => nearOf(series, boundary))
+    }
+    const perDay = found.growth.get(series.id) ?? 0
+    const ahead = perDay > 0 ? nextAhead(series, boundaries) : undefined
+    if (ahead === undefined) continue
+    const days = (ahead.at - series.usage) / perDay
+    const periodMs = Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY)
+    wishFor(periodMs, () => ({ is: 'rising', series: series.id, days, to: ahead.to }))
+  }
+  const { changedAt, at } = found
+  // As long again as nothing has changed: what moves now and then is followed, and let go by and by.
+  if (changedAt !== null) wishFor(Math.max(soonestMs, at - changedAt), () => ({ is: 'changed', at: changedAt }))
+  return soonest
+}
+
+/** As a share of the limit; 0 for a level whose condition holds already and that waits for more polls to agree. */
+function distanceTo({ move, at }: Boundary, { usage, limit }: Series): number {
+  const way = move === 'enter' ? at - usage : usage - at
+  return Math.max(0, way) / (limit ?? Math.max(1, at))
+}
+
+/** From the shortest period at the threshold to the longest where it is far, each step of the way by the same factor. */
+function nearPeriod(distance: number, soonestMs: number, everyMs: number): number {
+  return soonestMs * (everyMs / soonestMs) ** (distance / FAR)
+}
+
+function nearOf({ id, usage, limit }: Series, { level, move, asks, of }: Boundary): Near {
+  return { is: 'near', series: id, usage, limit, level, move, asks, of }
+}
+
+/** What a series that grows reaches next: a level, or its limit. */
+function nextAhead(
+  { usage, limit }: Series,
+  boundaries: readonly Boundary[],
+): { at: number; to: Rising['to'] } | undefined {
+  let next: { at: number; to: Rising['to'] } | undefined =
+    limit !== null && limit > usage ? { at: limit, to: 'limit' } : undefined
+  for (const { move, at, level } of boundaries) {
+    if (move === 'enter' && at > usage && (next === undefined || at <= next.at)) next = { at, to: level }
+  }
+  return next
+}
+
+/** 0 at the regular turn, 1 at the shortest period. */
+function urgencyOf(periodMs: number, soonestMs: number, regularMs: number): number {
+  if (regularMs <= soonestMs) return 0
+  return Math.min(1, Math.log(regularMs / periodMs) / Math.log(regularMs / soonestMs))
+}
+
+function turnAt(at: number, periodMs: number, regularMs: number, urgency: number, because: Because): PollPlan {
+  return { at: Math.round(at + periodMs), regularAt: Math.round(at + regularMs), urgency, because }
+}
