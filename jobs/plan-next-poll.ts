@@ -44,13 +44,12 @@ export function planNextPoll(deps: PlanNextPollDeps, poll: MadePoll): PollPlan {
 function planFromReadings(deps: PlanNextPollDeps, poll: MadePoll, after: Readings): PollPlan {
   const { hubId, at, context, settings, changedAt, alerts } = poll
   const before = context.readings
-  const turn = decodeTurn(context.pollBecause)
   const series = seriesOf(after)
   const states = statesAfter(context.alertStates, alerts)
   return planPoll({
     ...{ hubId, at, everyMs: settings.everyMs, soonestMs: settings.soonestMs },
     isFirst: before === undefined,
-    wasEarly: turn !== undefined && at < turn.regularAt,
+    turn: decodeTurn(context.pollBecause),
     changedAt: changedAt === 0 ? null : changedAt,
     series,
     boundaries: boundariesOf(deps.alerts, { hubId, hubDomain: context.hubDomain, states }, series),

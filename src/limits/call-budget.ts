@@ -114,9 +114,9 @@ export class CallBudget {
     }
   }
 
-  #logShort({ putOff, latestMs }: Shortage, { meanCalls }: PollBudget): void {
+  #logShort({ polls, latestMs }: Shortage, { meanCalls }: PollBudget): void {
     const { log, callsPerHour } = this.#deps
-    const facts = { callsPerHour, putOff, latestMs, callsPerPoll: Math.round(meanCalls * 10) / 10 }
+    const facts = { callsPerHour, polls, latestMs, callsPerPoll: Math.round(meanCalls * 10) / 10 }
     log.warn(
       { code: 'poll.budget', ...facts },
       'limits.callsPerHour has no room for the regular turns of all accounts: the oldest are polled first, the rest later',

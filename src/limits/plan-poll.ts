@@ -25,8 +25,8 @@ export interface Found {
   /** Never more than `everyMs`. */
   soonestMs: number
   isFirst: boolean
-  /** It came before the account's regular turn. */
-  wasEarly: boolean
+  /** The turn that it was; undefined where none was stored. */
+  turn: PollTurn | undefined
   /** When a poll last found a number changed, this one included; null = never. */
   changedAt: number | null
   series: readonly Series[]
@@ -41,6 +41,8 @@ export interface PollPlan extends PollTurn {
 
 /** From this distance on a threshold is far: a share of the limit, or of the count where there is none. */
 const FAR = 0.1
+/** An account that is near and does not move is polled so many times in as long as it has stood still. */
+const EASE = 16
 /** Polls that an account gets on its way to a threshold that it is rising to. */
 const POLLS_ON_THE_WAY = 8
 /** Of two that are due at once, the one that something is about to happen to goes first. */
@@ -50,14 +52,16 @@ const DAY_MS = 86_400_000
 
 /**
  * When to poll next, and why. `everyMs` is the longest period; what is near a threshold, rises or has just changed comes
- * sooner, down to `soonestMs`; nothing comes later than its regular turn.
+ * sooner, down to `soonestMs`; nothing comes later than its regular turn. What is near and stands still is eased by and
+ * by, to two polls where others have one: it must not keep from a budget those that move.
  */
 export function planPoll(found: Found): PollPlan {
-  const { hubId, at, everyMs, isFirst, wasEarly } = found
+  const { hubId, at, everyMs, isFirst, turn } = found
+  const wasEarly = turn !== undefined && at < turn.regularAt
   const soonestMs = Math.min(found.soonestMs, regularPeriod(hubId, everyMs, false))
   const phase = regularPeriod(hubId, everyMs, isFirst || wasEarly)
   const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
-  const wish = soonestWish(found, soonestMs)
+  const wish = soonestWish(found, soonestMs, regularMs)
   if (wish === undefined || wish.periodMs >= regularMs) {
     return turnAt(at, regularMs, regularMs, 0, { is: isFirst ? 'new' : 'still' })
   }
@@ -88,33 +92,59 @@ export function planAfterFailure(
   return { ...regular, at: Math.round(now + pause), urgency: WEIGHT.failed, because }
 }
 
+/** An early poll that found no room waits at least so long. */
+const LEAST_PAUSE_MS = 60_000
+/** How much more urgent it is each time, so that it gets its turn before those that had one. */
+const PUT_OFF_COUNTS = 2 / 9
+
+/**
+ * For an account that was due at `now` and that the call budget had no room for. An early poll is tried again a little
+ * later, each time more urgent and after twice the pause, and at the regular turn at the latest. A regular one keeps its place, so that
+ * of those that wait the oldest is first.
+ *
+ * @param polledAt when the account was polled last, ms
+ */
+export function planWithoutRoom(turn: PollTurn, polledAt: number, now: number): PollPlan {
+  const { regularAt, urgency, because } = turn
+  const pause = Math.max(LEAST_PAUSE_MS, now - polledAt)
+  const instead = because.is === 'budget' ? because.instead : because
+  return {
+    at: Math.round(Math.min(regularAt, now + pause)),
+    ...{ regularAt, urgency: Math.min(1, urgency + PUT_OFF_COUNTS), because: { is: 'budget', instead } },
+  }
+}
+
 interface Wish {
   periodMs: number
   because: Near | Rising | { is: 'changed'; at: number }
 }
 
-function soonestWish(found: Found, soonestMs: number): Wish | undefined {
+function soonestWish(found: Found, soonestMs: number, regularMs: number): Wish | undefined {
   let soonest: Wish | undefined
-  const wishFor = (periodMs: number, because: () => Wish['because']) => {
-    if (soonest === undefined || periodMs < soonest.periodMs) soonest = { periodMs, because: because() }
+  const wishFor = (periodMs: number, because: Wish['because']) => {
+    if (soonest === undefined || periodMs < soonest.periodMs) soonest = { periodMs, because }
   }
   for (const series of found.series) {
     const boundaries = found.boundaries.get(series.id)
     if (boundaries === undefined) continue
     for (const boundary of boundaries) {
       const distance = distanceTo(boundary, series)
-      if (distance < FAR) wishFor(nearPeriod(distance, soonestMs, found.everyMs), () => nearOf(series, boundary))
+      if (distance >= FAR) continue
+      const near = nearOf(series, boundary, found)
+      const stillMs = found.at - Math.max(near.since, found.changedAt ?? 0)
+      const eased = Math.min(stillMs / EASE, regularMs / 2)
+      wishFor(Math.max(nearPeriod(distance, soonestMs, found.everyMs), eased), near)
     }
     const perDay = found.growth.get(series.id) ?? 0
     const ahead = perDay > 0 ? nextAhead(series, boundaries) : undefined
     if (ahead === undefined) continue
     const days = (ahead.at - series.usage) / perDay
     const periodMs = Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY)
-    wishFor(periodMs, () => ({ is: 'rising', series: series.id, days, to: ahead.to }))
+    wishFor(periodMs, { is: 'rising', series: series.id, days, to: ahead.to })
   }
   const { changedAt, at } = found
   // As long again as nothing has changed: what moves now and then is followed, and let go by and by.
-  if (changedAt !== null) wishFor(Math.max(soonestMs, at - changedAt), () => ({ is: 'changed', at: changedAt }))
+  if (changedAt !== null) wishFor(Math.max(soonestMs, at - changedAt), { is: 'changed', at: changedAt })
   return soonest
 }
 
@@ -129,8 +159,11 @@ function nearPeriod(distance: number, soonestMs: number, everyMs: number): numbe
   return soonestMs * (everyMs / soonestMs) ** (distance / FAR)
 }
 
-function nearOf({ id, usage, limit }: Series, { level, move, asks, of }: Boundary): Near {
-  return { is: 'near', series: id, usage, limit, level, move, asks, of }
+/** `since`: it has been near the same boundary from one poll to the next. */
+function nearOf({ id, usage, limit }: Series, { level, move, asks, of }: Boundary, { at, turn }: Found): Near {
+  const was = turn?.because.is === 'budget' ? turn.because.instead : turn?.because
+  const isSame = was?.is === 'near' && was.series === id && was.level === level && was.move === move
+  return { is: 'near', series: id, usage, limit, level, move, asks, of, since: isSame ? was.since : at }
 }
 
 /** What a series that grows reaches next: a level, or its limit. */

@@ -13,7 +13,7 @@ export interface PollBudget {
   /** Calls that a poll takes: the mean, and the most that one took. */
   meanCalls: number
   largest: number
-  /** Regular turns that found no room: the budget is too small for the fleet, or the fleet came all at once. */
+  /** Regular turns that had to wait: the budget is too small for the fleet, or the fleet came all at once. */
   short: Shortage | null
 }
 
@@ -21,9 +21,9 @@ export interface Shortage {
   /** Since when, and when last, ms. */
   since: number
   at: number
-  /** How often a regular turn was put off. */
-  putOff: number
-  /** How late the latest of those was, ms. */
+  /** Polls that had to wait. */
+  polls: number
+  /** How late the latest of them was, ms. */
   latestMs: number
   /** When somebody was last told, ms; 0 = not yet. */
   saidAt: number
@@ -47,7 +47,9 @@ const LEEWAY_SHARE = 0.01
 const LEAST_SHARE = 0.1
 /** A clock further behind than this was set back; anything less is another daemon's that runs ahead. */
 const SET_BACK_MS = 300_000
-/** A shortage is over when no regular turn was put off for so long. */
+/** Later than by this a sweep finds no regular turn while there is room. */
+const LATE_MS = 30_000
+/** A shortage is over when no regular turn had to wait for so long. */
 const SHORT_MS = 600_000
 const SAID_EVERY_MS = HOUR_MS
 
@@ -94,12 +96,14 @@ export function admitPolls(
   for (const [index, request] of inOrder) {
     budget.largest = Math.max(budget.largest, request.calls)
     budget.meanCalls += (request.calls - budget.meanCalls) / 100
-    if (budget.level - request.calls >= floorFor(request, budget, callsPerHour, now)) {
-      budget.level -= request.calls
-      admitted[index] = true
-    } else if (request.regularAt <= now) {
-      budget.short = noted(budget.short, now - request.regularAt, now)
-    }
+    const lateMs = now - request.regularAt
+    const isAdmitted = budget.level - request.calls >= floorFor(request, budget, callsPerHour, now)
+    // Sweeps bring no more than there is room for: that polls wait shows in how late they are, not in how many are refused.
+    const waits = lateMs >= 0 && (!isAdmitted || (lateMs > LATE_MS && budget.level < 0))
+    if (waits) budget.short = noted(budget.short, lateMs, now)
+    if (!isAdmitted) continue
+    budget.level -= request.calls
+    admitted[index] = true
   }
   return { budget, admitted }
 }
@@ -118,8 +122,8 @@ function compare(a: PollRequest, b: PollRequest, now: number): number {
 }
 
 function noted(short: Shortage | null, lateMs: number, now: number): Shortage {
-  if (short === null) return { since: now, at: now, putOff: 1, latestMs: lateMs, saidAt: 0 }
-  return { ...short, at: now, putOff: short.putOff + 1, latestMs: Math.max(short.latestMs, lateMs) }
+  if (short === null) return { since: now, at: now, polls: 1, latestMs: lateMs, saidAt: 0 }
+  return { ...short, at: now, polls: short.polls + 1, latestMs: Math.max(short.latestMs, lateMs) }
 }
 
 /** A poll took other calls than it was let through with: more, or (below 0) fewer. */
@@ -147,7 +151,7 @@ export function roomFor(budget: PollBudget, callsPerHour: number, now: number): 
 }
 
 export function encodeBudget({ level, at, meanCalls, largest, short }: PollBudget): string {
-  const facts = short && [short.since, short.at, short.putOff, short.latestMs, short.saidAt].map(Math.round)
+  const facts = short && [short.since, short.at, short.polls, short.latestMs, short.saidAt].map(Math.round)
   return JSON.stringify([level, at, meanCalls, largest, facts])
 }
 
@@ -168,8 +172,8 @@ export function decodeBudget(stored: string): PollBudget | undefined {
 
 function readShortage(facts: unknown): Shortage | undefined {
   if (!Array.isArray(facts) || facts.length !== 5 || !facts.every(isNumber)) return undefined
-  const [since = 0, at = 0, putOff = 0, latestMs = 0, saidAt = 0] = facts
-  return { since, at, putOff, latestMs, saidAt }
+  const [since = 0, at = 0, polls = 0, latestMs = 0, saidAt = 0] = facts
+  return { since, at, polls, latestMs, saidAt }
 }
 
 function isNumber(value: unknown): value is number {

@@ -26,6 +26,8 @@ export interface Near {
   /** What the condition asks of the series, and the number where the level is entered or left. */
   asks: 'percent' | 'count' | 'remaining'
   of: number
+  /** Since when polls have found it there, ms. */
+  since: number
 }
 
 /** At the pace of the last two readings a series reaches a level, or its limit, in so many days. */
@@ -47,7 +49,7 @@ export interface PollTurn {
   because: Because
 }
 
-/** A JSON list, because every account has one: `["n",1763719200000,9,"overall",93,100,"w","e","p",95]`. */
+/** A JSON list, because every account has one: `["n",1763719200000,9,"overall",93,100,"w","e","p",95,1763715600000]`. */
 export function encodeTurn({ regularAt, urgency, because }: PollTurn): string {
   return JSON.stringify([CODES[because.is], Math.round(regularAt), Math.round(urgency * 9), ...factsOf(because)])
 }
@@ -73,8 +75,8 @@ const ASKS = { p: 'percent', c: 'count', r: 'remaining' } as const
 function factsOf(because: Because): unknown[] {
   switch (because.is) {
     case 'near': {
-      const { series, usage, limit, level, move, asks, of } = because
-      return [series, usage, limit, level[0], move[0], asks[0], rounded(of)]
+      const { series, usage, limit, level, move, asks, of, since } = because
+      return [series, usage, limit, level[0], move[0], asks[0], rounded(of), since]
     }
     case 'rising':
       return [because.series, rounded(because.days), because.to[0]]
@@ -97,7 +99,7 @@ function readBecause(code: unknown, facts: readonly unknown[]): Because | undefi
 function readWish(code: unknown, facts: readonly unknown[]): Exclude<Because, { is: 'budget' }> | undefined {
   switch (code) {
     case CODES.near:
-      return facts.length === 7 ? readNear(facts) : undefined
+      return facts.length === 8 ? readNear(facts) : undefined
     case CODES.rising:
       return facts.length === 3 ? readRising(facts) : undefined
     case CODES.changed: {
@@ -117,12 +119,12 @@ function readWish(code: unknown, facts: readonly unknown[]): Exclude<Because, { 
   }
 }
 
-function readNear([series, usage, limit, level, move, asks, of]: readonly unknown[]): Near | undefined {
+function readNear([series, usage, limit, level, move, asks, of, since]: readonly unknown[]): Near | undefined {
   const known = { level: wordOf(LEVELS, level), move: wordOf(MOVES, move), asks: wordOf(ASKS, asks) }
   if (typeof series !== 'string' || !isNumber(usage) || !(limit === null || isNumber(limit)) || !isNumber(of)) return
   if (known.level === undefined || known.level === 'limit') return undefined
-  if (known.move === undefined || known.asks === undefined) return undefined
-  return { is: 'near', series, usage, limit, level: known.level, move: known.move, asks: known.asks, of }
+  if (known.move === undefined || known.asks === undefined || !isTime(since)) return undefined
+  return { is: 'near', series, usage, limit, level: known.level, move: known.move, asks: known.asks, of, since }
 }
 
 function readRising([series, days, to]: readonly unknown[]): Rising | undefined {

@@ -36,18 +36,18 @@ describe('the regular turn', () => {
 
   test('of accounts that were connected together is spread over half an interval, and more so with every turn', () => {
     const fleet = Array.from({ length: 1_000 }, (_, n) => 5_000 + n)
-    const after = (turns: number) =>
+    const momentsOf = (turns: number) =>
       fleet.map((hubId) => regularPeriod(hubId, EVERY, true) + turns * regularPeriod(hubId, EVERY, false))
     const tenths = (moments: number[], from: number, to: number) =>
       Array.from({ length: 10 }, (_, n) => {
         const width = (to - from) / 10
         return moments.filter((at) => at >= from + n * width && at < from + (n + 1) * width).length
       })
-    for (const inside of tenths(after(0), EVERY * 0.5, EVERY * 0.97)) {
+    for (const inside of tenths(momentsOf(0), EVERY * 0.5, EVERY * 0.97)) {
       expect(inside).toBeGreaterThan(60)
       expect(inside).toBeLessThan(140)
     }
-    for (const inside of tenths(after(10), EVERY * 9.9, EVERY * 10.67)) {
+    for (const inside of tenths(momentsOf(10), EVERY * 9.9, EVERY * 10.67)) {
       expect(inside).toBeGreaterThan(60)
       expect(inside).toBeLessThan(140)
     }

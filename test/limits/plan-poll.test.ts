@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Boundary, type Found, planAfterFailure, planPoll } from '../../src/limits/plan-poll.ts'
+import { type Boundary, type Found, planAfterFailure, planPoll, planWithoutRoom } from '../../src/limits/plan-poll.ts'
+import type { Near, PollTurn } from '../../src/limits/poll-turn.ts'
 import type { Series } from '../../src/limits/series.ts'
 import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
 
@@ -17,10 +18,13 @@ const enter = (percent: number, level: Boundary['level'] = 'warning', limit = 1_
   return { level, move: 'enter', asks: 'percent', of: percent, at: (percent * limit) / 100 }
 }
 
+/** Ahead of every regular turn. */
+const EARLY: PollTurn = { regularAt: 2 * NOW, urgency: 1, because: { is: 'failed' } }
+
 /** A poll of an account that is far from everything and has not moved for ever. */
 function found(more: Partial<Found> = {}): Found {
   return {
-    ...{ hubId: 123, at: NOW, everyMs: DAY, soonestMs: 5 * MINUTE, isFirst: false, wasEarly: false, changedAt: null },
+    ...{ hubId: 123, at: NOW, everyMs: DAY, soonestMs: 5 * MINUTE, isFirst: false, turn: undefined, changedAt: null },
     ...{ series: [series(100)], boundaries: new Map([['overall', [enter(80), enter(95, 'critical')]]]) },
     growth: new Map(),
     ...more,
@@ -43,7 +47,7 @@ describe('an account that is far from every threshold, and still', () => {
     const phases = Array.from({ length: 200 }, (_, n) => period({ hubId: n + 1, isFirst: true }) / DAY)
     expect(Math.min(...phases)).toBeLessThan(0.55)
     expect(Math.max(...phases)).toBeGreaterThan(0.92)
-    expect(period({ hubId: 7, wasEarly: true })).toBe(period({ hubId: 7, isFirst: true }))
+    expect(period({ hubId: 7, turn: EARLY })).toBe(period({ hubId: 7, isFirst: true }))
   })
 
   test('has its turn as often as ever where the longest period is shorter than the shortest is by default', () => {
@@ -66,8 +70,25 @@ describe('an account near a threshold', () => {
   test('is told with what it is near to', () => {
     expect(at(780).because).toEqual({
       ...{ is: 'near', series: 'overall', usage: 780, limit: 1_000 },
-      ...{ level: 'warning', move: 'enter', asks: 'percent', of: 80 },
+      ...{ level: 'warning', move: 'enter', asks: 'percent', of: 80, since: NOW },
     })
+  })
+
+  test('is eased the longer it stands still there, down to two polls where others have one', () => {
+    const waits: number[] = []
+    let poll = NOW
+    let turn: PollTurn | undefined
+    for (let n = 0; n < 200; n++) {
+      const plan = at(799, { at: poll, turn })
+      waits.push(plan.at - poll)
+      poll = plan.at
+      turn = { ...plan, because: n === 50 ? { is: 'budget', instead: plan.because as Near } : plan.because }
+    }
+    expect(waits.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => waits[0]))
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b))
+    expect((waits.at(-1) ?? 0) / DAY).toBeGreaterThan(0.25)
+    expect((waits.at(-1) ?? 0) / DAY).toBeLessThan(0.5)
+    expect(at(799, { at: poll, turn, changedAt: poll - MINUTE }).at - poll).toBe(5 * MINUTE)
   })
 
   test('may be about to leave a level', () => {
@@ -84,6 +105,27 @@ describe('an account near a threshold', () => {
 
   test('is none where no rule watches the series', () => {
     expect(at(800, { boundaries: new Map(), growth: new Map([['overall', 1_000]]) }).because).toEqual({ is: 'still' })
+  })
+})
+
+describe('an account that the call budget has no room for', () => {
+  const near = { ...at(790), urgency: 0.5 }
+
+  test('comes again a little later, more urgently, and after twice the pause each time', () => {
+    const first = planWithoutRoom(near, NOW - 20 * MINUTE, NOW)
+    expect(first).toEqual({
+      ...{ at: NOW + 20 * MINUTE, regularAt: near.regularAt, urgency: 0.5 + 2 / 9 },
+      because: { is: 'budget', instead: near.because },
+    })
+    const second = planWithoutRoom(first, NOW - 20 * MINUTE, first.at)
+    expect(second).toMatchObject({ at: first.at + 40 * MINUTE, because: first.because })
+    expect(planWithoutRoom({ ...near, urgency: 0.9 }, NOW - 1_000, NOW)).toMatchObject({ at: NOW + MINUTE, urgency: 1 })
+  })
+
+  test('comes at its regular turn at the latest, and then keeps its place', () => {
+    const turn = { ...near, regularAt: NOW + 30_000 }
+    expect(planWithoutRoom(turn, NOW - 20 * MINUTE, NOW).at).toBe(turn.regularAt)
+    expect(planWithoutRoom(turn, NOW - 20 * MINUTE, turn.regularAt + 500).at).toBe(turn.regularAt)
   })
 })
 
@@ -114,7 +156,7 @@ describe('an account that has just changed', () => {
     const waits: number[] = []
     let poll = NOW
     for (let n = 0; n < 10; n++) {
-      const plan = planPoll(found({ at: poll, changedAt: NOW, wasEarly: n > 0 }))
+      const plan = planPoll(found({ at: poll, changedAt: NOW, turn: n > 0 ? EARLY : undefined }))
       waits.push((plan.at - poll) / MINUTE)
       expect(plan.because).toEqual(n < 9 ? { is: 'changed', at: NOW } : { is: 'still' })
       poll = plan.at
@@ -132,7 +174,7 @@ const somePolls = fc.record({
   hubId: fc.integer({ min: 1, max: 1e9 }),
   everyMs: fc.integer({ min: 1_000, max: 7 * DAY }),
   soonestShare: fc.double({ min: 0.001, max: 1, noNaN: true }),
-  wasEarly: fc.boolean(),
+  turn: fc.constantFrom(undefined, EARLY),
   usage: fc.nat(1_500),
   perDay: fc.integer({ min: -1_000, max: 100_000 }),
   changedAgo: fc.option(fc.nat(DAY), { nil: null }),
@@ -141,11 +183,11 @@ const somePolls = fc.record({
 describe('whatever a poll found, the next one', () => {
   test('comes before the longest period ends and not before the shortest, and never after its regular turn', () => {
     fc.assert(
-      fc.property(somePolls, fc.boolean(), ({ hubId, everyMs, soonestShare, wasEarly, ...one }, isFirst) => {
+      fc.property(somePolls, fc.boolean(), ({ hubId, everyMs, soonestShare, turn, ...one }, isFirst) => {
         const soonestMs = everyMs * soonestShare
         const plan = planPoll(
           found({
-            ...{ hubId, everyMs, soonestMs, wasEarly, isFirst, series: [series(one.usage)] },
+            ...{ hubId, everyMs, soonestMs, turn, isFirst, series: [series(one.usage)] },
             growth: new Map([['overall', one.perDay]]),
             changedAt: one.changedAgo === null ? null : NOW - one.changedAgo,
           }),
@@ -164,10 +206,10 @@ describe('whatever a poll found, the next one', () => {
 
   test('is not later for an account that is nearer to its threshold', () => {
     fc.assert(
-      fc.property(somePolls, fc.nat(800), fc.nat(800), ({ hubId, everyMs, soonestShare, wasEarly }, one, other) => {
+      fc.property(somePolls, fc.nat(800), fc.nat(800), ({ hubId, everyMs, soonestShare, turn }, one, other) => {
         const boundaries = new Map([['overall', [enter(80)]]])
         const plan = (usage: number) =>
-          at(usage, { hubId, everyMs, soonestMs: everyMs * soonestShare, wasEarly, boundaries })
+          at(usage, { hubId, everyMs, soonestMs: everyMs * soonestShare, turn, boundaries })
         const [far, near] = [plan(Math.min(one, other)), plan(Math.max(one, other))]
         expect(near.at).toBeLessThanOrEqual(far.at)
         expect(near.urgency).toBeGreaterThanOrEqual(far.urgency)

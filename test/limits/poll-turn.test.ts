@@ -14,6 +14,7 @@ const near = fc.record({
   move: fc.constantFrom('enter' as const, 'leave' as const),
   asks: fc.constantFrom('percent' as const, 'count' as const, 'remaining' as const),
   of: number,
+  since: fc.nat(AT),
 })
 const rising = fc.record({
   is: fc.constant('rising' as const),
@@ -64,10 +65,11 @@ describe('a turn as the record keeps it', () => {
     '["c",1763719200000,0,"x"]',
     '["r",1763719200000,0,"overall",1,"x"]',
     '["r",1763719200000,0,"overall",-1,"w"]',
-    '["n",1763719200000,0,"overall",93,100,"l","e","p",95]',
-    '["n",1763719200000,0,"overall",93,"100","w","e","p",95]',
-    '["n",1763719200000,0,"overall",93,100,"w","e","p"]',
-    '["n",1763719200000,0,"overall",93,100,"w","toString","p",95]',
+    '["n",1763719200000,0,"overall",93,100,"l","e","p",95,5]',
+    '["n",1763719200000,0,"overall",93,"100","w","e","p",95,5]',
+    '["n",1763719200000,0,"overall",93,100,"w","e","p",95]',
+    '["n",1763719200000,0,"overall",93,100,"w","e","p",95,-5]',
+    '["n",1763719200000,0,"overall",93,100,"w","toString","p",95,5]',
     '["b",1763719200000,0]',
     '["b",1763719200000,0,"b","s"]',
   ])('is none if it is %j', (stored) => {
