@@ -29,6 +29,8 @@ export interface Account {
   tokenServedAt: number | null
   tokenServedTo: string | null
   polledAt: number | null
+  /** Why it is polled next when it is, as stored. */
+  pollBecause: string | null
   pollFailure: { count: number; reason: string; at: number } | null
   uninstall: Uninstall | null
 }
@@ -83,6 +85,7 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     tokenServedAt: time(hash.tokenServedAt),
     tokenServedTo: hash.tokenServedTo ?? null,
     polledAt: time(hash.polledAt),
+    pollBecause: hash.pollBecause ?? null,
     pollFailure:
       hash.pollFailureAt === undefined
         ? null

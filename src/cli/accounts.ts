@@ -8,7 +8,7 @@ import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { accountJson, allAccounts, driftText, readAccountView } from '../views/account-view.ts'
+import { accountJson, allAccounts, driftText, nextPollBecause, readAccountView } from '../views/account-view.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { exportFile } from './accounts-export.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
@@ -89,7 +89,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   if (options.json === true) {
     const current = series.map(({ measuredAt, ...rest }) => ({ ...rest, measuredAt: iso(measuredAt) }))
     const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
-    return printJson(io, { ...accountJson(account), ...details })
+    return printJson(io, { ...accountJson(account), nextPollBecause: nextPollBecause(shown), ...details })
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
@@ -105,6 +105,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['last poll', time(account.polledAt)],
     ['next poll', time(account.nextPollAt)],
+    ['because', nextPollBecause(shown) ?? ''],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
   ]

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import { pollBudgetText } from '../views/poll-budget.ts'
 import type { TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -43,13 +44,22 @@ function endpointFacts({
   return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
 }
 
-function factsOf({ accounts, tokens, tokenEndpoint, polls, alerts, deliveries }: FleetStatus): [string, string][] {
+function factsOf({
+  accounts,
+  tokens,
+  tokenEndpoint,
+  polls,
+  pollBudget,
+  alerts,
+  deliveries,
+}: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
     ['token refreshes', `${tokens.overdue} overdue, next ${tokens.nextAt ?? 'never'}`],
     ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
     ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
+    ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
     ...deliveries.disabledReceivers.map(({ receiver, reason }): [string, string] => [

@@ -7,7 +7,7 @@ import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { storyJson } from '../views/account-story.ts'
-import { type AccountView, accountJson, readAccountView, withPlan } from '../views/account-view.ts'
+import { type AccountView, accountJson, nextPollBecause, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
@@ -52,7 +52,7 @@ async function listAccounts({ registry, due }: ApiDeps, query: unknown): Promise
 async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
   const view = await readAccountView(deps, hubId)
   if (view === undefined) throw unknownAccount(hubId)
-  return { ...accountJson(view.account), ...detailsOf(view) }
+  return { ...accountJson(view.account), nextPollBecause: nextPollBecause(view), ...detailsOf(view) }
 }
 
 function detailsOf({ scopes, series, alerts, story }: AccountView): object {

@@ -61,12 +61,12 @@ export function planPoll(found: Found): PollPlan {
   const soonestMs = Math.min(found.soonestMs, regularPeriod(hubId, everyMs, false))
   const phase = regularPeriod(hubId, everyMs, isFirst || wasEarly)
   const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
-  const wish = soonestWish(found, soonestMs, regularMs)
-  if (wish === undefined || wish.periodMs >= regularMs) {
-    return turnAt(at, regularMs, regularMs, 0, { is: isFirst ? 'new' : 'still' })
-  }
-  const urgency = urgencyOf(wish.periodMs, soonestMs, regularMs) * WEIGHT[wish.because.is]
-  return turnAt(at, wish.periodMs, regularMs, urgency, wish.because)
+  const wishes = wishesOf(found, soonestMs, regularMs).filter(({ periodMs }) => periodMs < regularMs)
+  const [first, ...rest] = wishes
+  if (first === undefined) return turnAt(at, regularMs, regularMs, 0, { is: isFirst ? 'new' : 'still' })
+  const { periodMs, because } = rest.reduce((best, wish) => (wish.periodMs < best.periodMs ? wish : best), first)
+  const urgencies = wishes.map((wish) => urgencyOf(wish.periodMs, soonestMs, regularMs) * WEIGHT[wish.because.is])
+  return turnAt(at, periodMs, regularMs, Math.max(...urgencies), because)
 }
 
 /**
@@ -119,11 +119,9 @@ interface Wish {
   because: Near | Rising | { is: 'changed'; at: number }
 }
 
-function soonestWish(found: Found, soonestMs: number, regularMs: number): Wish | undefined {
-  let soonest: Wish | undefined
-  const wishFor = (periodMs: number, because: Wish['because']) => {
-    if (soonest === undefined || periodMs < soonest.periodMs) soonest = { periodMs, because }
-  }
+function wishesOf(found: Found, soonestMs: number, regularMs: number): Wish[] {
+  const wishes: Wish[] = []
+  const wishFor = (periodMs: number, because: Wish['because']) => wishes.push({ periodMs, because })
   for (const series of found.series) {
     const boundaries = found.boundaries.get(series.id)
     if (boundaries === undefined) continue
@@ -145,7 +143,7 @@ function soonestWish(found: Found, soonestMs: number, regularMs: number): Wish |
   const { changedAt, at } = found
   // As long again as nothing has changed: what moves now and then is followed, and let go by and by.
   if (changedAt !== null) wishFor(Math.max(soonestMs, at - changedAt), { is: 'changed', at: changedAt })
-  return soonest
+  return wishes
 }
 
 /** As a share of the limit; 0 for a level whose condition holds already and that waits for more polls to agree. */

@@ -49,110 +49,106 @@ export interface PollTurn {
   because: Because
 }
 
-/** A JSON list, because every account has one: `["n",1763719200000,9,"overall",93,100,"w","e","p",95,1763715600000]`. */
+/**
+ * One short line, because every account has one: `n9 1763719200 wep 1763715600 930 1000 95 overall`. Whole seconds are
+ * enough, and above 64 bytes Redis would keep the whole record in a dearer form.
+ */
 export function encodeTurn({ regularAt, urgency, because }: PollTurn): string {
-  return JSON.stringify([CODES[because.is], Math.round(regularAt), Math.round(urgency * 9), ...factsOf(because)])
+  const [mark, wish] = because.is === 'budget' ? [PUT_OFF, because.instead] : ['', because]
+  return [`${mark}${CODES[wish.is]}${Math.round(urgency * 9)}`, seconds(regularAt), ...factsOf(wish)].join(' ')
 }
 
 /** Undefined for what is none: the account then has its turn when it is due. */
 export function decodeTurn(stored: string | undefined): PollTurn | undefined {
-  const list = parseList(stored)
-  if (list === undefined) return undefined
-  const [code, regularAt, urgency, ...facts] = list
-  const because = readBecause(code, facts)
-  if (because === undefined || !isTime(regularAt) || !isNumber(urgency) || urgency < 0 || urgency > 9) return undefined
-  return { regularAt, urgency: urgency / 9, because }
+  const [, mark, code, urgency, regularAt, facts = ''] = TURN.exec(stored ?? '') ?? []
+  const wish = readWish(code, facts)
+  if (wish === undefined) return undefined
+  const because: Because = mark === PUT_OFF ? { is: 'budget', instead: wish } : wish
+  return { regularAt: time(regularAt), urgency: Number(urgency) / 9, because }
 }
 
-const CODES = {
-  ...{ near: 'n', rising: 'r', changed: 'c', new: 'f', still: 's', failed: 'x', told: 't', budget: 'b' },
-} as const satisfies Record<Because['is'], string>
+/** What a poll wishes for, if there is room. */
+type Wish = Exclude<Because, { is: 'budget' }>
 
-const LEVELS = { w: 'warning', c: 'critical', l: 'limit' } as const
+const CODES = {
+  ...{ near: 'n', rising: 'r', changed: 'c', new: 'f', still: 's', failed: 'x', told: 't' },
+} as const satisfies Record<Wish['is'], string>
+/** Stands before the code of a wish that the call budget had no room for. */
+const PUT_OFF = 'b'
+
+const LEVELS = { w: 'warning', c: 'critical' } as const
+const TARGETS = { ...LEVELS, l: 'limit' } as const
 const MOVES = { e: 'enter', l: 'leave' } as const
 const ASKS = { p: 'percent', c: 'count', r: 'remaining' } as const
 
-function factsOf(because: Because): unknown[] {
+const NUMBER = String.raw`(-?\d{1,15}(?:\.\d{1,2})?)`
+const TURN = /^(b?)([a-z])(\d) (\d{1,12})(?: (.+))?$/s
+const NEAR = new RegExp(String.raw`^([wc])([el])([pcr]) (\d{1,12}) ${NUMBER} (?:${NUMBER}|-) ${NUMBER} (.*)$`, 's')
+const RISING = /^([wcl]) (\d{1,15}(?:\.\d{1,2})?) (.*)$/s
+const CHANGED = /^(\d{1,12})$/
+
+function factsOf(because: Wish): (string | number)[] {
   switch (because.is) {
     case 'near': {
       const { series, usage, limit, level, move, asks, of, since } = because
-      return [series, usage, limit, level[0], move[0], asks[0], rounded(of), since]
+      return [`${level[0]}${move[0]}${asks[0]}`, seconds(since), rounded(usage), limit ?? '-', rounded(of), series]
     }
     case 'rising':
-      return [because.series, rounded(because.days), because.to[0]]
+      return [because.to[0] ?? '', rounded(because.days), because.series]
     case 'changed':
-      return [because.at]
-    case 'budget':
-      return [CODES[because.instead.is], ...factsOf(because.instead)]
+      return [seconds(because.at)]
     default:
       return []
   }
 }
 
-function readBecause(code: unknown, facts: readonly unknown[]): Because | undefined {
-  if (code !== CODES.budget) return readWish(code, facts)
-  const [of, ...rest] = facts
-  const instead = readWish(of, rest)
-  return instead === undefined ? undefined : { is: 'budget', instead }
-}
-
-function readWish(code: unknown, facts: readonly unknown[]): Exclude<Because, { is: 'budget' }> | undefined {
+function readWish(code: string | undefined, facts: string): Wish | undefined {
   switch (code) {
     case CODES.near:
-      return facts.length === 8 ? readNear(facts) : undefined
+      return readNear(facts)
     case CODES.rising:
-      return facts.length === 3 ? readRising(facts) : undefined
+      return readRising(facts)
     case CODES.changed: {
-      const [at] = facts
-      return facts.length === 1 && isTime(at) ? { is: 'changed', at } : undefined
+      const [, at] = CHANGED.exec(facts) ?? []
+      return at === undefined ? undefined : { is: 'changed', at: time(at) }
     }
     case CODES.new:
-      return facts.length === 0 ? { is: 'new' } : undefined
+      return facts === '' ? { is: 'new' } : undefined
     case CODES.still:
-      return facts.length === 0 ? { is: 'still' } : undefined
+      return facts === '' ? { is: 'still' } : undefined
     case CODES.failed:
-      return facts.length === 0 ? { is: 'failed' } : undefined
+      return facts === '' ? { is: 'failed' } : undefined
     case CODES.told:
-      return facts.length === 0 ? { is: 'told' } : undefined
+      return facts === '' ? { is: 'told' } : undefined
     default:
       return undefined
   }
 }
 
-function readNear([series, usage, limit, level, move, asks, of, since]: readonly unknown[]): Near | undefined {
-  const known = { level: wordOf(LEVELS, level), move: wordOf(MOVES, move), asks: wordOf(ASKS, asks) }
-  if (typeof series !== 'string' || !isNumber(usage) || !(limit === null || isNumber(limit)) || !isNumber(of)) return
-  if (known.level === undefined || known.level === 'limit') return undefined
-  if (known.move === undefined || known.asks === undefined || !isTime(since)) return undefined
-  return { is: 'near', series, usage, limit, level: known.level, move: known.move, asks: known.asks, of, since }
-}
-
-function readRising([series, days, to]: readonly unknown[]): Rising | undefined {
-  const level = wordOf(LEVELS, to)
-  if (typeof series !== 'string' || !isNumber(days) || days < 0 || level === undefined) return undefined
-  return { is: 'rising', series, days, to: level }
-}
-
-function wordOf<T extends Record<string, string>>(words: T, letter: unknown): T[keyof T] | undefined {
-  return typeof letter === 'string' && Object.hasOwn(words, letter) ? words[letter as keyof T] : undefined
-}
-
-function parseList(stored: string | undefined): unknown[] | undefined {
-  if (stored === undefined || stored === '') return undefined
-  try {
-    const value: unknown = JSON.parse(stored)
-    return Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
+function readNear(facts: string): Near | undefined {
+  const found = NEAR.exec(facts)
+  if (found === null) return undefined
+  const [, level, move, asks, since, usage, limit, of, series = ''] = found
+  return {
+    ...{ is: 'near', series, usage: Number(usage), limit: limit === undefined ? null : Number(limit) },
+    ...{ level: LEVELS[level as 'w'], move: MOVES[move as 'e'], asks: ASKS[asks as 'p'] },
+    ...{ of: Number(of), since: time(since) },
   }
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+function readRising(facts: string): Rising | undefined {
+  const found = RISING.exec(facts)
+  if (found === null) return undefined
+  const [, to, days, series = ''] = found
+  return { is: 'rising', series, days: Number(days), to: TARGETS[to as 'w'] }
 }
 
-function isTime(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
+function seconds(ms: number): number {
+  return Math.floor(ms / 1_000)
+}
+
+function time(stored: string | undefined): number {
+  return Number(stored) * 1_000
 }
 
 function rounded(value: number): number {

@@ -7,6 +7,7 @@ import type { Store } from '../redis/connect.ts'
 import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
+import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
@@ -18,6 +19,7 @@ export interface FleetStatus {
   tokens: DueStatus
   tokenEndpoint: TokenEndpointStatus | null
   polls: DueStatus
+  pollBudget: PollBudgetStatus | null
   uninstalls: DueStatus
   alerts: Record<AlertLevel, number> & { worst: TimedAlert[] }
   deliveries: {
@@ -52,11 +54,12 @@ const NEWEST_ATTEMPTS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
-  const [byState, tokenEndpoint, tokens, polls, uninstalls, alerts, deliveries] = await Promise.all([
+  const [byState, tokenEndpoint, tokens, polls, pollBudget, uninstalls, alerts, deliveries] = await Promise.all([
     deps.registry.countByState(),
     readTokenEndpoint(deps.store, deps.keys),
     dueStatus(deps, 'refresh', now),
     dueStatus(deps, 'poll', now),
+    readPollBudget(deps.store, deps.keys),
     dueStatus(deps, 'uninstall', now),
     alertStatus(deps),
     deliveryStatus(deps.deliveries),
@@ -65,7 +68,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
-    ...{ tokens, tokenEndpoint, polls, uninstalls, alerts, deliveries },
+    ...{ tokens, tokenEndpoint, polls, pollBudget, uninstalls, alerts, deliveries },
   }
 }
 
