@@ -1,5 +1,6 @@
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
+import { type Because, encodeTurn } from '../../src/limits/poll-turn.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -56,13 +57,23 @@ async function fillRecords(store: Store): Promise<void> {
       ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES)],
     )
     await polls.commit(hubId, {
-      ...{ polls: '0', at: obtainedAt, nextAt: obtainedAt, fields: { polledAt: String(obtainedAt) } },
+      ...{ polls: '0', at: obtainedAt, nextAt: obtainedAt, fields: fieldsOf(obtainedAt) },
       ...{ readings: readings(account), history: [], historyFrom: 0 },
       alerts: { changes: Object.entries(alerts).map(([series, state]) => [series, '', state]), messages: [] },
     })
   }
   const due = Array.from({ length: PARTITIONS }, (_, number) => Object.values(keys.partition(number).due))
   await Promise.all(due.map((names) => store.del(names)))
+}
+
+/** As a poll leaves them that found the account near a threshold. */
+function fieldsOf(at: number): Record<string, string> {
+  const because: Because = {
+    ...{ is: 'near', series: 'type/0-1', usage: 930, limit: 1_000, level: 'warning', move: 'enter' },
+    ...{ asks: 'percent', of: 95, since: at },
+  }
+  const turn = encodeTurn({ regularAt: at, urgency: 1, because })
+  return { polledAt: String(at), changedAt: String(at), pollBecause: turn }
 }
 
 async function fillJson(store: Store): Promise<void> {
