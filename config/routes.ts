@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { accountPattern, ruleName } from './thresholds.ts'
+import { accountMatch } from './account-match.ts'
+import { ruleName } from './thresholds.ts'
 import { oneOrMany, text } from './values.ts'
 
 export const LEVELS = ['warning', 'critical'] as const
@@ -11,9 +12,7 @@ const match = z
     level: oneOrMany(z.enum(LEVELS)).exactOptional().describe('Levels of the alert.'),
     kind: oneOrMany(z.enum(KINDS)).exactOptional().describe('Kinds of the alert.'),
     rule: oneOrMany(ruleName()).exactOptional().describe('Names of threshold rules; for other kinds the kind itself.'),
-    account: oneOrMany(accountPattern())
-      .exactOptional()
-      .describe('Hub ids, or domains in which * stands for anything.'),
+    ...accountMatch(),
   })
   .describe('What the route is for. All that is given must fit; without it the route takes everything.')
 

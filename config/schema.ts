@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import type { Secret } from '../src/runtime/secret.ts'
+import { checkTagNames, tags } from './account-match.ts'
 import { isPlainHttpElsewhere } from './addresses.ts'
 import { associationPairs } from './associations.ts'
+import { pollOverrides, pollPeriod } from './poll-overrides.ts'
 import { unknownName } from './problems.ts'
 import { receivers } from './receivers.ts'
 import { asGroup, asList, isGroup, type Report, related, type Unchecked } from './relations.ts'
@@ -155,7 +157,16 @@ const tokens = related(
 
 const limits = z
   .strictObject({
-    every: duration({ min: '1s', max: '7d' }).prefault('15m').describe('How often each account is polled.'),
+    every: pollPeriod().prefault('15m').describe('Longest period between two polls of an account.'),
+    soonest: pollPeriod()
+      .prefault('5m')
+      .describe(
+        'Shortest period: for accounts near a threshold, rising fast or just changed. Where `every` is shorter, it counts.',
+      ),
+    callsPerHour: whole(10, 1_000_000_000)
+      .exactOptional()
+      .describe('Most calls of the whole fleet to the limits endpoints in an hour. Default: as many as there are.'),
+    accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
     associations: associationPairs
       .prefault([])
       .describe('Ordered pairs of object types to poll; auto: all pairs of the object types that an account has.'),
@@ -285,6 +296,7 @@ export const settings = related(
     schedule: schedule.prefault({}),
     tokens: tokens.prefault({}),
     limits: limits.prefault({}),
+    tags: tags.prefault({}).describe('Names for some accounts, to be used in `match`.'),
     uninstall: uninstall.prefault({}),
     thresholds: thresholdRules
       .prefault([
@@ -300,7 +312,10 @@ export const settings = related(
     http: http.prefault({} as z.input<typeof http>),
     log: log.prefault({}),
   }),
-  checkNames,
+  (given, report) => {
+    checkNames(given, report)
+    checkTagNames(given, report)
+  },
 )
 
 export const configSchema = settings.transform(({ provider, http, ...rest }) => ({

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { NEAR_PERCENT } from '../src/limits/association-reading.ts'
 import { METRICS, type Metric } from '../src/limits/series.ts'
+import { accountMatch } from './account-match.ts'
 import { asGroup, type Report, related, type Unchecked } from './relations.ts'
 import { fill, oneOrMany, says, text, toggle, whole } from './values.ts'
 
@@ -31,19 +32,12 @@ const level = z
 
 export type Level = z.output<typeof level>
 
-const pattern = () => text(/^[^\s\p{Cc}]+$/u, 'must be text without spaces; * stands for anything')
-
 const typePattern = () =>
   text(/^[\d*]+(-[\d*]+)?$/, 'must be an objectTypeId like 0-1 or a pattern like 2-*, not a name')
 
-export const accountPattern = () =>
-  pattern().meta({ type: ['string', 'integer'], description: 'A hub id, or a domain in which * stands for anything.' })
-
 const match = z
   .strictObject({
-    account: oneOrMany(accountPattern())
-      .exactOptional()
-      .describe('Hub ids, or domains in which * stands for anything.'),
+    ...accountMatch(),
     objectType: oneOrMany(typePattern()).exactOptional().describe('For customProperties.objectType: objectTypeIds.'),
     from: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it starts from.'),
     to: oneOrMany(typePattern()).exactOptional().describe('For associations: the objectTypeId it leads to.'),

@@ -1,5 +1,6 @@
 import { chooseDue, chooseProbe } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
+import type { CallBudget } from '../src/limits/call-budget.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
@@ -13,6 +14,8 @@ import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
 export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps, SweepHistoryDeps {
   due: DueSets
   endpoint: TokenEndpoint
+  /** Undefined: polls may make as many calls as there are. */
+  callBudget: CallBudget | undefined
   clockWatch: ClockWatch
   queues: Queues
   metrics: Metrics
@@ -49,21 +52,28 @@ export async function sweep(deps: SweepDeps, { kind, until, chained }: SweepJob)
 /** Each hands on what is due, and returns when something is due next. */
 const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
-  'poll-limits': (deps) => sweepAccounts(deps, 'poll', deps.queues.pollLimits),
+  'poll-limits': sweepPolls,
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
   alerts: sweepAlerts,
   'tend-history': sweepHistory,
   coverage: sweepCoverage,
 }
 
+/** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */
+async function sweepPolls(deps: SweepDeps): Promise<number | undefined> {
+  const { polls, until } = (await deps.callBudget?.room()) ?? { polls: Number.POSITIVE_INFINITY, until: 0 }
+  return polls === 0 ? until : sweepAccounts(deps, 'poll', deps.queues.pollLimits, polls)
+}
+
 async function sweepAccounts(
   deps: SweepDeps,
   kind: 'poll' | 'uninstall',
   queue: Queues['pollLimits'],
+  most = Number.POSITIVE_INFINITY,
 ): Promise<number | undefined> {
   const room = MOST_WAITING - (await queue.getWaitingCount())
   if (room <= 0) return deps.clock.now()
-  const { hubIds, next } = await deps.due.claim(kind, deps.clock.now(), room * CHUNK)
+  const { hubIds, next } = await deps.due.claim(kind, deps.clock.now(), Math.min(room * CHUNK, most))
   await handOn(queue, hubIds)
   return next
 }

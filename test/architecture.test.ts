@@ -24,9 +24,13 @@ const ROOMS: RoomTable = {
   redis: { of: ['runtime'] },
   provider: { of: ['runtime'] },
   tokens: { of: ['provider', 'redis', 'runtime'] },
-  accounts: { of: ['tokens', 'provider', 'redis', 'runtime'] },
-  limits: { of: ['tokens', 'provider', 'redis', 'runtime'] },
-  alerts: { of: ['limits', 'redis', 'text', 'runtime'], types: ['accounts', 'tokens'] },
+  accounts: { of: ['tokens', 'provider', 'redis', 'text', 'runtime'] },
+  limits: { of: ['tokens', 'provider', 'redis', 'text', 'runtime'], files: ['src/accounts/match-account.ts'] },
+  alerts: {
+    of: ['limits', 'redis', 'text', 'runtime'],
+    types: ['accounts', 'tokens'],
+    files: ['src/accounts/match-account.ts'],
+  },
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],

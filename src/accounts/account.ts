@@ -29,6 +29,8 @@ export interface Account {
   tokenServedAt: number | null
   tokenServedTo: string | null
   polledAt: number | null
+  /** Why it is polled next when it is, as stored. */
+  pollBecause: string | null
   /** Polls that failed in a row, wholly or in part, the last one `at`. */
   pollFailure: { count: number; reason: string; at: number; since: number } | null
   /** What no scope lets be read: all of it, or a part. `scopes` would do, as the provider says: it may be wrong. */
@@ -86,6 +88,7 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
     tokenServedAt: time(hash.tokenServedAt),
     tokenServedTo: hash.tokenServedTo ?? null,
     polledAt: time(hash.polledAt),
+    pollBecause: hash.pollBecause ?? null,
     pollFailure:
       hash.pollFailureAt === undefined
         ? null

@@ -1,14 +1,14 @@
+import { type AccountMatch, matchesAccount } from '../accounts/match-account.ts'
+import { fits } from '../text/pattern.ts'
 import type { Alert, AlertKind, AlertLevel } from './alert.ts'
-import { fits, isAccount } from './rules.ts'
 
 export interface Route {
   match?:
-    | {
+    | (AccountMatch & {
         level?: readonly AlertLevel[] | undefined
         kind?: readonly AlertKind[] | undefined
         rule?: readonly string[] | undefined
-        account?: readonly string[] | undefined
-      }
+      })
     | undefined
   /** Names of receivers. */
   to: readonly string[]
@@ -25,6 +25,11 @@ function matches(match: Route['match'], alert: Alert): boolean {
     (match.level?.includes(alert.level) ?? true) &&
     (match.kind?.includes(alert.kind) ?? true) &&
     (match.rule?.some((wanted) => fits(wanted, alert.rule)) ?? true) &&
-    (match.account?.some((wanted) => alert.account !== undefined && isAccount(wanted, alert.account)) ?? true)
+    (alert.account === undefined ? namesNoAccount(match) : matchesAccount(match, alert.account))
   )
+}
+
+/** What concerns no account in particular fits where none is asked for. */
+function namesNoAccount({ account, tag }: AccountMatch): boolean {
+  return account === undefined && tag === undefined
 }

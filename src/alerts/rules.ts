@@ -1,4 +1,6 @@
-import type { Metric, SeriesName } from '../limits/series.ts'
+import { type AccountMatch, type AccountName, matchesAccount } from '../accounts/match-account.ts'
+import type { SeriesName } from '../limits/series.ts'
+import { fits } from '../text/pattern.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {
@@ -12,9 +14,7 @@ export interface Level {
   daysLeft?: number | undefined
 }
 
-export interface RuleMatch {
-  /** hubIds, or patterns of domains such as `*.example.com`. */
-  account?: readonly string[] | undefined
+export interface RuleMatch extends AccountMatch {
   objectType?: readonly string[] | undefined
   from?: readonly string[] | undefined
   to?: readonly string[] | undefined
@@ -32,10 +32,7 @@ export interface Rule {
   recoverBelow?: number | undefined
 }
 
-export interface RuleSubject {
-  hubId: number
-  hubDomain: string
-}
+export type RuleSubject = AccountName
 
 /** The first rule that matches a series decides about it, alone. */
 export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: SeriesName): Rule | undefined {
@@ -45,33 +42,13 @@ export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: Se
 function matches(match: RuleMatch | undefined, account: RuleSubject, series: SeriesName): boolean {
   if (match === undefined) return true
   return (
-    isAmong(match.account, (wanted) => isAccount(wanted, account)) &&
+    matchesAccount(match, account) &&
     isAmong(match.objectType, (wanted) => series.objectTypeId !== undefined && fits(wanted, series.objectTypeId)) &&
     isAmong(match.from, (wanted) => series.from !== undefined && fits(wanted, series.from)) &&
     isAmong(match.to, (wanted) => series.to !== undefined && fits(wanted, series.to))
   )
 }
 
-/** Whether a hubId or a pattern of domains, as the config writes them, means this account. */
-export function isAccount(wanted: string, { hubId, hubDomain }: RuleSubject): boolean {
-  return wanted === String(hubId) || fits(wanted.toLowerCase(), hubDomain.toLowerCase())
-}
-
 function isAmong(wanted: readonly string[] | undefined, fitsOne: (wanted: string) => boolean): boolean {
   return wanted === undefined || wanted.some(fitsOne)
-}
-
-/** `*` stands for any characters, also none. */
-export function fits(pattern: string, text: string | Metric): boolean {
-  if (!pattern.includes('*')) return pattern === text
-  const [head = '', ...rest] = pattern.split('*')
-  const tail = rest.pop() ?? ''
-  if (text.length < head.length + tail.length || !text.startsWith(head) || !text.endsWith(tail)) return false
-  let at = head.length
-  for (const part of rest) {
-    const found = text.indexOf(part, at)
-    if (found === -1 || found + part.length > text.length - tail.length) return false
-    at = found + part.length
-  }
-  return true
 }

@@ -5,5 +5,6 @@ import type { CoverageSettings } from '../limits/coverage.ts'
 const LEAST_TURNS = 2
 
 export function coverageSettings({ limits }: Config): CoverageSettings {
-  return { objective: limits.coverage, freshnessMs: Math.max(limits.freshness, LEAST_TURNS * limits.every) }
+  const longest = Math.max(limits.every, ...limits.accounts.map(({ every }) => every ?? 0))
+  return { objective: limits.coverage, freshnessMs: Math.max(limits.freshness, LEAST_TURNS * longest) }
 }

@@ -1,6 +1,7 @@
 import { Turns } from '../../jobs/deliver.ts'
 import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
+import { withTags } from '../accounts/match-account.ts'
 import { closeAlerts } from '../alerts/close-alerts.ts'
 import { announceDisabled } from '../alerts/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/fleet-alert.ts'
@@ -13,6 +14,7 @@ import { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
+import { callBudget } from './call-budget.ts'
 import { historyKeep } from './history-keep.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
 
@@ -41,13 +43,12 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     settings: config.tokens,
     unstored: new Set<number>(),
     clockWatch: new ClockWatch(clock, () => performance.now()),
-    pairs: config.limits.associations,
-    pairsPerPoll: config.limits.pairsPerPoll,
-    everyMs: config.limits.every,
+    callBudget: callBudget(parts),
+    polling: { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) },
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: {
-      rules: config.thresholds,
+      rules: withTags(config.thresholds, config.tags),
       recoverBelow: config.alerts.recoverBelow,
       for: config.alerts.for,
       repeatEveryMs: config.alerts.repeatEvery,
@@ -57,7 +58,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     relay: {
       store,
       keys,
-      routes: config.routes,
+      routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
       group: {
         by: config.alerts.group.by,

@@ -15,6 +15,7 @@ import {
   accountJson,
   allAccounts,
   driftText,
+  nextPollBecause,
   type PlannedAccount,
   readAccountView,
   seriesJson,
@@ -128,7 +129,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   if (options.json === true) {
     const current = series.map((one) => ({ id: one.id, ...seriesJson(one) }))
     const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
-    return printJson(io, { ...accountJson(account), ...details })
+    return printJson(io, { ...accountJson(account), nextPollBecause: nextPollBecause(shown), ...details })
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
@@ -144,6 +145,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['last poll', time(account.polledAt)],
     ['next poll', time(account.nextPollAt)],
+    ['because', nextPollBecause(shown) ?? ''],
     ['limits', cleanText(watchText(account) ?? '', 300)],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],

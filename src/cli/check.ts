@@ -1,7 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from '../../config/schema.ts'
+import { withTags } from '../accounts/match-account.ts'
 import { openAccountJobs } from '../app/account-jobs.ts'
+import { coverageSettings } from '../app/coverage-settings.ts'
 import type { Parts } from '../app/parts.ts'
+import { pollSettingsOf } from '../limits/poll-settings.ts'
 import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
 import { checkFleet, countLive } from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
@@ -91,11 +94,16 @@ async function judgeAll(
   }
 }
 
-function settingsOf({ thresholds, limits }: Config): JudgeSettings {
+function settingsOf(config: Config): JudgeSettings {
+  const { thresholds, tags, limits } = config
+  const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
   return {
-    rules: thresholds,
-    freshnessMs: limits.freshness,
-    pairs: limits.associations === 'auto' ? [] : limits.associations,
+    rules: withTags(thresholds, tags),
+    freshnessMs: coverageSettings(config).freshnessMs,
+    pairsOf: (account) => {
+      const { pairs } = pollSettingsOf(polling, account)
+      return pairs === 'auto' ? [] : pairs
+    },
   }
 }
 

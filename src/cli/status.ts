@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import { pollBudgetText } from '../views/poll-budget.ts'
 import type { TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -50,6 +51,7 @@ function factsOf({
   tokenEndpoint,
   polls,
   coverage,
+  pollBudget,
   alerts,
   deliveries,
 }: FleetStatus): [string, string][] {
@@ -60,6 +62,7 @@ function factsOf({
     ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
     ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
+    ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
     ...deliveries.disabledReceivers.map(({ receiver, reason }): [string, string] => [

@@ -6,6 +6,7 @@ import type { DueKind } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
 import { readCoverage } from '../views/coverage-status.ts'
+import { readPollBudget } from '../views/poll-budget.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
 
@@ -73,6 +74,25 @@ export function registerGauges(deps: GaugeDeps): void {
   gauge(metrics, 'clock_skew_seconds', "How far the provider's clock is ahead of ours.", [], async (skew) => {
     skew.set(((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)
   })
+  const budget = sharedRead(() => readPollBudget(deps.store, deps.keys))
+  gauge(
+    metrics,
+    'poll_budget_calls',
+    'Calls to the limits endpoints that may be made right now.',
+    [],
+    async (calls) => {
+      calls.set((await budget())?.calls ?? Number.NaN)
+    },
+  )
+  gauge(
+    metrics,
+    'poll_budget_short',
+    'Whether regular polls wait because limits.callsPerHour is too small: 1 or 0.',
+    [],
+    async (short) => {
+      short.set((await budget())?.short ? 1 : 0)
+    },
+  )
   gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], async (overdue) => {
     const now = clock.now()
     const counts = await Promise.all(DUE_KINDS.map((kind) => due.countDue(kind, now)))

@@ -9,7 +9,14 @@ import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AccountHistoryDeps, RESOLUTIONS, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { storyJson } from '../views/account-story.ts'
-import { type AccountView, accountJson, readAccountView, seriesJson, withPlan } from '../views/account-view.ts'
+import {
+  type AccountView,
+  accountJson,
+  nextPollBecause,
+  readAccountView,
+  seriesJson,
+  withPlan,
+} from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import { unknownAccount } from './problem.ts'
@@ -56,7 +63,7 @@ async function listAccounts(deps: ApiDeps, query: unknown): Promise<object> {
 async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {
   const view = await readAccountView(deps, hubId)
   if (view === undefined) throw unknownAccount(hubId)
-  return { ...accountJson(view.account), ...detailsOf(view) }
+  return { ...accountJson(view.account), nextPollBecause: nextPollBecause(view), ...detailsOf(view) }
 }
 
 function detailsOf({ scopes, series, alerts, story }: AccountView): object {

@@ -25,6 +25,10 @@ export interface PollContext {
   pollFailingSince: number
   /** Since when a scope is missing, ms; 0 = none is. */
   pollBlockedSince: number
+  /** When a poll last found a number changed, ms; 0 = never. */
+  changedAt: number
+  /** Its turn as stored: why it is polled now; '' = none. */
+  pollBecause: string
   /** Whether its metadata was never read: it was imported. */
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
@@ -85,6 +89,8 @@ export class PollStore {
           'companionsAwayUntil',
           'pollFailingSince',
           'pollBlockedSince',
+          'changedAt',
+          'pollBecause',
         ],
       ),
       this.#store.hgetBuffer(keys.tokens, 'access'),
@@ -93,7 +99,8 @@ export class PollStore {
       this.#store.get(keys.forecast),
     ])
     const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, ...more] = fields
-    const [disagreed, metadataDue, companionsAwayUntil, pollFailingSince, pollBlockedSince] = more
+    const [disagreed, metadataDue, companionsAwayUntil, ...others] = more
+    const [pollFailingSince, pollBlockedSince, changedAt, pollBecause] = others
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
     const kept = keptReadings(hubId, keys, readings)
@@ -108,6 +115,8 @@ export class PollStore {
       pollFailures: Number(pollFailures ?? 0),
       pollFailingSince: Number(pollFailingSince ?? 0),
       pollBlockedSince: Number(pollBlockedSince ?? 0),
+      changedAt: Number(changedAt ?? 0),
+      pollBecause: pollBecause ?? '',
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       companionsAwayUntil: Number(companionsAwayUntil ?? 0),

@@ -99,6 +99,8 @@ export interface Keys {
   readonly progress: string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
+  /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
+  readonly pollBudget: string
   /** hash: name -> what is known of a named admin token, its hash among it */
   readonly adminTokens: string
   /** list: times of the last reads of metadata, for the bounded rate of them */
@@ -123,6 +125,7 @@ export function createKeys(prefix: string): Keys {
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
     endpoint: `${prefix}:{0}:endpoint`,
+    pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
     metadataCalls: `${prefix}:metadata-calls`,
     delivery: {

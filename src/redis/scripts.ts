@@ -25,6 +25,8 @@ const STEPS = {
   commitPoll: { file: 'commit-poll', keys: 1 },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
+  putOffPoll: { file: 'put-off-poll', keys: 1 },
+  changePollBudget: { file: 'change-poll-budget', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   renewLease: { file: 'renew-lease', keys: 1 },
@@ -65,6 +67,8 @@ declare module 'ioredis' {
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
+    putOffPoll(...args: Argument[]): Result<'put-off' | 'gone' | 'lost', Context>
+    changePollBudget(...args: Argument[]): Result<string | null, Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     renewLease(...args: Argument[]): Result<number, Context>

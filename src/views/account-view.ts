@@ -13,6 +13,7 @@ import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
+import { pollBecause } from './next-poll.ts'
 import { type ShownRecords, shownRecords } from './series-records.ts'
 import { watchJson } from './watch.ts'
 
@@ -47,6 +48,9 @@ export interface AccountView {
   alerts: OpenAlert[]
   story: StoryEvent[]
 }
+
+/** What of a view tells of the next poll. */
+type NextPoll = { account: PlannedAccount; series: readonly CurrentSeries[] }
 
 export async function readAccountView(deps: AccountViewDeps, hubId: number): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
@@ -123,6 +127,12 @@ function readAt({ from, to }: Series, { customProperties, associations }: Readin
   return at ?? null
 }
 
+/** Why the account is polled next when it is, with the names of its object types; null where nothing is known. */
+export function nextPollBecause({ account, series }: NextPoll): string | null {
+  const labels = new Map(series.map((one) => [one.id, one]))
+  return account.nextPollAt === null ? null : (pollBecause(account.pollBecause, labels) ?? null)
+}
+
 /** How the provider's count of a token's life differs from ours. */
 export function driftText(driftMs: number): string {
   const seconds = Math.round(Math.abs(driftMs) / 1_000)
@@ -156,6 +166,7 @@ export function accountJson(account: PlannedAccount): object {
     tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
+    nextPollBecause: account.nextPollAt === null ? null : (pollBecause(account.pollBecause) ?? null),
     pollFailure:
       pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
     watch: watchJson(account),

@@ -9,6 +9,7 @@ import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type CoverageStatus, readCoverage } from './coverage-status.ts'
+import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
@@ -21,6 +22,7 @@ export interface FleetStatus {
   tokenEndpoint: TokenEndpointStatus | null
   polls: DueStatus
   coverage: CoverageStatus
+  pollBudget: PollBudgetStatus | null
   uninstalls: DueStatus
   alerts: Record<AlertLevel, number> & { worst: TimedAlert[] }
   deliveries: {
@@ -56,21 +58,23 @@ const NEWEST_ATTEMPTS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
-  const [byState, tokenEndpoint, tokens, polls, coverage, uninstalls, alerts, deliveries] = await Promise.all([
-    deps.registry.countByState(),
-    readTokenEndpoint(deps.store, deps.keys),
-    dueStatus(deps, 'refresh', now),
-    dueStatus(deps, 'poll', now),
-    readCoverage(deps.coverage, now),
-    dueStatus(deps, 'uninstall', now),
-    alertStatus(deps),
-    deliveryStatus(deps.deliveries),
-  ])
+  const [byState, tokenEndpoint, tokens, polls, pollBudget, coverage, uninstalls, alerts, deliveries] =
+    await Promise.all([
+      deps.registry.countByState(),
+      readTokenEndpoint(deps.store, deps.keys),
+      dueStatus(deps, 'refresh', now),
+      dueStatus(deps, 'poll', now),
+      readPollBudget(deps.store, deps.keys),
+      readCoverage(deps.coverage, now),
+      dueStatus(deps, 'uninstall', now),
+      alertStatus(deps),
+      deliveryStatus(deps.deliveries),
+    ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
-    ...{ tokens, tokenEndpoint, polls, coverage, uninstalls, alerts, deliveries },
+    ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries },
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Account } from '../accounts/account.ts'
+import type { AccountName } from '../accounts/match-account.ts'
 import { judgeReading } from '../alerts/evaluate.ts'
 import { type Level, type Rule, ruleFor } from '../alerts/rules.ts'
 import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import type { CurrentSeries } from './account-view.ts'
+import { watchText } from './watch.ts'
 
 export type CheckLevel = 'ok' | 'warning' | 'critical' | 'unknown'
 
@@ -12,14 +14,14 @@ export interface JudgeSettings {
   rules: readonly Rule[]
   /** How old a reading may be to count, ms. */
   freshnessMs: number
-  /** The pairs that every account is asked for, where that is known. */
-  pairs: readonly { from: string; to: string }[]
+  /** The pairs that an account is asked for, where that is known. */
+  pairsOf: (account: AccountName) => readonly { from: string; to: string }[]
 }
 
 /** What of an account is needed to judge it. */
 export type JudgedSubject = Pick<
   Account,
-  'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'refreshFailure'
+  'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'
 >
 
 /** A series as it was last read, and how it stands by that alone. */
@@ -114,6 +116,7 @@ function whyUnknown(
   if (account.state === 'reauthorize') {
     return `it must be connected again: ${account.refreshFailure?.reason ?? 'its refresh token is refused'}`
   }
+  if (account.pollBlocked !== null) return watchText(account) ?? null
   if (readAt === null) return `never read${because}`
   if (isStale(settings, readAt, now)) return `${notSince(readAt)}${because}`
   const stale = series.filter(({ measuredAt }) => isStale(settings, measuredAt, now))
@@ -123,10 +126,10 @@ function whyUnknown(
 }
 
 /** Whether a report was never read of which a rule wants to know. */
-function lacksReport({ rules, pairs }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
+function lacksReport({ rules, pairsOf }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
   const wanted: SeriesName[] = [
     { metric: 'customProperties.overall' },
-    ...pairs.flatMap((pair) => PAIR_METRICS.map((metric) => ({ metric, ...pair }))),
+    ...pairsOf(account).flatMap((pair) => PAIR_METRICS.map((metric) => ({ metric, ...pair }))),
   ]
   return wanted.some((name) => {
     const rule = ruleFor(rules, account, name)

@@ -11,7 +11,7 @@ export function watchJson({ pollBlocked }: Account): object | null {
 }
 
 /** The same in a sentence for people; the scopes are a stranger's words, to be cleaned by whoever shows them. */
-export function watchText({ pollBlocked }: Account): string | undefined {
+export function watchText({ pollBlocked }: Pick<Account, 'pollBlocked'>): string | undefined {
   if (pollBlocked === null) return undefined
   const { what, scopes } = pollBlocked
   const named = scopes.length === 0 ? '' : `; the provider asks for ${scopes.join(', ')}, which need not be right`

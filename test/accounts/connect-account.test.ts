@@ -48,6 +48,7 @@ describe('connecting with a code', () => {
       tokenServedAt: null,
       tokenServedTo: null,
       polledAt: null,
+      pollBecause: null,
       pollFailure: null,
       pollBlocked: null,
       uninstall: null,

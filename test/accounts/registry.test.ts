@@ -83,7 +83,8 @@ test('a record with everything in it reads back as an account', () => {
     ...{ state: 'failing', hubDomain: 'a.example.com', user: 'u', connectedAt: '1', obtainedAt: '2', expiresAt: '3' },
     ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
     ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
-    ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollFailures: '9', pollFailureReason: 'because' },
+    ...{ failureAt: '5', parkedUntil: '6', polledAt: '8', pollBecause: 's0 7' },
+    ...{ pollFailures: '9', pollFailureReason: 'because' },
     ...{ pollFailingSince: '7', pollBlocked: 'all', pollBlockedSince: '6', pollBlockedScopes: 'contacts tickets' },
     ...{ tokenServedAt: '7', tokenServedTo: 'billing' },
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
@@ -105,6 +106,7 @@ test('a record with everything in it reads back as an account', () => {
     tokenServedAt: 7,
     tokenServedTo: 'billing',
     polledAt: 8,
+    pollBecause: 's0 7',
     pollFailure: { count: 9, reason: 'because', at: 10, since: 7 },
     pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     uninstall: {

@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fits, isAccount, type Rule, ruleFor } from '../../src/alerts/rules.ts'
+import { type Rule, ruleFor } from '../../src/alerts/rules.ts'
 import type { Series } from '../../src/limits/series.ts'
 
 const ACCOUNT = { hubId: 1234567, hubDomain: 'Shop.Example.com' }
@@ -10,58 +9,6 @@ const PAIR: Series = { ...OVERALL, id: 'at/0-1/0-2', metric: 'associations.atLim
 
 const rule = (name: string, more: Partial<Rule> = {}): Rule => ({ name, on: '*', ...more })
 const chosen = (rules: Rule[], series: Series, account = ACCOUNT) => ruleFor(rules, account, series)?.name
-
-describe('a pattern', () => {
-  test.each([
-    ['abc', 'abc', true],
-    ['abc', 'abcd', false],
-    ['*', '', true],
-    ['*', 'anything', true],
-    ['a*', 'a', true],
-    ['a*', 'ba', false],
-    ['*.example.com', 'a.b.example.com', true],
-    ['*.example.com', 'example.com', false],
-    ['*.example.com', 'x.example.com.evil.org', false],
-    ['a*b*c', 'abc', true],
-    ['a*b*c', 'a-b-b-c', true],
-    ['a*b*c', 'acb', false],
-    ['ab*bc', 'abc', false],
-    ['**', 'x', true],
-    ['a**b', 'ab', true],
-    ['2-*', '2-123', true],
-    ['2-*', '12-1', false],
-    ['a.c', 'abc', false],
-    ['', '', true],
-    ['', 'x', false],
-  ])('%j fits %j: %s', (pattern, text, does) => {
-    expect(fits(pattern, text)).toBe(does)
-  })
-
-  test('fits exactly what the same pattern as a regular expression fits', () => {
-    const piece = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 8 })
-    const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 10 })
-    fc.assert(
-      fc.property(piece, text, (pattern, one) => {
-        const expression = new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*')}$`)
-        expect(fits(pattern, one)).toBe(expression.test(one))
-      }),
-      { numRuns: 2_000 },
-    )
-  })
-})
-
-describe('an account is meant', () => {
-  test.each([
-    ['1234567', true],
-    ['123456', false],
-    ['shop.example.com', true],
-    ['*.EXAMPLE.com', true],
-    ['example.com', false],
-    ['*', true],
-  ])('by %j: %s', (wanted, is) => {
-    expect(isAccount(wanted, ACCOUNT)).toBe(is)
-  })
-})
 
 describe('the rule for a series', () => {
   test('is the first that matches, alone', () => {
@@ -86,6 +33,13 @@ describe('the rule for a series', () => {
     expect(chosen(rules, OVERALL)).toBe('mine')
     expect(chosen(rules, OVERALL, { hubId: 99, hubDomain: '' })).toBe('mine')
     expect(chosen(rules, OVERALL, { hubId: 5, hubDomain: 'example.org' })).toBe('others')
+  })
+
+  test('may be for accounts that carry a tag', () => {
+    const tag = [{ name: 'vip', accounts: ['99'] }]
+    const rules = [rule('vip', { match: { tag } }), rule('others')]
+    expect(chosen(rules, OVERALL, { hubId: 99, hubDomain: '' })).toBe('vip')
+    expect(chosen(rules, OVERALL)).toBe('others')
   })
 
   test('may be for some object types or pairs: a series without them is not meant', () => {

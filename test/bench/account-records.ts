@@ -1,4 +1,5 @@
 import { PollStore } from '../../src/limits/poll-store.ts'
+import { type Because, encodeTurn } from '../../src/limits/poll-turn.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -43,7 +44,7 @@ async function fillRecords(store: Store): Promise<void> {
     const fetched = fetchedOf(account, obtainedAt)
     await connectAccount(store, keys, account)
     await polls.commit(hubId, {
-      ...{ polls: '0', slots: new Map(), nextAt: obtainedAt, fields: { polledAt: String(obtainedAt) } },
+      ...{ polls: '0', slots: new Map(), nextAt: obtainedAt, fields: fieldsOf(obtainedAt) },
       ...{ readings: mergeReadings(undefined, fetched), change: undefined },
       samples: { shown: mergeSamples({}, fetched, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
       alerts: alertsOf(account),
@@ -51,6 +52,16 @@ async function fillRecords(store: Store): Promise<void> {
   }
   const due = Array.from({ length: PARTITIONS }, (_, number) => Object.values(keys.partition(number).due))
   await Promise.all(due.map((names) => store.del(names)))
+}
+
+/** As a poll leaves them that found the account near a threshold. */
+function fieldsOf(at: number): Record<string, string> {
+  const because: Because = {
+    ...{ is: 'near', series: 'type/0-1', usage: 930, limit: 1_000, level: 'warning', move: 'enter' },
+    ...{ asks: 'percent', of: 95, since: at },
+  }
+  const turn = encodeTurn({ regularAt: at, urgency: 1, because })
+  return { polledAt: String(at), changedAt: String(at), pollBecause: turn }
 }
 
 async function fillJson(store: Store): Promise<void> {

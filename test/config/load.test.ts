@@ -29,9 +29,9 @@ test('fills in every default of the smallest file', () => {
     dataDir: '/work/dir/.plimsoll',
     schedule: { refreshTokens: '*/10 * * * * *', pollLimits: '*/15 * * * * *' },
     tokens: { refreshFrom: 0.5, refreshBy: 0.8 },
+    tags: {},
     limits: {
-      every: 15 * 60_000,
-      associations: [],
+      ...{ every: 15 * 60_000, soonest: 5 * 60_000, accounts: [], associations: [] },
       ...{ pairsPerPoll: 20, alertAfter: 8, freshness: 26 * 3_600_000, coverage: 0.95 },
       history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY, samples: 30 * DAY },
       records: 'full',

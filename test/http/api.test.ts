@@ -40,6 +40,7 @@ describe('accounts', () => {
           tokenServedTo: null,
           polledAt: null,
           nextPollAt: '2026-11-21T10:00:00.000Z',
+          nextPollBecause: null,
           pollFailure: null,
           watch: null,
           uninstall: null,

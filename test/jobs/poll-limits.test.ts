@@ -6,6 +6,7 @@ import { storeForecasts } from '../../src/limits/account-forecasts.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/kept-samples.ts'
+import type { PollSettings } from '../../src/limits/poll-settings.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { RecordChoice } from '../../src/limits/samples.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
@@ -24,6 +25,9 @@ import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
 const EVERY_MS = 900_000
+const POLLING: PollSettings = {
+  ...{ every: EVERY_MS, soonest: EVERY_MS, associations: [], pairsPerPoll: 20, accounts: [] },
+}
 
 /** An account that was imported and has been refreshed once since; nobody has asked yet whose its token is. */
 async function imported(
@@ -50,7 +54,8 @@ async function imported(
     stillPolling: async () => {},
     ...{ announcePoll, alertAfter: 3 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
-    ...{ pairs: [], pairsPerPoll: 20, everyMs: EVERY_MS },
+    polling: POLLING,
+    callBudget: undefined,
     samples: new KeptSamples(redis.store, keys, { records, keepMs: EVERY_MS }),
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
@@ -139,8 +144,8 @@ describe('records at or near their limit', () => {
     ['ids', [{ objectId: 100 }, { objectId: 101 }]],
     ['none', []],
   ] as const)('are told and kept as `records: %s` allows', async (records, items) => {
-    const pairs = [{ from: '0-1', to: '0-2' }]
-    const one = await imported(async () => metadata(), { pairs, alerts }, records)
+    const polling = { ...POLLING, associations: [{ from: '0-1', to: '0-2' }] }
+    const one = await imported(async () => metadata(), { polling, alerts }, records)
     await one.poll()
     expect(await outboxOf(redis.store, one.keys)).toMatchObject([
       { usage: 2, records: { shown: items.length, total: 2, items } },

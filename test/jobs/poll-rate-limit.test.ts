@@ -4,6 +4,7 @@ import { DueSets } from '../../src/accounts/due-sets.ts'
 import { CallShare } from '../../src/limits/call-share.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/kept-samples.ts'
+import type { PollSettings } from '../../src/limits/poll-settings.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -19,6 +20,10 @@ import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
 const EVERY_MS = 900_000
+const POLLING: PollSettings = {
+  ...{ every: EVERY_MS, soonest: EVERY_MS, pairsPerPoll: 20, accounts: [] },
+  associations: [{ from: '0-1', to: '0-2' }],
+}
 const REPORT = properties(10, 100, { '0-1': [1, 9], '0-2': [2, 9] })
 
 async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimitsDeps> = {}) {
@@ -38,8 +43,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
     ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5, stillPolling: async () => {} },
     ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
-    ...{ pairs: [{ from: '0-1', to: '0-2' }], pairsPerPoll: 20, everyMs: EVERY_MS },
-    samples,
+    ...{ polling: POLLING, callBudget: undefined, samples },
     ...{ announcePoll, alertAfter: 3 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     alerts: {
@@ -87,7 +91,7 @@ describe('the next poll', () => {
     const pairs = Array.from({ length: 20 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
     const one = await polled(
       { customProperties: async () => ({ ok: true, value: REPORT, bucket }) },
-      { pairs, inFlight: new InFlight(1) },
+      { polling: { ...POLLING, associations: pairs }, inFlight: new InFlight(1) },
     )
     const waits: number[] = []
     for (let poll = 1; poll <= 4; poll++) {
@@ -102,7 +106,12 @@ describe('the next poll', () => {
 
 test('pairs whose turn it was not keep their numbers and their records', async () => {
   const gone = async () => failure('client', { status: 404 })
-  const one = await polled({ associationSources: gone }, { pairs: 'auto', pairsPerPoll: 1 })
+  const one = await polled(
+    { associationSources: gone },
+    {
+      polling: { ...POLLING, associations: 'auto', pairsPerPoll: 1 },
+    },
+  )
   await one.poll()
   const first = await one.readings()
   expect(Object.keys(first?.associations ?? {})).toEqual(['0-1/0-2'])

@@ -35,7 +35,8 @@ let fleets = 0
 
 async function fleet(hubIds: number[], clock = new HandClock()) {
   const keys = createKeys(`test-${fleets++}`)
-  const begun = clock.now() - 3 * DAY
+  // At a full hour, so that the four never fall into two.
+  const begun = Math.floor((clock.now() - 3 * DAY) / HOUR) * HOUR
   const poll = (hubId: number, at: number, usage: number) =>
     pollAccount(store, keys, hubId, at, readings(at, properties(usage)))
   for (const hubId of hubIds) {

@@ -1,40 +1,53 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nextPollAt, retryPollAt } from '../../src/limits/next-poll.ts'
+import { regularPeriod, retryPause, toldToWait } from '../../src/limits/next-poll.ts'
 import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
 
-const NOW = 1_763_719_200_000
 const EVERY = 900_000
 
 function failure(kind: FailureClass, retryAfterMs?: number): ProviderFailure {
   return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-describe('the next poll', () => {
-  test('comes when it is configured to', () => {
-    expect(nextPollAt(123, NOW, EVERY, false)).toBe(NOW + EVERY)
-  })
+const hubIds = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
 
-  test('after the first one comes a phase earlier that is the account’s own', () => {
+describe('the regular turn', () => {
+  test('comes a little before the longest period ends, so that a sweep may find it late', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        fc.integer({ min: 1_000, max: EVERY }),
-        (hubId, every) => {
-          const at = nextPollAt(hubId, NOW, every, true)
-          expect(at).toBeGreaterThanOrEqual(NOW + every / 2)
-          expect(at).toBeLessThanOrEqual(NOW + every)
-          expect(nextPollAt(hubId, NOW, every, true)).toBe(at)
-        },
-      ),
+      fc.property(hubIds, fc.integer({ min: 1_000, max: 7 * 86_400_000 }), (hubId, every) => {
+        const period = regularPeriod(hubId, every, false)
+        expect(period).toBeGreaterThanOrEqual(every * 0.94)
+        expect(period).toBeLessThanOrEqual(every * 0.97)
+        expect(regularPeriod(hubId, every, false)).toBe(period)
+      }),
     )
   })
 
-  test('of accounts that were connected together is spread over half an interval', () => {
-    const moments = Array.from({ length: 1_000 }, (_, n) => nextPollAt(5_000 + n, 0, EVERY, true))
-    for (let tenth = 0; tenth < 10; tenth++) {
-      const from = EVERY * (0.5 + 0.05 * tenth)
-      const inside = moments.filter((at) => at >= from && at < from + EVERY * 0.05).length
+  test('after the first poll has a phase that is the account’s own', () => {
+    fc.assert(
+      fc.property(hubIds, fc.integer({ min: 1_000, max: EVERY }), (hubId, every) => {
+        const period = regularPeriod(hubId, every, true)
+        expect(period).toBeGreaterThanOrEqual(every / 2)
+        expect(period).toBeLessThanOrEqual(every * 0.97)
+        expect(regularPeriod(hubId, every, true)).toBe(period)
+      }),
+    )
+  })
+
+  test('of accounts that were connected together is spread over half an interval, and more so with every turn', () => {
+    const fleet = Array.from({ length: 1_000 }, (_, n) => 5_000 + n)
+    const momentsOf = (turns: number) =>
+      fleet.map((hubId) => regularPeriod(hubId, EVERY, true) + turns * regularPeriod(hubId, EVERY, false))
+    const tenths = (moments: number[], from: number, to: number) =>
+      Array.from({ length: 10 }, (_, n) => {
+        const width = (to - from) / 10
+        return moments.filter((at) => at >= from + n * width && at < from + (n + 1) * width).length
+      })
+    for (const inside of tenths(momentsOf(0), EVERY * 0.5, EVERY * 0.97)) {
+      expect(inside).toBeGreaterThan(60)
+      expect(inside).toBeLessThan(140)
+    }
+    for (const inside of tenths(momentsOf(10), EVERY * 9.9, EVERY * 10.67)) {
       expect(inside).toBeGreaterThan(60)
       expect(inside).toBeLessThan(140)
     }
@@ -50,39 +63,19 @@ describe('the poll after one that failed', () => {
     [8, EVERY],
     [1_000_000, EVERY],
   ])('comes sooner than usual: after %i failures in %i ms', (count, ms) => {
-    expect(retryPollAt([failure('transient')], count, NOW, EVERY, true)).toBe(NOW + ms)
+    expect(retryPause([failure('transient')], count, EVERY)).toBe(ms)
+    expect(retryPause([failure('forbidden'), failure('transient')], count, EVERY)).toBe(ms)
   })
 
-  test('comes when the provider says, the longest of what it says', () => {
-    const told = [failure('transient', 7_000), failure('forbidden'), failure('transient', 90_000)]
-    expect(retryPollAt(told, 3, NOW, EVERY, true)).toBe(NOW + 90_000)
-    expect(retryPollAt([failure('parked', 24 * 3_600_000)], 0, NOW, EVERY, true)).toBe(NOW + 24 * 3_600_000)
-  })
-
-  test('comes at the usual time where trying sooner would not help', () => {
+  test('comes no sooner where that would not help', () => {
     for (const kind of ['forbidden', 'client', 'unauthorized'] as const) {
-      expect(retryPollAt([failure(kind)], 0, NOW, EVERY, true)).toBe(NOW + EVERY)
+      expect(retryPause([failure(kind)], 0, EVERY)).toBeUndefined()
     }
   })
 
-  test('is never later than usual unless told so, and always in the future', () => {
-    const one = fc.record({
-      kind: fc.constantFrom<FailureClass>('transient', 'parked', 'unauthorized', 'forbidden', 'client'),
-      retryAfterMs: fc.option(fc.nat(86_400_000), { nil: undefined }),
-    })
-    fc.assert(
-      fc.property(
-        fc.array(one, { minLength: 1, maxLength: 5 }),
-        fc.nat(100),
-        fc.integer({ min: 1_000, max: 86_400_000 }),
-        (failures, count, every) => {
-          const list = failures.map(({ kind, retryAfterMs }) => failure(kind, retryAfterMs))
-          const at = retryPollAt(list, count, NOW, every, true)
-          const told = Math.max(0, ...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0))
-          expect(at).toBeGreaterThan(NOW)
-          expect(at).toBeLessThanOrEqual(NOW + Math.max(every, told))
-        },
-      ),
-    )
+  test('waits as long as the provider says, the longest of what it says', () => {
+    expect(toldToWait([failure('transient', 7_000), failure('forbidden'), failure('transient', 90_000)])).toBe(90_000)
+    expect(toldToWait([failure('parked', 24 * 3_600_000)])).toBe(24 * 3_600_000)
+    expect(toldToWait([failure('transient')])).toBe(0)
   })
 })

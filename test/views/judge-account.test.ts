@@ -22,7 +22,7 @@ const NO_OUTLOOK = { daysLeft: undefined, forecast: null, forecastReason: 'not l
 function account(more: Partial<JudgedSubject> = {}): JudgedSubject {
   return {
     ...{ hubId: 123, hubDomain: 'acme.example.com', state: 'active', polledAt: NOW },
-    ...{ pollFailure: null, refreshFailure: null, ...more },
+    ...{ pollFailure: null, pollBlocked: null, refreshFailure: null, ...more },
   }
 }
 
@@ -38,7 +38,7 @@ function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
 
 const judge = (series: CurrentSeries[], subject = account(), trouble?: string) =>
   judgeAccount(
-    { rules: RULES, freshnessMs: FRESH_MS, pairs: [{ from: '0-1', to: '0-2' }] },
+    { rules: RULES, freshnessMs: FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] },
     subject,
     series,
     NOW,
@@ -120,7 +120,7 @@ describe('an account', () => {
     for (const state of ['failing', 'parked'] as const) {
       expect(judge([overall(1), atLimit(0)], account({ state }))).toMatchObject({ level: 'ok', reason: null })
     }
-    const settings = { rules: RULES.slice(0, 2), freshnessMs: FRESH_MS, pairs: [{ from: '0-1', to: '0-2' }] }
+    const settings = { rules: RULES.slice(0, 2), freshnessMs: FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] }
     expect(judgeAccount(settings, failing, [overall(1)], NOW)).toMatchObject({ level: 'ok', reason: null })
   })
 

@@ -7,7 +7,7 @@ import { opensLimits } from '../../provider/scopes.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { type AccountView, type CurrentSeries, driftText } from '../../views/account-view.ts'
+import { type AccountView, type CurrentSeries, driftText, nextPollBecause } from '../../views/account-view.ts'
 import { timedAlert } from '../../views/fleet-status.ts'
 import { watchText } from '../../views/watch.ts'
 import type { SeriesChange } from '../series-changes.ts'
@@ -60,7 +60,7 @@ function standing({ state, refreshFailure, parkedUntil, uninstall }: Account, no
   }
 }
 
-function facts({ account, scopes, now }: AccountPage): Html {
+function facts({ account, scopes, series, now }: AccountPage): Html {
   const { token, refreshFailure, pollFailure } = account
   const rows: [string, Html | undefined][] = [
     ['Hub id', html`${account.hubId}`],
@@ -76,7 +76,7 @@ function facts({ account, scopes, now }: AccountPage): Html {
     ['Failed refreshes', refreshFailure === null ? undefined : failure(refreshFailure, now)],
     ['Token last served', account.tokenServedAt === null ? undefined : served(account, now)],
     ['Last poll', when(account.polledAt, now)],
-    ['Next poll', account.nextPollAt === null ? undefined : when(account.nextPollAt, now)],
+    ['Next poll', nextPoll(account, series, now)],
     ['Failed polls', pollFailure === null ? undefined : failure(pollFailure, now)],
     ['Limits', watched(account, now)],
     ['Scopes', scopes.length === 0 ? undefined : scopeList(scopes)],
@@ -87,6 +87,12 @@ function facts({ account, scopes, now }: AccountPage): Html {
       : html`<div${name === 'Scopes' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>`,
   )
   return html`<dl class="facts">${shown.filter((row) => row !== undefined)}</dl>`
+}
+
+function nextPoll(account: AccountView['account'], series: readonly CurrentSeries[], now: number): Html | undefined {
+  if (account.nextPollAt === null) return undefined
+  const because = nextPollBecause({ account, series })
+  return html`${when(account.nextPollAt, now)}${because === null ? undefined : `, because ${because}`}`
 }
 
 function served({ tokenServedAt, tokenServedTo }: Account, now: number): Html {

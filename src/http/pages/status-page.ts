@@ -5,6 +5,7 @@ import { type Html, html } from '../../text/html.ts'
 import type { PlannedAccount } from '../../views/account-view.ts'
 import { coverageNotes, isLow, shareText } from '../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../views/fleet-status.ts'
+import { pollBudgetText } from '../../views/poll-budget.ts'
 import type { HealthReport } from '../health.ts'
 import { distance } from '../when.ts'
 import { accountTable } from './account-table.ts'
@@ -26,7 +27,7 @@ export function statusPage({ status, health, accounts, next }: StatusPage): Html
 ${accountsTile(status)}
 ${tile('Tokens', overdue(status.tokens), nextText('refresh', status.tokens, now), status.tokens.overdue)}
 ${endpointTile(status)}
-${tile('Polls', overdue(status.polls), nextText('poll', status.polls, now), status.polls.overdue)}
+${tile('Polls', overdue(status.polls), pollsNote(status, now), status.polls.overdue + (status.pollBudget?.short?.polls ?? 0))}
 ${coverageTile(status)}
 ${alertsTile(status)}
 ${deliveriesTile(status)}
@@ -42,7 +43,7 @@ ${next === undefined ? undefined : html`<p><a href="/?after=${next}">More accoun
 
 /** One sentence that says whether somebody has to do something. */
 function verdict(
-  { alerts, tokens, tokenEndpoint, polls, coverage, deliveries, accounts }: FleetStatus,
+  { alerts, tokens, tokenEndpoint, polls, pollBudget, coverage, deliveries, accounts }: FleetStatus,
   health: HealthReport,
 ): Html {
   const stuck = health.checks.filter((check) => !check.ok)
@@ -52,6 +53,7 @@ function verdict(
     ...(tokens.overdue > 0 ? [`${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`] : []),
     ...(polls.overdue > 0 ? [`${countOf(polls.overdue, 'poll')} overdue`] : []),
     ...(isLow(coverage) ? [`${shareText(coverage)} of the accounts have a fresh reading`] : []),
+    ...(pollBudget === null || pollBudget.short === null ? [] : [`call budget ${pollBudgetText(pollBudget)}`]),
     ...(accounts.byState.reauthorize > 0
       ? [`${countOf(accounts.byState.reauthorize, 'account')} must be authorised again`]
       : []),
@@ -117,6 +119,11 @@ function overdue({ overdue }: DueStatus): string {
 
 function nextText(what: string, { nextAt }: DueStatus, now: number): string {
   return nextAt === null ? `no ${what} planned` : `next ${what} ${dueIn(Date.parse(nextAt) - now)}`
+}
+
+function pollsNote({ polls, pollBudget }: FleetStatus, now: number): string {
+  const next = nextText('poll', polls, now)
+  return pollBudget === null ? next : `${next}; call budget ${pollBudgetText(pollBudget)}`
 }
 
 function dueIn(ms: number): string {

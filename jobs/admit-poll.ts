@@ -1,0 +1,34 @@
+import type { CallBudget } from '../src/limits/call-budget.ts'
+import { planWithoutRoom } from '../src/limits/plan-poll.ts'
+import type { PollContext } from '../src/limits/poll-store.ts'
+import { decodeTurn, type PollTurn } from '../src/limits/poll-turn.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+
+export interface AdmitPollDeps {
+  /** Undefined: the fleet may make as many calls as there are. */
+  callBudget: CallBudget | undefined
+  clock: Clock
+}
+
+/**
+ * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, the account's next moment is
+ * moved, and its record says why.
+ */
+export async function admitPoll(
+  { callBudget, clock }: AdmitPollDeps,
+  hubId: number,
+  context: PollContext,
+  calls: number,
+): Promise<boolean> {
+  if (callBudget === undefined) return true
+  const now = clock.now()
+  const turn = decodeTurn(context.pollBecause) ?? turnNow(context, now)
+  if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return true
+  const plan = planWithoutRoom(turn, context.polledAt, now)
+  await callBudget.putOff(hubId, context.polls, plan.at, plan)
+  return false
+}
+
+function turnNow({ polledAt }: PollContext, now: number): PollTurn {
+  return { regularAt: now, urgency: 0, because: { is: polledAt === 0 ? 'new' : 'still' } }
+}

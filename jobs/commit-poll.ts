@@ -1,0 +1,136 @@
+import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
+import { changeBetween } from '../src/limits/change.ts'
+import type { Answers } from '../src/limits/fetch-reports.ts'
+import type { KeptSamples } from '../src/limits/kept-samples.ts'
+import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/poll-outcome.ts'
+import type { AccountPollSettings } from '../src/limits/poll-settings.ts'
+import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
+import { encodeTurn } from '../src/limits/poll-turn.ts'
+import { mergeReadings, type Readings } from '../src/limits/readings.ts'
+import { mergeSamples } from '../src/limits/samples.ts'
+import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import { logTypes } from './log-types.ts'
+import { type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
+import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
+import type { Queues } from './queues.ts'
+
+export interface CommitPollDeps extends PollAlertDeps, PlanNextPollDeps {
+  polls: PollStore
+  samples: KeptSamples
+  alerts: AlertSettings
+  endpoint: TokenEndpoint
+  queues: Queues
+  log: Logger
+}
+
+/** A poll that was made, and the account as it was when it began. */
+export interface AnsweredPoll {
+  hubId: number
+  context: PollContext
+  settings: AccountPollSettings
+  answers: Answers
+}
+
+/** Readings that are further apart than so many periods have a gap between them. */
+const GAP_PERIODS = 2
+
+/** What a poll found: readings, change, records, alerts, the next turn - one atomic step - and what is to be said of it. */
+export async function commitPoll(
+  deps: CommitPollDeps,
+  poll: AnsweredPoll,
+): Promise<'committed' | 'failed' | 'blocked' | 'gone' | 'lost'> {
+  const { hubId, context, settings, answers } = poll
+  const outcome = outcomeOf(answers)
+  const { failures, readAnything } = outcome
+  noteCalls(deps, answers, outcome)
+  const now = deps.clock.now()
+  // Never before the poll that came before, whatever this machine's clock says.
+  const at = Math.max(answers.at, context.polledAt + 1)
+  const before = context.readings
+  const after = readAnything ? mergeReadings(before, { ...answers, at }) : undefined
+  const change = after === undefined ? undefined : changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
+  const shown = after === undefined ? undefined : await shownRecords(deps, poll, outcome, at)
+  const alerts = await judge(deps, poll, outcome, { at, after, samples: shown?.shown ?? {} })
+  const changedAt = before !== undefined && (change?.before.length ?? 0) > 0 ? at : context.changedAt
+  const next = planNextPoll(deps, { hubId, at, context, settings, after, changedAt, alerts, failures })
+  const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
+  const committed = await deps.polls.commit(hubId, {
+    ...{ polls: context.polls, slots: context.slots, readings: after, change, samples: shown, alerts },
+    nextAt: Math.max(next.at, answers.pausedUntil ?? 0),
+    fields: {
+      pollBecause: encodeTurn(next),
+      ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
+      ...recordFields(context, outcome, readAnything ? at : undefined, now),
+      ...(disagreement === undefined ? {} : { disagreed: '1' }),
+      ...companionFields(answers),
+    },
+  })
+  logTroubles(deps.log, poll, outcome, disagreement)
+  if (committed !== 'committed') return committed
+  if (after !== undefined) logTypes(deps.log, hubId, before, after)
+  if (alerts.messages.length > 0) await deps.queues.wake('alerts', now)
+  if (readAnything) return 'committed'
+  return failures.length > 0 ? 'failed' : 'blocked'
+}
+
+/** For the share of errors that is allowed. A refusal for want of a scope is an answer. */
+function noteCalls({ endpoint }: CommitPollDeps, answers: Answers, { failures }: PollOutcome): void {
+  const errors = answers.failedCalls - (answers.failures.length - failures.length)
+  endpoint.noteOthers(answers.calls - errors, errors)
+}
+
+async function shownRecords(
+  { samples }: CommitPollDeps,
+  { hubId, answers }: AnsweredPoll,
+  outcome: PollOutcome,
+  at: number,
+) {
+  const before = outcome.readAll ? {} : await samples.read(hubId)
+  const { settings } = samples
+  return { shown: mergeSamples(before, { ...answers, at }, settings), keepMs: settings.keepMs }
+}
+
+async function judge(
+  deps: CommitPollDeps,
+  { hubId, context }: AnsweredPoll,
+  outcome: PollOutcome,
+  {
+    at,
+    after,
+    samples,
+  }: { at: number; after: Readings | undefined; samples: Parameters<typeof decideAlerts>[1]['samples'] },
+): Promise<AlertWrites> {
+  const { hubDomain, readings: before, alertStates: states, forecasts } = context
+  const series =
+    after === undefined
+      ? NO_ALERT_WRITES
+      : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, forecasts, states }, at)
+  return bothWrites(series, await pollAlertWrites(deps, hubId, context, outcome, deps.clock.now()))
+}
+
+function companionFields({ companionsAwayUntil }: Answers): Record<string, string> {
+  return companionsAwayUntil === undefined ? {} : { companionsAwayUntil: String(companionsAwayUntil) }
+}
+
+function logTroubles(
+  log: Logger,
+  { hubId, context }: AnsweredPoll,
+  outcome: PollOutcome,
+  disagreement: string | undefined,
+) {
+  const { failures, refused } = outcome
+  const [failure] = failures
+  if (failure !== undefined) {
+    const { class: kind, code: reason, message } = failure
+    log.warn({ code: `poll.${kind}`, hubId, reason, calls: failures.length }, message)
+  }
+  if (refused !== undefined && context.pollBlockedSince === 0) {
+    log.warn({ code: 'poll.forbidden', hubId, ...refused }, 'a scope is missing: not everything can be read')
+  }
+  if (disagreement !== undefined) {
+    log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
+  }
+}

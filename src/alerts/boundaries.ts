@@ -1,0 +1,87 @@
+import type { Boundaries, Boundary } from '../limits/plan-poll.ts'
+import type { Series } from '../limits/series.ts'
+import type { AlertWrites } from '../redis/steps.ts'
+import type { AlertLevel } from './alert.ts'
+import { decodeState } from './alert-state.ts'
+import type { EvaluationSettings } from './evaluate.ts'
+import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+
+type Settings = Pick<EvaluationSettings, 'recoverBelow'> & { rules: readonly Rule[] }
+
+/**
+ * Where each series of an account enters and leaves the levels of the rule that decides about it. What no rule watches
+ * has no boundaries.
+ *
+ * @param states as stored after the poll, by series
+ */
+export function boundariesOf(
+  settings: Settings,
+  account: RuleSubject & { states: Readonly<Record<string, string>> },
+  all: readonly Series[],
+): Boundaries {
+  const boundaries = new Map<string, Boundary[]>()
+  for (const series of all) {
+    const rule = ruleFor(settings.rules, account, series)
+    if (rule === undefined || rule.off === true) continue
+    const stored = account.states[series.id]
+    const inForce = stored === undefined ? 'ok' : decodeState(stored).level
+    const found = (['warning', 'critical'] as const).flatMap((level) => {
+      const conditions = rule[level]
+      if (conditions === undefined) return []
+      const move = isInForce(level, inForce) ? 'leave' : 'enter'
+      return firstMet(conditionsOf(conditions, level, move, rule.recoverBelow, settings.recoverBelow, series))
+    })
+    boundaries.set(series.id, found)
+  }
+  return boundaries
+}
+
+/** An account's states as a poll's writes leave them. */
+export function statesAfter(
+  states: Readonly<Record<string, string>>,
+  { changes }: AlertWrites,
+): Readonly<Record<string, string>> {
+  if (changes.length === 0) return states
+  const after = { ...states }
+  for (const [field, , state] of changes) {
+    if (state === '') delete after[field]
+    else after[field] = state
+  }
+  return after
+}
+
+function isInForce(level: AlertLevel, inForce: AlertLevel | 'ok'): boolean {
+  return inForce === 'critical' || inForce === level
+}
+
+/** Each condition as the usage it is met at; a level that is in force is left that much later than it was entered. */
+function conditionsOf(
+  { percent, count, remaining }: Level,
+  level: AlertLevel,
+  move: Boundary['move'],
+  ownMargin: number | undefined,
+  percentMargin: number,
+  { limit }: Series,
+): Boundary[] {
+  const margin = (general: number) => (move === 'leave' ? (ownMargin ?? general) : 0)
+  const found: Boundary[] = []
+  if (percent !== undefined && limit !== null) {
+    const of = percent - margin(percentMargin)
+    found.push({ level, move, asks: 'percent', of, at: (of * limit) / 100 })
+  }
+  if (count !== undefined) {
+    const of = count - margin(0)
+    found.push({ level, move, asks: 'count', of, at: of })
+  }
+  if (remaining !== undefined && limit !== null) {
+    const of = remaining + margin(0)
+    found.push({ level, move, asks: 'remaining', of, at: limit - of })
+  }
+  return found
+}
+
+/** Any condition is enough for a level: it is entered at the first that is met, and left below all of them. */
+function firstMet(conditions: readonly Boundary[]): Boundary[] {
+  const [first, ...rest] = conditions
+  return first === undefined ? [] : [rest.reduce((lowest, one) => (one.at < lowest.at ? one : lowest), first)]
+}

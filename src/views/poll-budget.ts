@@ -1,0 +1,37 @@
+import { decodeBudget } from '../limits/poll-budget.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+
+/** What is left of the fleet's calls to the limits endpoints. */
+export interface PollBudgetStatus {
+  /** Calls that may be made right now; below 0 regular turns have overdrawn it. */
+  calls: number
+  callsPerPoll: number
+  /** Regular turns that have to wait: `limits.callsPerHour` is too small. Null = there is room for them. */
+  short: { since: string | null; polls: number; latestSeconds: number } | null
+}
+
+/** Null where the config sets no budget. */
+export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetStatus | null> {
+  const budget = decodeBudget((await store.get(keys.pollBudget)) ?? '')
+  if (budget === undefined) return null
+  const { level, meanCalls, short } = budget
+  return {
+    calls: Math.floor(level),
+    callsPerPoll: Math.round(meanCalls * 10) / 10,
+    short: short && {
+      since: iso(short.since),
+      polls: short.polls,
+      latestSeconds: Math.round(short.latestMs / 1_000),
+    },
+  }
+}
+
+/** One line for people. */
+export function pollBudgetText({ calls, short }: PollBudgetStatus): string {
+  if (short === null) return calls > 0 ? 'has room' : 'has room for regular turns only'
+  const late = `${countOf(Math.ceil(short.latestSeconds / 60), 'minute')} late`
+  return `too small: ${countOf(short.polls, 'poll')} waited since ${formatTime(short.since ?? '')}, up to ${late}`
+}

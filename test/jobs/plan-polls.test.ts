@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest'
+import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { sweep } from '../../jobs/sweep.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import type { Rule } from '../../src/alerts/rules.ts'
+import { CallBudget } from '../../src/limits/call-budget.ts'
+import { CallShare } from '../../src/limits/call-share.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { KeptSamples } from '../../src/limits/kept-samples.ts'
+import { decodeBudget, encodeBudget, newBudget } from '../../src/limits/poll-budget.ts'
+import { PollBudgetStore } from '../../src/limits/poll-budget-store.ts'
+import type { PollSettings } from '../../src/limits/poll-settings.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import { decodeTurn } from '../../src/limits/poll-turn.ts'
+import type { CustomPropertyReport } from '../../src/provider/answers.ts'
+import type { ProviderResult } from '../../src/provider/failure.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
+import { associations, properties } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const RULES: Rule[] = [{ name: 'overall', on: 'customProperties.overall', warning: { percent: 80 } }]
+const SETTINGS: PollSettings = { every: HOUR, soonest: 5 * MINUTE, associations: [], pairsPerPoll: 20, accounts: [] }
+
+const toSecond = (at: number) => Math.floor(at / 1_000) * 1_000
+
+interface Given {
+  polling?: Partial<PollSettings>
+  /** Calls an hour of the fleet; none: without a budget. */
+  callsPerHour?: number
+}
+
+/** An account whose polls read what the test says next; its token outlives the test. */
+async function watched({ polling = {}, callsPerHour }: Given = {}) {
+  const keys = redis.freshKeys()
+  const world: { answer: ProviderResult<CustomPropertyReport> } = { answer: { ok: true, value: properties(100) } }
+  const { deps, clock, provider, logged } = office(redis.store, keys, {
+    metadata: async () => metadata(),
+    customProperties: async () => world.answer,
+    associations: async () => ({ ok: true, value: associations(100) }),
+  })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * HOUR })
+  const due = new DueSets(redis.store, keys)
+  const store = new PollBudgetStore(redis.store, keys)
+  const callBudget =
+    callsPerHour === undefined ? undefined : new CallBudget({ budget: store, callsPerHour, clock, log: logged.log })
+  const job = {
+    ...deps,
+    ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
+    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
+    share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
+    stillPolling: async () => {},
+    ...{ callBudget, polling: { ...SETTINGS, ...polling } },
+    ...{ announcePoll, alertAfter: 3 },
+    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
+    samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: HOUR }),
+    alerts: { rules: RULES, recoverBelow: 3, for: 0, repeatEveryMs: HOUR, firstRun: 'alert', pageOf },
+  } as PollLimitsDeps
+  const account = keys.account(HUB).account
+  const hold = async (level: number) => {
+    await redis.store.set(keys.pollBudget, encodeBudget({ ...newBudget(clock.now()), level }))
+  }
+  return {
+    ...{ keys, clock, due, world, job, logged, hold },
+    /** Polls at its next moment, as a sweep would. */
+    poll: async (usage?: number) => {
+      const at = await due.when('poll', HUB)
+      clock.move(Math.max(0, Number(at) - clock.now()))
+      if (usage !== undefined) world.answer = { ok: true, value: properties(usage) }
+      await pollLimits(job, { hubIds: [HUB] }, new AbortController().signal)
+    },
+    waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
+    turn: async () => decodeTurn((await redis.store.hget(account, 'pollBecause')) ?? undefined),
+    calls: () => provider.calls.map(([name]) => name),
+    level: async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '')?.level,
+  }
+}
+
+describe('the next poll of an account', () => {
+  test('is at its regular turn while it is still, and its record says so', async () => {
+    const one = await watched()
+    await one.poll()
+    expect((await one.turn())?.because).toEqual({ is: 'new' })
+    await one.poll()
+    expect((await one.turn())?.because).toEqual({ is: 'still' })
+    expect(await one.waits()).toBeGreaterThan(0.93 * HOUR)
+    expect(await one.waits()).toBeLessThan(0.98 * HOUR)
+  })
+
+  test('is soon when its numbers changed, and later again when they stay', async () => {
+    const one = await watched()
+    await one.poll(100)
+    await one.poll(99)
+    expect(await one.waits()).toBe(5 * MINUTE)
+    expect((await one.turn())?.because).toEqual({ is: 'changed', at: toSecond(one.clock.now()) })
+    await one.poll()
+    expect(await one.waits()).toBe(5 * MINUTE)
+    await one.poll()
+    expect(await one.waits()).toBe(10 * MINUTE)
+  })
+
+  test('is soon when it is about to enter a level, or to leave one', async () => {
+    const one = await watched()
+    await one.poll(790)
+    expect((await one.turn())?.because).toMatchObject({ is: 'near', series: 'overall', move: 'enter', of: 80 })
+    await one.poll(801)
+    for (let n = 0; n < 3; n++) await one.poll()
+    expect((await one.turn())?.because).toMatchObject({ is: 'near', usage: 801, move: 'leave', of: 77 })
+  })
+
+  test('is soon when it rises fast, but not because its limit moved', async () => {
+    const one = await watched()
+    await one.poll(300)
+    await one.poll(690)
+    expect((await one.turn())?.because).toMatchObject({ is: 'rising', series: 'overall', to: 'warning' })
+    expect(await one.waits()).toBe(5 * MINUTE)
+    one.world.answer = { ok: true, value: properties(690, 1_050) }
+    await one.poll()
+    expect((await one.turn())?.because).toEqual({ is: 'changed', at: toSecond(one.clock.now()) })
+  })
+
+  test('is tried again after a failure, and waits as long as the provider says', async () => {
+    const one = await watched()
+    one.world.answer = failure('transient')
+    await one.poll()
+    expect(await one.waits()).toBe(5_000)
+    expect((await one.turn())?.because).toEqual({ is: 'failed' })
+    one.world.answer = failure('transient', { retryAfterMs: 42_000 })
+    await one.poll()
+    expect(await one.waits()).toBe(42_000)
+    expect((await one.turn())?.because).toEqual({ is: 'told' })
+  })
+
+  test('and what it polls may be set for some accounts', async () => {
+    const tag = [{ name: 'vip', accounts: ['*.example.com'] }]
+    const accounts = [{ match: { tag }, every: 2 * MINUTE, associations: [{ from: '0-1', to: '0-2' }] }]
+    const one = await watched({ polling: { accounts } })
+    await one.poll()
+    expect(one.calls()).toEqual(['customProperties', 'associations'])
+    await one.poll()
+    expect(await one.waits()).toBeLessThan(2 * MINUTE)
+  })
+})
+
+describe('where the fleet has a call budget', () => {
+  test('a poll takes from it what it calls', async () => {
+    const pairs = [{ from: '0-1', to: '0-2' }]
+    const one = await watched({ callsPerHour: 1_000, polling: { associations: pairs } })
+    await one.hold(10)
+    await one.poll()
+    expect(one.calls()).toHaveLength(2)
+    expect(await one.level()).toBe(8)
+  })
+
+  test('an early poll that finds no room is put off, says why, and comes when there is some', async () => {
+    const one = await watched({ callsPerHour: 1_000 })
+    await one.poll(100)
+    await one.poll(50)
+    const planned = await one.turn()
+    await one.hold(-40)
+    one.clock.move(5 * MINUTE)
+    await one.hold(-40)
+    await one.poll()
+    expect(one.calls()).toHaveLength(2)
+    const putOff = await one.turn()
+    expect(putOff).toMatchObject({
+      regularAt: planned?.regularAt,
+      because: { is: 'budget', instead: planned?.because },
+    })
+    expect(putOff?.urgency).toBeGreaterThan(planned?.urgency ?? 1)
+    expect(await one.waits()).toBe(5 * MINUTE)
+    one.clock.move(10 * MINUTE)
+    await one.poll()
+    expect(one.calls()).toHaveLength(3)
+    expect((await one.turn())?.because).toMatchObject({ is: 'changed' })
+  })
+
+  test('a regular poll overdraws it, and keeps its place where even that is used up', async () => {
+    const one = await watched({ callsPerHour: 1_000 })
+    await one.hold(0)
+    await one.poll()
+    expect(await one.level()).toBe(-1)
+    const due = await one.due.when('poll', HUB)
+    one.clock.move(2 * HOUR)
+    await one.hold(-45)
+    await one.poll()
+    expect(one.calls()).toHaveLength(1)
+    expect(await one.due.when('poll', HUB)).toBe(toSecond(Number(due)))
+    expect((await one.turn())?.because).toEqual({ is: 'budget', instead: { is: 'new' } })
+    expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toHaveLength(1)
+  })
+
+  test('a sweep leaves due what there is no room for, and looks again when there is', async () => {
+    const one = await watched({ callsPerHour: 1_000 })
+    await one.hold(-45)
+    const claimed: number[] = []
+    const looks: number[] = []
+    const queues = {
+      pollLimits: {
+        name: 'poll-limits',
+        getWaitingCount: async () => 0,
+        addBulk: async (jobs: { data: { hubIds: number[] } }[]) => {
+          claimed.push(...jobs.flatMap(({ data }) => data.hubIds))
+        },
+      },
+      wake: async (_: string, at: number) => {
+        looks.push(at - one.clock.now())
+      },
+    }
+    const deps = { ...one.job, queues, progress: async () => {} } as never
+    const run = () => sweep(deps, { kind: 'poll-limits', until: one.clock.now() + MINUTE, chained: false })
+    await run()
+    expect(claimed).toEqual([])
+    expect(looks).toEqual([22_500])
+    one.clock.move(22_500)
+    await run()
+    expect(claimed).toEqual([HUB])
+  })
+})
+
+test('without a call budget nothing of one is kept', async () => {
+  const one = await watched()
+  await one.poll()
+  expect(await redis.store.exists(one.keys.pollBudget)).toBe(0)
+})

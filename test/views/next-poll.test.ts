@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Because, encodeTurn } from '../../src/limits/poll-turn.ts'
+import { pollBecause } from '../../src/views/next-poll.ts'
+
+const AT = Date.parse('2026-11-21T10:00:00.000Z')
+const LABELS = new Map([['type/2-7', { label: 'Invoices\u202e' }]])
+
+const told = (because: Because) => pollBecause(encodeTurn({ regularAt: AT, urgency: 0, because }), LABELS)
+const near = (more: object): Because => ({
+  ...{ is: 'near', series: 'overall', usage: 930, limit: 1_000, level: 'warning', move: 'enter', asks: 'percent' },
+  ...{ of: 95, since: AT, ...more },
+})
+
+describe('why an account is polled next when it is', () => {
+  test.each<[string, Because]>([
+    ['custom properties are at 93 % (warning from 95 %)', near({})],
+    [
+      'custom properties of Invoices (2-7) are at 93 % (critical until below 92 %)',
+      near({ series: 'type/2-7', level: 'critical', move: 'leave', of: 92 }),
+    ],
+    ['custom properties are at 930 of 1,000 (warning from 50 left)', near({ asks: 'remaining', of: 50 })],
+    [
+      'custom properties are at 930 of 1,000 (warning until more than 80 are left)',
+      near({ asks: 'remaining', move: 'leave', of: 80 }),
+    ],
+    ['custom properties are at 930 (warning from 950)', near({ limit: null, asks: 'count', of: 950 })],
+    ['fullest record 0-1 to 0-2 is at 93 % (warning from 95 %)', near({ series: 'fullest/0-1/0-2' })],
+    [
+      'there are 12 records at their association limit (0-1 to 0-2) (warning until below 12)',
+      near({ series: 'at/0-1/0-2', usage: 12, limit: null, asks: 'count', move: 'leave', of: 12 }),
+    ],
+    [
+      'custom properties rise: at this pace warning in 2.5 days',
+      { is: 'rising', series: 'overall', days: 2.5, to: 'warning' },
+    ],
+    [
+      'fullest record 0-1 to 0-2 rises: at this pace its limit in 1 day',
+      { is: 'rising', series: 'fullest/0-1/0-2', days: 1, to: 'limit' },
+    ],
+    ['its numbers last changed at 2026-11-21 10:00 UTC', { is: 'changed', at: AT }],
+    ['nothing is near a threshold, rising or just changed: its regular turn', { is: 'still' }],
+    [
+      'custom properties are at 93 % (warning from 95 %); it was due earlier, but limits.callsPerHour had no room',
+      { is: 'budget', instead: near({}) as Exclude<Because, { is: 'budget' }> },
+    ],
+  ])('%s', (sentence, because) => {
+    expect(told(because)).toBe(sentence)
+  })
+
+  test('is not told where nothing is known', () => {
+    expect(pollBecause(null)).toBeUndefined()
+    expect(pollBecause('')).toBeUndefined()
+    expect(pollBecause('["x"]')).toBeUndefined()
+  })
+
+  test('is one line without controls, whatever strangers call their things', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const labels = new Map([[`type/${text}`, { label: text }]])
+        const turn = {
+          regularAt: AT,
+          urgency: 0,
+          because: near({ series: `type/${encodeURIComponent(text.toWellFormed())}` }),
+        }
+        for (const known of [labels, LABELS])
+          expect(pollBecause(encodeTurn(turn), known)).not.toMatch(/[\p{Cc}\u202e]/u)
+        const unknown = near({ series: text })
+        expect(pollBecause(encodeTurn({ ...turn, because: unknown }), labels)).not.toMatch(/[\p{Cc}\u202e]/u)
+      }),
+    )
+  })
+})
