@@ -1,5 +1,5 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
-import { changeBetween } from '../src/limits/change.ts'
+import { type Change, changeBetween } from '../src/limits/change.ts'
 import type { Answers } from '../src/limits/fetch-reports.ts'
 import type { KeptSamples } from '../src/limits/kept-samples.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
@@ -54,7 +54,7 @@ export async function commitPoll(
   const change = after === undefined ? undefined : changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
   const shown = after === undefined ? undefined : await shownRecords(deps, poll, outcome, at)
   const alerts = await judge(deps, poll, outcome, { at, after, samples: shown?.shown ?? {} })
-  const changedAt = before !== undefined && (change?.before.length ?? 0) > 0 ? at : context.changedAt
+  const changedAt = hasMoved(change) ? at : context.changedAt
   const next = planNextPoll(deps, { hubId, at, context, settings, after, changedAt, alerts, failures })
   const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
   const committed = await deps.polls.commit(hubId, {
@@ -74,6 +74,11 @@ export async function commitPoll(
   if (alerts.messages.length > 0) await deps.queues.wake('alerts', now)
   if (readAnything) return 'committed'
   return failures.length > 0 ? 'failed' : 'blocked'
+}
+
+/** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
+function hasMoved(change: Change | undefined): boolean {
+  return change?.before.some(([, was]) => was !== undefined) ?? false
 }
 
 /** For the share of errors that is allowed. A refusal for want of a scope is an answer. */
