@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { type PollLimitsDeps, pollLimits, pollOne } from '../../jobs/poll-limits.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Rule } from '../../src/alerts/rules.ts'
@@ -78,6 +78,8 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
       if (usage !== undefined) world.answer = { ok: true, value: properties(usage) }
       await pollLimits(job, { hubIds: [HUB] }, new AbortController().signal)
     },
+    /** Polls now, because somebody waits for it. */
+    pollNow: () => pollOne(job, HUB, 'wanted', new AbortController().signal),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     turn: async () => decodeTurn((await redis.store.hget(account, 'pollBecause')) ?? undefined),
     calls: () => provider.calls.map(([name]) => name),
@@ -197,6 +199,31 @@ describe('where the fleet has a call budget', () => {
     expect(await one.due.when('poll', HUB)).toBe(toSecond(Number(due)))
     expect((await one.turn())?.because).toEqual({ is: 'budget', instead: { is: 'new' } })
     expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toHaveLength(1)
+  })
+
+  test('a poll that somebody waits for needs no more than its calls; without room it changes nothing of the turn', async () => {
+    const one = await watched({ callsPerHour: 1_000 })
+    await one.poll()
+    await one.hold(1)
+    expect(await one.pollNow()).toBe('committed')
+    const [turn, waits] = [await one.turn(), await one.waits()]
+    await one.hold(0)
+    expect(await one.pollNow()).toBe('no-room')
+    expect([await one.turn(), await one.waits()]).toEqual([turn, waits])
+    expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toEqual([])
+  })
+
+  test('calls that were let through and not made are given back, also where the token was refused', async () => {
+    const one = await watched({ callsPerHour: 1_000, polling: { associations: [{ from: '0-1', to: '0-2' }] } })
+    await one.hold(10)
+    one.clock.move(2 * MINUTE)
+    await one.hold(10)
+    await one.job.share.pause(HUB, one.clock.now() + MINUTE)
+    expect(await one.pollNow()).toBe('paused')
+    one.clock.move(MINUTE)
+    await one.hold(10)
+    expect(await one.pollNow()).toBe('committed')
+    expect(await one.level()).toBe(10)
   })
 
   test('a sweep leaves due what there is no room for, and looks again when there is', async () => {
