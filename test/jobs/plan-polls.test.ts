@@ -80,6 +80,8 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
     },
     /** Polls now, because somebody waits for it. */
     pollNow: () => pollOne(job, HUB, 'wanted', new AbortController().signal),
+    /** When the account counts as read. */
+    fresh: async () => Number(await redis.store.zscore(keys.partition(HUB % 64).fresh, HUB)),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     turn: async () => decodeTurn((await redis.store.hget(account, 'pollBecause')) ?? undefined),
     calls: () => provider.calls.map(([name]) => name),
@@ -130,6 +132,16 @@ describe('the next poll of an account', () => {
     expect((await one.turn())?.because).toEqual({ is: 'changed', at: toSecond(one.clock.now()) })
   })
 
+  test('is not sooner for what was read for the first time', async () => {
+    const one = await watched()
+    one.world.answer = failure('transient')
+    one.job.polling.associations = [{ from: '0-1', to: '0-2' }]
+    await one.poll()
+    one.world.answer = { ok: true, value: properties(100) }
+    await one.poll()
+    expect((await one.turn())?.because).toEqual({ is: 'still' })
+  })
+
   test('is tried again after a failure, and waits as long as the provider says', async () => {
     const one = await watched()
     one.world.answer = failure('transient')
@@ -150,6 +162,30 @@ describe('the next poll of an account', () => {
     expect(one.calls()).toEqual(['customProperties', 'associations'])
     await one.poll()
     expect(await one.waits()).toBeLessThan(2 * MINUTE)
+  })
+})
+
+describe('what counts as the last reading of an account', () => {
+  test('is as much later as it may be older than others: one that is polled once a week is not stale after a day', async () => {
+    const seldom = await watched({ polling: { accounts: [{ match: { account: ['*'] }, every: 168 * HOUR }] } })
+    await seldom.poll()
+    expect((await seldom.fresh()) - seldom.clock.now()).toBe((2 * 168 - 26) * HOUR)
+    const often = await watched()
+    await often.poll()
+    expect(await often.fresh()).toBe(often.clock.now())
+  })
+})
+
+describe('after the clock was set back', () => {
+  test('who was polled by the old one is due at once, is planned by the new one, and can become stale', async () => {
+    const one = await watched()
+    await one.poll()
+    one.clock.move(-24 * HOUR)
+    expect(await one.due.bringForward(one.clock.now())).toEqual({ tokens: 1, polls: 1 })
+    expect(await one.waits()).toBe(0)
+    await one.poll()
+    expect(await one.waits()).toBeLessThan(HOUR)
+    expect(await one.fresh()).toBe(one.clock.now())
   })
 })
 

@@ -55,8 +55,8 @@ local function stopPolling(hubId)
 end
 
 -- What a poll says of how the account is watched. One whose scopes let nothing be read is no gap in what is read.
-local function noteReading(hubId, fields)
-  if fields.polledAt then redis.call('ZADD', FRESH, fields.polledAt, hubId)
+local function noteReading(hubId, freshAt, fields)
+  if freshAt ~= '' then redis.call('ZADD', FRESH, freshAt, hubId)
   elseif fields.pollBlocked == 'all' then redis.call('ZREM', FRESH, hubId) end
   if (fields.pollFailingSince or '') ~= '' then redis.call('ZADD', POLL_FAILING, fields.pollFailingSince, hubId)
   else redis.call('ZREM', POLL_FAILING, hubId) end
