@@ -1,10 +1,10 @@
 import { seriesName } from '../alerts/series-name.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
-import { csvLine } from './csv.ts'
 import type { Io } from './io.ts'
 import { printTable } from './table.ts'
 

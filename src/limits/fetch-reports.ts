@@ -13,6 +13,7 @@ import {
   NOT_ASKED,
   type Pair,
   pairId,
+  pairOf,
   type Readings,
 } from './readings.ts'
 
@@ -181,10 +182,7 @@ function keepTheRest({ asked, fetched }: Poll, watched: readonly Pair[]): void {
 /** Pairs that were read before, of object types that the account has still. No types at all: it is not known. */
 function knownPairs(readings: Readings['associations'], types: readonly string[]): Pair[] {
   return Object.keys(readings)
-    .map((id) => {
-      const [from = '', to = ''] = id.split('/')
-      return { from, to }
-    })
+    .map(pairOf)
     .filter(({ from, to }) => types.length === 0 || (types.includes(from) && types.includes(to)))
 }
 
