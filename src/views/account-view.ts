@@ -108,7 +108,7 @@ export function currentSeries(readings: Readings, told: AccountForecasts | undef
   }))
 }
 
-/** A series as the API tells it; its id is ours. */
+/** A series as API and command line tell it; its id is ours. */
 export function seriesJson({ id: _, measuredAt, daysLeft, forecast, ...series }: CurrentSeries): object {
   const days = (given: number | null) => (given === null ? null : tenths(given))
   return {
