@@ -47,7 +47,8 @@ function* adviseProvider({ provider }: Config): Iterable<Advice> {
 
 function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
   const watched = thresholds.some(({ on, off }) => !off && (on.startsWith('associations.') || on === '*'))
-  if (limits.associations.length === 0 && watched) {
+  const isEmpty = [limits, ...limits.accounts].every(({ associations = [] }) => associations.length === 0)
+  if (isEmpty && watched) {
     const message =
       'empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }'
     yield { path: ['limits', 'associations'], message }

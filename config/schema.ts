@@ -176,12 +176,15 @@ const limits = z
     alertAfter: whole(1, 1_000)
       .prefault(8)
       .describe(
-        'Polls of one account that must fail in a row before that is told. They are repeated after 5 s, 10 s, 20 s and so on ' +
-          'up to `every`, so 8 take about 11 minutes; up to 8 times `every` while retries wait for errorCeiling.',
+        'Polls of one account that must fail in a row before that is told. What may pass is tried again after 5 s, 10 s, 20 s ' +
+          'and so on up to `every`, so 8 take about 11 minutes; up to 8 times `every` where trying sooner is no use, or ' +
+          'retries wait for errorCeiling.',
       ),
     freshness: duration({ min: '1m', max: '365d' })
       .prefault('26h')
-      .describe('Age from which the newest reading of an account is stale; never less than twice the longest `every`.'),
+      .describe(
+        'Age from which the newest reading of an account is stale; never less than twice the `every` that holds for it.',
+      ),
     coverage: share({ most: 100 })
       .prefault('95%')
       .describe('Share of the accounts that should have a fresh reading: below it the fleet gets one alert.'),

@@ -10,17 +10,25 @@ export interface AdmitPollDeps {
   clock: Clock
 }
 
+/** `due`: its moment has come; `wanted`: somebody waits for it, whenever its turn is. */
+export type PollOccasion = 'due' | 'wanted'
+
+/** Takes what the budget has before any other early poll, and is no sign that the budget is too small for regular turns. */
+const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
+
 /**
- * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, the account's next moment is
- * moved, and its record says why.
+ * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
+ * moment is moved, and its record says why; one that is wanted keeps its turn.
  */
 export async function admitPoll(
   { callBudget, clock }: AdmitPollDeps,
   hubId: number,
   context: PollContext,
   calls: number,
+  occasion: PollOccasion,
 ): Promise<boolean> {
   if (callBudget === undefined) return true
+  if (occasion === 'wanted') return callBudget.admits({ calls, ...WANTED })
   const now = clock.now()
   const turn = decodeTurn(context.pollBecause) ?? turnNow(context, now)
   if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return true

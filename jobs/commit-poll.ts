@@ -1,5 +1,6 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
-import { changeBetween } from '../src/limits/change.ts'
+import { type Change, changeBetween } from '../src/limits/change.ts'
+import { staleAfter } from '../src/limits/coverage.ts'
 import type { Answers } from '../src/limits/fetch-reports.ts'
 import type { KeptSamples } from '../src/limits/kept-samples.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
@@ -54,12 +55,22 @@ export async function commitPoll(
   const change = after === undefined ? undefined : changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
   const shown = after === undefined ? undefined : await shownRecords(deps, poll, outcome, at)
   const alerts = await judge(deps, poll, outcome, { at, after, samples: shown?.shown ?? {} })
-  const changedAt = before !== undefined && (change?.before.length ?? 0) > 0 ? at : context.changedAt
-  const next = planNextPoll(deps, { hubId, at, context, settings, after, changedAt, alerts, failures })
+  const changedAt = hasMoved(change) ? at : context.changedAt
+  const next = planNextPoll(deps, {
+    hubId,
+    at: Math.min(at, now),
+    context,
+    settings,
+    after,
+    changedAt,
+    alerts,
+    failures,
+  })
   const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
   const committed = await deps.polls.commit(hubId, {
     ...{ polls: context.polls, slots: context.slots, readings: after, change, samples: shown, alerts },
     nextAt: Math.max(next.at, answers.pausedUntil ?? 0),
+    freshAt: readAnything ? freshAt(deps, settings, Math.min(at, now)) : undefined,
     fields: {
       pollBecause: encodeTurn(next),
       ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
@@ -74,6 +85,16 @@ export async function commitPoll(
   if (alerts.messages.length > 0) await deps.queues.wake('alerts', now)
   if (readAnything) return 'committed'
   return failures.length > 0 ? 'failed' : 'blocked'
+}
+
+/** When an account that was read at `readAt` counts as read: one that is polled seldom stays fresh for longer. */
+function freshAt({ coverage }: CommitPollDeps, { everyMs }: AccountPollSettings, readAt: number): number {
+  return readAt + staleAfter(coverage.settings, everyMs) - coverage.settings.freshnessMs
+}
+
+/** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
+function hasMoved(change: Change | undefined): boolean {
+  return change?.before.some(([, was]) => was !== undefined) ?? false
 }
 
 /** For the share of errors that is allowed. A refusal for want of a scope is an answer. */

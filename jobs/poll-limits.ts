@@ -3,7 +3,7 @@ import { type Answers, type FetchDeps, fetchReports, wasUnauthorized } from '../
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/poll-settings.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
-import { type AdmitPollDeps, admitPoll } from './admit-poll.ts'
+import { type AdmitPollDeps, admitPoll, type PollOccasion } from './admit-poll.ts'
 import { type CommitPollDeps, commitPoll } from './commit-poll.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob } from './queues.ts'
@@ -22,22 +22,35 @@ export interface PollLimitsDeps
 /** A chunk of accounts whose limits are due to be polled. */
 export function pollLimits(deps: PollLimitsDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'poll', hubIds, signal, async (hubId) => {
-    await pollOne(deps, hubId, signal)
+    await pollOne(deps, hubId, 'due', signal)
   })
 }
 
 /** One account, counted; also for a command that wants to know now. */
-export async function pollOne(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
-  const outcome = await pollAccount(deps, hubId, signal)
+export async function pollOne(
+  deps: PollLimitsDeps,
+  hubId: number,
+  occasion: PollOccasion,
+  signal: AbortSignal,
+): Promise<PollOutcome> {
+  const outcome = await pollAccount(deps, hubId, occasion, signal)
   deps.metrics.polls.inc({ outcome })
   return outcome
 }
 
-/** `blocked`: a scope is missing, and nothing could be read; `no-room`: the fleet's call budget had none. */
-export type PollOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'no-room'
+/**
+ * `blocked`: a scope is missing, and nothing could be read; `paused`: the provider's rate limit for the account is reached;
+ * `no-room`: the fleet's call budget had none.
+ */
+export type PollOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused' | 'no-room'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
-async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
+async function pollAccount(
+  deps: PollLimitsDeps,
+  hubId: number,
+  occasion: PollOccasion,
+  signal: AbortSignal,
+): Promise<PollOutcome> {
   let context = await deps.polls.read(hubId)
   if (context === undefined) return 'gone'
   if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
@@ -54,22 +67,12 @@ async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSig
   }
   const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
   const calls = mostCalls(settings)
-  if (!(await admitPoll(deps, hubId, context, calls))) return 'no-room'
-  let answers = await fetchWith(deps, hubId, context, settings, signal)
-  let made = answers?.calls ?? 0
-  if (answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(deps, context)) {
-    const refreshed = await refreshedContext(deps, hubId, context)
-    if (refreshed === 'held') return pollLater(deps, hubId, context, refreshed)
-    if (refreshed !== 'failed') {
-      context = refreshed
-      answers = await fetchWith(deps, hubId, context, settings, signal)
-      made += answers?.calls ?? 0
-    }
-  }
-  if (answers === undefined) return pollLater(deps, hubId, context, 'held')
-  deps.callBudget?.settle(made - calls)
-  if (answers.calls === 0) return pollAfterPause(deps, hubId, answers)
-  return commitPoll(deps, { hubId, context, settings, answers })
+  if (!(await admitPoll(deps, hubId, context, calls, occasion))) return 'no-room'
+  const asked = await ask(deps, hubId, context, settings, signal)
+  deps.callBudget?.settle(asked.calls - calls)
+  if (asked.answers === undefined) return pollLater(deps, hubId, context, 'held')
+  if (asked.answers.calls === 0) return pollAfterPause(deps, hubId, asked.answers)
+  return commitPoll(deps, { hubId, context: asked.context, settings, answers: asked.answers })
 }
 
 /** As many as a poll can take where all goes well; what it does not take is given back. */
@@ -116,6 +119,24 @@ function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: Pol
   return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 
+/** What the provider says, heard again where the token was refused and a new one came. No answers: ask later. */
+async function ask(
+  deps: PollLimitsDeps,
+  hubId: number,
+  context: PollContext,
+  settings: AccountPollSettings,
+  signal: AbortSignal,
+): Promise<{ context: PollContext; answers: Answers | undefined; calls: number }> {
+  const answers = await fetchWith(deps, hubId, context, settings, signal)
+  const calls = answers?.calls ?? 0
+  const isWorthARefresh = answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(deps, context)
+  const refreshed = isWorthARefresh ? await refreshedContext(deps, hubId, context) : 'failed'
+  if (refreshed === 'failed') return { context, answers, calls }
+  if (refreshed === 'held') return { context, answers: undefined, calls }
+  const again = await fetchWith(deps, hubId, refreshed, settings, signal)
+  return { context: refreshed, answers: again, calls: calls + (again?.calls ?? 0) }
+}
+
 async function fetchWith(
   deps: PollLimitsDeps,
   hubId: number,
@@ -160,7 +181,7 @@ async function pollUnread(
 }
 
 /** Somebody was told meanwhile to leave the account alone: nothing was asked, so this was no poll. */
-async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Answers): Promise<'later'> {
+async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Answers): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
-  return 'later'
+  return 'paused'
 }

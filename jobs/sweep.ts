@@ -99,9 +99,12 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
 }
 
 async function bringForward(deps: SweepDeps, now: number): Promise<void> {
-  const accounts = await deps.due.bringForward(now)
-  if (accounts === 0) return
-  deps.log.warn({ code: 'clock.set-back', accounts }, 'the clock was set back: these tokens are refreshed at once')
+  const { tokens, polls } = await deps.due.bringForward(now)
+  if (tokens + polls === 0) return
+  deps.log.warn(
+    { code: 'clock.set-back', tokens, polls },
+    'the clock was set back: these tokens are refreshed, and these accounts polled, at once',
+  )
 }
 
 async function handOn(queue: Queues['pollLimits'], hubIds: number[]): Promise<void> {

@@ -70,10 +70,21 @@ export class DueSets {
     return found
   }
 
-  /** After the clock was set back: whose token seems to come from the future is due now. Returns how many those are. */
-  async bringForward(now: number): Promise<number> {
+  /**
+   * After the clock was set back: whose token seems to come from the future is due now, and so is who seems to have been
+   * polled there. Returns how many those are.
+   */
+  async bringForward(now: number): Promise<{ tokens: number; polls: number }> {
+    const [tokens, polls] = await Promise.all([
+      this.#bringForward('refresh', 'obtainedAt', now),
+      this.#bringForward('poll', 'polledAt', now),
+    ])
+    return { tokens, polls }
+  }
+
+  async #bringForward(kind: DueKind, field: string, now: number): Promise<number> {
     const counts = await this.#everyPartition((partition) =>
-      this.#store.bringForward(partition.due.refresh, ...[now, CLOCK_SLACK_MS, partition.accountPrefix]),
+      this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, field]),
     )
     return counts.reduce((sum, count) => sum + count, 0)
   }

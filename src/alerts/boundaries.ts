@@ -29,7 +29,8 @@ export function boundariesOf(
       const conditions = rule[level]
       if (conditions === undefined) return []
       const move = isInForce(level, inForce) ? 'leave' : 'enter'
-      return firstMet(conditionsOf(conditions, level, move, rule.recoverBelow, settings.recoverBelow, series))
+      const all = conditionsOf(conditions, level, move, rule.recoverBelow, settings.recoverBelow, series)
+      return firstMet(all).filter((boundary) => move === 'enter' || isMet(boundary, series))
     })
     boundaries.set(series.id, found)
   }
@@ -49,6 +50,14 @@ export function statesAfter(
   }
   return after
 }
+
+/** A level in force that is below all of these is held by something else, its forecast: there is nothing near to leave. */
+function isMet({ at }: Boundary, { usage }: Series): boolean {
+  return usage > at - HAIR
+}
+
+/** Usage is whole, and what a share of the limit comes to is not quite exact. */
+const HAIR = 1e-6
 
 function isInForce(level: AlertLevel, inForce: AlertLevel | 'ok'): boolean {
   return inForce === 'critical' || inForce === level

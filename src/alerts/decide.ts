@@ -1,7 +1,7 @@
 import type { AccountForecasts } from '../limits/account-forecasts.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
-import type { Readings } from '../limits/readings.ts'
-import { recordsOf, type Samples } from '../limits/samples.ts'
+import { type Readings, readAt } from '../limits/readings.ts'
+import { type Samples, shownRecords } from '../limits/samples.ts'
 import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
@@ -31,9 +31,6 @@ export interface PolledAccount extends RuleSubject {
   states: Record<string, string>
 }
 
-/** The most records that one alert names. */
-const MOST_RECORDS = 10
-
 /** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
 export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
   const writes: AlertWrites = { changes: [], messages: [] }
@@ -42,7 +39,7 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
 
   for (const series of current) {
     // What this poll did not read says nothing new: not a poll that agrees, not a reason to repeat.
-    if (measuredAt(series, account.after) !== now) continue
+    if (readAt(series, account.after) !== now) continue
     const stored = account.states[series.id]
     const before = stored === undefined ? undefined : decodeState(stored)
     const rule = ruleFor(settings.rules, account, series)
@@ -71,12 +68,12 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
 
 /** When the reading before this one was. */
 function readBefore(series: Series, { before }: PolledAccount): number | undefined {
-  return before === undefined ? undefined : measuredAt(series, before)
+  return before === undefined ? undefined : readAt(series, before)
 }
 
 /** Whether the report that a series comes from was never read before. */
 function isFirstReading(series: Series, before: Readings | undefined): boolean {
-  return before === undefined || measuredAt(series, before) === undefined
+  return before === undefined || readAt(series, before) === undefined
 }
 
 function noteState(writes: AlertWrites, id: string, stored: string | undefined, evaluation: Evaluation): void {
@@ -128,8 +125,7 @@ function limitAlert(
 ): Alert {
   const { series, rule, before } = subject
   const { event, state } = evaluation as Required<Evaluation>
-  const at = measuredAt(series, account.after) ?? (state as SeriesState).messageAt
-  const records = recordsOf(series, account.after, account.samples)
+  const at = readAt(series, account.after) ?? (state as SeriesState).messageAt
   const threshold = thresholdOf(rule?.[event.level])
   return {
     id: transitionId(account.hubId, series.id, state as SeriesState),
@@ -145,11 +141,7 @@ function limitAlert(
     ...previousOf(before, subject.previous, account.before),
     measuredAt: iso(at),
     since: iso((state as SeriesState).since),
-    records: {
-      shown: Math.min(records.items.length, MOST_RECORDS),
-      total: records.total,
-      items: records.items.slice(0, MOST_RECORDS),
-    },
+    records: shownRecords(series, account.after, account.samples),
     url: settings.pageOf(account.hubId),
   }
 }
@@ -175,7 +167,7 @@ function previousOf(
     const { level, usage, limit, at } = before.said
     return { previous: { level, usage, ...(limit === undefined ? {} : { limit }), measuredAt: iso(at) } }
   }
-  const at = previous === undefined || readings === undefined ? undefined : measuredAt(previous, readings)
+  const at = previous === undefined || readings === undefined ? undefined : readAt(previous, readings)
   if (previous === undefined || at === undefined) return {}
   const { usage, limit } = previous
   return { previous: { level: 'ok', usage, ...(limit === null ? {} : { limit }), measuredAt: iso(at) } }
@@ -190,12 +182,6 @@ function thresholdOf(level: Level | undefined): Alert['threshold'] {
     ...(remaining === undefined ? {} : { remaining }),
     ...(daysLeft === undefined ? {} : { daysLeft }),
   }
-}
-
-function measuredAt(series: Series, readings: Readings): number | undefined {
-  return series.from === undefined
-    ? readings.customProperties?.at
-    : readings.associations[`${series.from}/${series.to}`]?.at
 }
 
 function iso(at: number): string {

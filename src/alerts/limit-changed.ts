@@ -29,6 +29,8 @@ export function limitChangedAlert(
 ): Alert | undefined {
   const { series: was, at } = before
   if (was === undefined || at === undefined || was.limit === series.limit) return undefined
+  // A pair that the provider did not know had no limit to move: with automatic pairs each of them begins like that.
+  if (was.limit === null && series.from !== undefined) return undefined
   return {
     id: `${alertId(hubId, `${RULE}/${series.id}`, now)}-1`,
     kind: 'limit-changed',

@@ -36,7 +36,7 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
 
   async function pollWithPatience(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await pollOne(work, hubId, stop)
+      const outcome = await pollOne(work, hubId, 'wanted', stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
       await clock.wait(AGAIN_MS, stop)
     }
@@ -56,14 +56,14 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
   }
 }
 
-/** Undefined: it was read, by us or by a daemon that was faster. */
+/** Undefined: everything was read, by us or by a daemon that was faster. */
 export function whyNotRead(
   outcome: PollOutcome,
-  account: Pick<Account, 'state' | 'pollFailure' | 'refreshFailure'> | undefined,
+  account: Pick<Account, 'state' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'> | undefined,
   startedAt: number,
 ): string | undefined {
   if (account === undefined) return 'there is no such account'
-  const { state, pollFailure, refreshFailure } = account
+  const { state, pollFailure, pollBlocked, refreshFailure } = account
   switch (outcome) {
     case 'gone':
       return state === 'reauthorize' ? 'it must be connected again' : `it is ${state}`
@@ -71,7 +71,12 @@ export function whyNotRead(
       return refreshFailure === null
         ? 'its token is not to be had just now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
+    case 'paused':
+      return "the provider's rate limit for it is reached: try again later"
+    case 'no-room':
+      return 'limits.callsPerHour has no room for it just now: try again later'
     default:
-      return pollFailure !== null && pollFailure.at >= startedAt ? pollFailure.reason : undefined
+      if (pollFailure !== null && pollFailure.at >= startedAt) return pollFailure.reason
+      return pollBlocked === null ? undefined : 'a scope is missing: plimsoll accounts show names those that would do'
   }
 }

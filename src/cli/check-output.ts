@@ -1,10 +1,11 @@
 import { seriesName } from '../alerts/series-name.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
+import { seriesJson } from '../views/account-view.ts'
 import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
-import { csvLine } from './csv.ts'
 import type { Io } from './io.ts'
 import { printTable } from './table.ts'
 
@@ -179,13 +180,13 @@ function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boo
   return {
     ...account,
     readAt: iso(readAt),
-    series: shown.map(({ id: _, measuredAt, ...one }) => ({ ...one, readAt: iso(measuredAt) })),
+    series: shown.map(seriesJson),
   }
 }
 
 const COLUMNS = [
   ...['level', 'hubId', 'hubDomain', 'state', 'metric', 'objectTypeId', 'label', 'from', 'to'],
-  ...['usage', 'limit', 'percent', 'rule', 'threshold', 'readAt', 'reason'],
+  ...['usage', 'limit', 'percent', 'rule', 'threshold', 'measuredAt', 'reason'],
 ]
 
 function csvOutput(io: Io, showAll: boolean): CheckOutput {

@@ -4,6 +4,7 @@ import { withTags } from '../accounts/match-account.ts'
 import { openAccountJobs } from '../app/account-jobs.ts'
 import { coverageSettings } from '../app/coverage-settings.ts'
 import type { Parts } from '../app/parts.ts'
+import { staleAfter } from '../limits/coverage.ts'
 import { pollSettingsOf } from '../limits/poll-settings.ts'
 import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
 import { checkFleet, countLive } from '../views/check-fleet.ts'
@@ -97,9 +98,10 @@ async function judgeAll(
 function settingsOf(config: Config): JudgeSettings {
   const { thresholds, tags, limits } = config
   const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
+  const coverage = coverageSettings(config)
   return {
     rules: withTags(thresholds, tags),
-    freshnessMs: coverageSettings(config).freshnessMs,
+    staleAfter: (account) => staleAfter(coverage, pollSettingsOf(polling, account).everyMs),
     pairsOf: (account) => {
       const { pairs } = pollSettingsOf(polling, account)
       return pairs === 'auto' ? [] : pairs

@@ -1,5 +1,5 @@
 import type { BusyObjectType } from '../provider/answers.ts'
-import { type AssociationReading, type Pair, pairId } from './readings.ts'
+import { type AssociationReading, type Pair, pairId, pairOf } from './readings.ts'
 
 /** What the companion endpoints say of an account: which object types have records at or near an association limit. */
 export interface BusyPairs {
@@ -98,10 +98,5 @@ function longestWaitingFirst<T>(all: readonly T[], readAt: (one: T) => number | 
 }
 
 function justPair({ from, to }: Pair): Pair {
-  return { from, to }
-}
-
-function pairOf(id: string): Pair {
-  const [from = '', to = ''] = id.split('/')
   return { from, to }
 }

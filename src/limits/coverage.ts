@@ -14,8 +14,16 @@ export interface Coverage {
 export interface CoverageSettings {
   /** Share of the polled accounts that must have a fresh reading, 0 to 1. */
   objective: number
-  /** Age from which a reading is stale, ms. */
+  /** Age from which a reading is stale, ms; of an account that is polled less often than most see `staleAfter`. */
   freshnessMs: number
+}
+
+/** An account that is polled once a day or less often must not be stale before its turn comes. */
+const LEAST_TURNS = 2
+
+/** Age from which a reading of an account is stale, ms; `everyMs` is the longest period between two polls of it. */
+export function staleAfter({ freshnessMs }: Pick<CoverageSettings, 'freshnessMs'>, everyMs: number): number {
+  return Math.max(freshnessMs, LEAST_TURNS * everyMs)
 }
 
 /** What the fleet as a whole can suffer from where limits are read; the field of its alert. */

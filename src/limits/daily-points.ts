@@ -11,9 +11,6 @@ export interface DailyValue {
   limit: number | null
 }
 
-/** A snapshot, and since when nothing had been read where it ended a gap. */
-export type GapSnapshot = Snapshot & { missingSince?: number | undefined }
-
 export interface Span {
   /** The first day asked for, and the first one that is not. */
   from: number
@@ -33,10 +30,7 @@ export function dayOf(at: number): number {
  *
  * @param snapshots at changes, oldest first
  */
-export function dailyPoints(
-  snapshots: readonly GapSnapshot[],
-  { from, to, readUntil }: Span,
-): Map<string, DailyValue[]> {
+export function dailyPoints(snapshots: readonly Snapshot[], { from, to, readUntil }: Span): Map<string, DailyValue[]> {
   const points = new Map<string, DailyValue[]>()
   let next = 0
   for (let day = from; day < to; day++) {
@@ -50,12 +44,12 @@ export function dailyPoints(
   return points
 }
 
-function isBefore(snapshot: GapSnapshot | undefined, day: number): boolean {
+function isBefore(snapshot: Snapshot | undefined, day: number): boolean {
   return snapshot !== undefined && snapshot.at < day * DAY_MS
 }
 
 /** Only the first snapshot after a day can have ended a gap that holds all of it. */
-function liesInGap(day: number, after: GapSnapshot | undefined): boolean {
+function liesInGap(day: number, after: Snapshot | undefined): boolean {
   return after?.missingSince !== undefined && after.missingSince < day * DAY_MS
 }
 

@@ -5,7 +5,17 @@ import type { Secret } from '../runtime/secret.ts'
 import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
 import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import { objectTypesOf } from './object-types.ts'
-import { type Fetched, failuresOf, isFailure, NOT_ASKED, type Pair, pairId, type Readings } from './readings.ts'
+import {
+  type AssociationReading,
+  type Fetched,
+  failuresOf,
+  isFailure,
+  NOT_ASKED,
+  type Pair,
+  pairId,
+  pairOf,
+  type Readings,
+} from './readings.ts'
 
 export interface FetchDeps extends AccountCallsDeps {
   provider: ProviderClient
@@ -144,11 +154,17 @@ function associations({ provider, accessToken, asked, fetched }: Poll, pair: Pai
   return async () => {
     const result = await provider.associations(accessToken, pair.from, pair.to)
     const id = pairId(pair)
-    // Nobody listed this pair: one that the provider doesn't know has nothing at its limit.
-    const isUnheardOf = asked.pairs === 'auto' && asked.readings?.associations[id] === undefined && isNotThere(result)
+    // Nobody listed this pair: one that the provider doesn't know has nothing at its limit, now and when asked again.
+    const before = asked.readings?.associations[id]
+    const isUnheardOf = asked.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
     fetched.associations.set(id, isUnheardOf ? emptyReport(0) : valueOrFailure(result))
     return result
   }
+}
+
+/** Whether the provider never gave this pair a limit. */
+function isNothing({ limit, atLimit, nearLimit }: AssociationReading): boolean {
+  return limit === 0 && atLimit === 0 && nearLimit === 0
 }
 
 function isNotThere(result: CrmResult<unknown>): boolean {
@@ -166,10 +182,7 @@ function keepTheRest({ asked, fetched }: Poll, watched: readonly Pair[]): void {
 /** Pairs that were read before, of object types that the account has still. No types at all: it is not known. */
 function knownPairs(readings: Readings['associations'], types: readonly string[]): Pair[] {
   return Object.keys(readings)
-    .map((id) => {
-      const [from = '', to = ''] = id.split('/')
-      return { from, to }
-    })
+    .map(pairOf)
     .filter(({ from, to }) => types.length === 0 || (types.includes(from) && types.includes(to)))
 }
 

@@ -5,7 +5,7 @@ import { DAY_MS, type DailyValue, dailyPoints, dayOf } from './daily-points.ts'
 import { type DailyPoint, forecast, WINDOW_DAYS } from './forecast.ts'
 import type { History } from './history.ts'
 import { keptReadings } from './kept-readings.ts'
-import type { Readings } from './readings.ts'
+import { readAt } from './readings.ts'
 import { type Metric, type Series, type SeriesName, seriesOf } from './series.ts'
 
 export interface ForecastDeps {
@@ -67,8 +67,4 @@ function isForeseeable({ metric, limit, usage }: Series): boolean {
  */
 function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
   return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
-}
-
-function readAt({ from, to }: SeriesName, { customProperties, associations }: Readings): number | undefined {
-  return from === undefined ? customProperties?.at : associations[`${from}/${to}`]?.at
 }

@@ -1,4 +1,4 @@
-import type { Readings } from './readings.ts'
+import { type Readings, readAt } from './readings.ts'
 import type { Series } from './series.ts'
 
 const DAY_MS = 86_400_000
@@ -25,8 +25,4 @@ export function growthBetween(
     growth.set(series.id, ((series.usage - was.usage) * DAY_MS) / (to - from))
   }
   return growth
-}
-
-function readAt({ from, to }: Series, { customProperties, associations }: Readings): number | undefined {
-  return from === undefined ? customProperties?.at : associations[`${from}/${to}`]?.at
 }

@@ -53,6 +53,8 @@ export interface PollResult {
   fields: Record<string, string>
   /** Undefined: nothing could be read. */
   readings: Readings | undefined
+  /** When the account counts as read, ms; undefined: nothing was. */
+  freshAt?: number | undefined
   /** From the readings before to `readings`. */
   change: Change | undefined
   /** The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. */
@@ -136,6 +138,7 @@ export class PollStore {
       ...readingsArguments(result),
       noAlerts ? '' : stepJson(result.alerts),
       ...samplesArguments(result.samples),
+      result.freshAt ?? '',
     )
   }
 }

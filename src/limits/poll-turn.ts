@@ -81,7 +81,7 @@ const TARGETS = { ...LEVELS, l: 'limit' } as const
 const MOVES = { e: 'enter', l: 'leave' } as const
 const ASKS = { p: 'percent', c: 'count', r: 'remaining' } as const
 
-const NUMBER = String.raw`(-?\d{1,15}(?:\.\d{1,2})?)`
+const NUMBER = String.raw`(-?\d{1,16}(?:\.\d{1,2})?)`
 const TURN = /^(b?)([a-z])(\d) (\d{1,12})(?: (.+))?$/s
 const NEAR = new RegExp(String.raw`^([wc])([el])([pcr]) (\d{1,12}) ${NUMBER} (?:${NUMBER}|-) ${NUMBER} (.*)$`, 's')
 const RISING = /^([wcl]) (\d{1,15}(?:\.\d{1,2})?) (.*)$/s

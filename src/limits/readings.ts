@@ -19,6 +19,17 @@ export function pairId(pair: Pair): string {
   return `${pair.from}/${pair.to}`
 }
 
+export function pairOf(id: string): Pair {
+  const [from = '', to = ''] = id.split('/')
+  return { from, to }
+}
+
+/** When the report that a series comes from was read, ms; undefined: never. */
+export function readAt(series: Partial<Pair>, { customProperties, associations }: Readings): number | undefined {
+  const { from, to } = series
+  return from === undefined ? customProperties?.at : associations[`${from}/${to}`]?.at
+}
+
 /** What one poll got, endpoint by endpoint: one that fails doesn't lose the others. */
 export interface Fetched {
   at: number

@@ -72,6 +72,19 @@ function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'id
   }
 }
 
+/** Those that are named wherever a series is told: in an alert, on a page. */
+export interface ShownRecords extends SeriesRecords {
+  shown: number
+}
+
+const MOST_SHOWN = 10
+
+export function shownRecords(series: Series, readings: Readings, samples: Samples): ShownRecords {
+  const { total, items } = recordsOf(series, readings, samples)
+  const shown = items.slice(0, MOST_SHOWN)
+  return { shown: shown.length, total, items: shown }
+}
+
 /** The records behind a series, the fullest first; only associations have any. */
 export function recordsOf(series: Series, readings: Readings, samples: Samples): SeriesRecords {
   const pair = `${series.from}/${series.to}`

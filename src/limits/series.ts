@@ -1,4 +1,4 @@
-import type { Readings } from './readings.ts'
+import { pairOf, type Readings } from './readings.ts'
 
 export const METRICS = [
   'customProperties.overall',
@@ -80,7 +80,7 @@ function customPropertySeries({ customProperties }: Readings): Series[] {
 
 function associationSeries({ associations }: Readings): Series[] {
   return Object.entries(associations).flatMap(([pair, reading]) => {
-    const [from = '', to = ''] = pair.split('/')
+    const { from, to } = pairOf(pair)
     const series = (name: string, metric: Metric, usage: number, limit: number | null): Series => ({
       id: `${name}/${pair}`,
       metric,

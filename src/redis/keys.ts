@@ -38,7 +38,7 @@ export interface AccountKeys {
 export interface PartitionKeys {
   /** zset: hubId -> when it is due, ms */
   due: Record<DueKind, string>
-  /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; not where no scope lets it be read */
+  /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; as much later as its readings may be older than others'; not where no scope lets it be read */
   fresh: string
   /** zset: hubId -> since when its polls fail, ms */
   pollFailing: string

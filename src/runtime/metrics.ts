@@ -11,7 +11,7 @@ export interface Metrics {
   readonly tokenStore: Histogram
   /** to: name of the admin token that asked */
   readonly tokensServed: Counter<'to'>
-  /** outcome: committed, failed, blocked (no scope lets it be read), gone, lost, later, no-room (the call budget had none) */
+  /** outcome: committed, failed, blocked (no scope lets it be read), gone, lost, later, paused (its rate limit is reached), no-room (the call budget had none) */
   readonly polls: Counter<'outcome'>
   readonly sweeps: Counter<'kind'>
   readonly alertsRelayed: Counter

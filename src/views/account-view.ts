@@ -6,7 +6,8 @@ import { type AccountForecasts, decodeForecasts } from '../limits/account-foreca
 import { keptReadings } from '../limits/kept-readings.ts'
 import type { KeptSamples } from '../limits/kept-samples.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
-import type { Readings } from '../limits/readings.ts'
+import { type Readings, readAt } from '../limits/readings.ts'
+import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
@@ -14,7 +15,6 @@ import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
 import { type Labels, pollBecause } from './next-poll.ts'
-import { type ShownRecords, shownRecords } from './series-records.ts'
 import { watchJson } from './watch.ts'
 
 /** Accounts read at once. */
@@ -67,7 +67,12 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
   const kept = keptReadings(hubId, keys, stored)
   const series = kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecasts), deps.clock.now())
   const withRecords =
-    kept === undefined ? [] : series.map((one) => ({ ...one, ...shownRecords(one, kept.readings, samples) }))
+    kept === undefined
+      ? []
+      : // Only associations have any.
+        series.map((one) =>
+          one.from === undefined ? one : { ...one, records: shownRecords(one, kept.readings, samples) },
+        )
   return { account: planned, scopes, series: withRecords, alerts, story: storyOf(planned, alerts) }
 }
 
@@ -98,12 +103,12 @@ export async function* allAccounts(
 export function currentSeries(readings: Readings, told: AccountForecasts | undefined, now: number): CurrentSeries[] {
   return seriesOf(readings).map((series) => ({
     ...series,
-    measuredAt: readAt(series, readings),
+    measuredAt: readAt(series, readings) ?? null,
     ...outlookOf(series, told, now),
   }))
 }
 
-/** A series as the API tells it; its id is ours. */
+/** A series as API and command line tell it; its id is ours. */
 export function seriesJson({ id: _, measuredAt, daysLeft, forecast, ...series }: CurrentSeries): object {
   const days = (given: number | null) => (given === null ? null : tenths(given))
   return {
@@ -120,11 +125,6 @@ export function seriesJson({ id: _, measuredAt, daysLeft, forecast, ...series }:
             latest: days(forecast.latest),
           },
   }
-}
-
-function readAt({ from, to }: Series, { customProperties, associations }: Readings): number | null {
-  const at = from === undefined ? customProperties?.at : associations[`${from}/${to}`]?.at
-  return at ?? null
 }
 
 /** Why the account is polled next when it is, with the names of its object types; null where nothing is known. */

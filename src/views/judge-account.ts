@@ -12,8 +12,8 @@ export type CheckLevel = 'ok' | 'warning' | 'critical' | 'unknown'
 
 export interface JudgeSettings {
   rules: readonly Rule[]
-  /** How old a reading may be to count, ms. */
-  freshnessMs: number
+  /** Age from which a reading of an account is stale, ms. */
+  staleAfter: (account: AccountName) => number
   /** The pairs that an account is asked for, where that is known. */
   pairsOf: (account: AccountName) => readonly { from: string; to: string }[]
 }
@@ -99,7 +99,7 @@ function judgeSeries(
   const rule = ruleFor(settings.rules, account, series)
   const judged = judgeReading(rule, series)
   if (rule === undefined || judged === 'off') return []
-  const level = isStale(settings, series.measuredAt, now) ? 'unknown' : judged
+  const level = isStale(settings, account, series.measuredAt, now) ? 'unknown' : judged
   const threshold = level === 'warning' || level === 'critical' ? (rule[level] ?? null) : null
   return [{ ...series, level, rule: rule.name, threshold }]
 }
@@ -118,8 +118,8 @@ function whyUnknown(
   }
   if (account.pollBlocked !== null) return watchText(account) ?? null
   if (readAt === null) return `never read${because}`
-  if (isStale(settings, readAt, now)) return `${notSince(readAt)}${because}`
-  const stale = series.filter(({ measuredAt }) => isStale(settings, measuredAt, now))
+  if (isStale(settings, account, readAt, now)) return `${notSince(readAt)}${because}`
+  const stale = series.filter(({ measuredAt }) => isStale(settings, account, measuredAt, now))
   const [oldest] = stale.map(({ measuredAt }) => measuredAt ?? 0).sort((a, b) => a - b)
   if (oldest !== undefined) return `${countOf(stale.length, 'series', 'series')} ${notSince(oldest)}${because}`
   return account.pollFailure !== null && lacksReport(settings, account, current) ? `not all was read${because}` : null
@@ -143,8 +143,8 @@ function isSame(a: SeriesName, b: SeriesName): boolean {
   return a.metric === b.metric && a.from === b.from && a.to === b.to
 }
 
-function isStale({ freshnessMs }: JudgeSettings, at: number | null, now: number): boolean {
-  return at === null || now - at > freshnessMs
+function isStale({ staleAfter }: JudgeSettings, account: AccountName, at: number | null, now: number): boolean {
+  return at === null || now - at > staleAfter(account)
 }
 
 function notSince(at: number): string {

@@ -32,11 +32,11 @@ describe('the boundaries of a series', () => {
   })
 
   test('are where a level is left that is in force, by the margin later than it was entered', () => {
-    expect(boundaries([PERCENT], 'warning')).toMatchObject([
+    expect(boundaries([PERCENT], 'warning', overall(810))).toMatchObject([
       { level: 'warning', move: 'leave', of: 77, at: 770 },
       { level: 'critical', move: 'enter', of: 95 },
     ])
-    expect(boundaries([PERCENT], 'critical')).toMatchObject([
+    expect(boundaries([PERCENT], 'critical', overall(960))).toMatchObject([
       { level: 'warning', move: 'leave', of: 77 },
       { level: 'critical', move: 'leave', of: 92, at: 920 },
     ])
@@ -44,9 +44,17 @@ describe('the boundaries of a series', () => {
 
   test('are in the unit of the condition, with the margin of the rule', () => {
     const counted = rule({ warning: { count: 300 }, critical: { remaining: 100 }, recoverBelow: 10 })
-    expect(boundaries([counted], 'critical')).toEqual([
+    expect(boundaries([counted], 'critical', overall(950))).toEqual([
       { level: 'warning', move: 'leave', asks: 'count', of: 290, at: 290 },
       { level: 'critical', move: 'leave', asks: 'remaining', of: 110, at: 890 },
+    ])
+  })
+
+  test('are none where a level is in force by its forecast alone: usage is far below all that could be left', () => {
+    const foreseen = rule({ warning: { percent: 80 }, critical: { percent: 95, daysLeft: 7 } })
+    expect(boundaries([foreseen], 'critical', overall(600))).toEqual([])
+    expect(boundaries([foreseen], 'critical', overall(850))).toMatchObject([
+      { level: 'warning', move: 'leave', of: 77 },
     ])
   })
 
@@ -71,7 +79,7 @@ describe('the boundaries of a series', () => {
     fc.assert(
       fc.property(condition, fc.boolean(), (warning, isOpen) => {
         const one = rule({ warning })
-        const [boundary] = boundaries([one], isOpen ? 'warning' : undefined) ?? []
+        const [boundary] = boundaries([one], isOpen ? 'warning' : undefined, overall(1_000)) ?? []
         const before = isOpen ? openedState('warning', 'x', NOW) : undefined
         const levelAt = (usage: number) => evaluate(one, before, overall(usage), NOW + 1, settings).stands
         expect(levelAt(Math.ceil((boundary?.at ?? 0) - 1e-9))).toBe('warning')

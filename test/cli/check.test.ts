@@ -169,7 +169,11 @@ describe('for programs', () => {
     status: string
     exitCode: number
     counts: Record<string, number>
-    accounts: { hubId: number; level: string; series: { metric: string; level: string; readAt: string }[] }[]
+    accounts: {
+      hubId: number
+      level: string
+      series: { metric: string; level: string; measuredAt: string; daysLeft: number | null }[]
+    }[]
   }
 
   test('--json is one object of what is not ok, whole; --all adds what is', async () => {
@@ -185,7 +189,8 @@ describe('for programs', () => {
       ...{ hubDomain: 'globex.example.com', state: 'active', reason: null },
       series: [{ usage: 990, limit: 1000, percent: 99, rule: 'customProperties.*', threshold: { percent: 95 } }],
     })
-    expect(Date.parse(told.accounts[1]?.series[0]?.readAt ?? '')).toBeGreaterThan(0)
+    expect(Date.parse(told.accounts[1]?.series[0]?.measuredAt ?? '')).toBeGreaterThan(0)
+    expect(told.accounts[1]?.series[0]?.daysLeft).toBeNull()
     const all = JSON.parse((await check('--json', '--all')).out) as Told
     expect(all.accounts.map(({ series }) => series.length)).toEqual([3, 3])
   })
@@ -194,7 +199,7 @@ describe('for programs', () => {
     const csv = (await check('--csv')).out.trimEnd().split('\n')
     expect(csv).toHaveLength(3)
     expect(csv[0]).toBe(
-      'level,hubId,hubDomain,state,metric,objectTypeId,label,from,to,usage,limit,percent,rule,threshold,readAt,reason',
+      'level,hubId,hubDomain,state,metric,objectTypeId,label,from,to,usage,limit,percent,rule,threshold,measuredAt,reason',
     )
     expect(csv[2]).toMatch(
       /^critical,2,globex\.example\.com,active,customProperties\.overall,,,,,990,1000,99,customProperties\.\*,from 95 %,20[^,]+Z,$/,

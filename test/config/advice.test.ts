@@ -42,6 +42,8 @@ test.each([
 test('rules about associations without pairs to poll get a notice, other rules do not', () => {
   const without = QUIET.replace(/^limits:.*\n/m, '')
   expect(noticesOf(without)).toHaveLength(1)
+  const forSome = 'limits: { accounts: [ { match: { account: 1 }, associations: auto } ] }\n'
+  expect(noticesOf(without + forSome)).toEqual([])
   expect(noticesOf(`${without}thresholds: [ { on: customProperties.*, warning: { percent: 80 } } ]\n`)).toEqual([])
 })
 

@@ -156,6 +156,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
         slots: before.slots,
         nextAt: at + 900_000,
         fields: { polledAt: String(at) },
+        freshAt: at,
         readings,
         change: changeBetween(before.readings, readings, at, 1_800_000),
         samples: shown === undefined ? undefined : { shown, keepMs: 2_592_000_000 },

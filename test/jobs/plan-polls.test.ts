@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { type PollLimitsDeps, pollLimits, pollOne } from '../../jobs/poll-limits.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Rule } from '../../src/alerts/rules.ts'
@@ -78,6 +78,10 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
       if (usage !== undefined) world.answer = { ok: true, value: properties(usage) }
       await pollLimits(job, { hubIds: [HUB] }, new AbortController().signal)
     },
+    /** Polls now, because somebody waits for it. */
+    pollNow: () => pollOne(job, HUB, 'wanted', new AbortController().signal),
+    /** When the account counts as read. */
+    fresh: async () => Number(await redis.store.zscore(keys.partition(HUB % 64).fresh, HUB)),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     turn: async () => decodeTurn((await redis.store.hget(account, 'pollBecause')) ?? undefined),
     calls: () => provider.calls.map(([name]) => name),
@@ -128,6 +132,16 @@ describe('the next poll of an account', () => {
     expect((await one.turn())?.because).toEqual({ is: 'changed', at: toSecond(one.clock.now()) })
   })
 
+  test('is not sooner for what was read for the first time', async () => {
+    const one = await watched()
+    one.world.answer = failure('transient')
+    one.job.polling.associations = [{ from: '0-1', to: '0-2' }]
+    await one.poll()
+    one.world.answer = { ok: true, value: properties(100) }
+    await one.poll()
+    expect((await one.turn())?.because).toEqual({ is: 'still' })
+  })
+
   test('is tried again after a failure, and waits as long as the provider says', async () => {
     const one = await watched()
     one.world.answer = failure('transient')
@@ -148,6 +162,30 @@ describe('the next poll of an account', () => {
     expect(one.calls()).toEqual(['customProperties', 'associations'])
     await one.poll()
     expect(await one.waits()).toBeLessThan(2 * MINUTE)
+  })
+})
+
+describe('what counts as the last reading of an account', () => {
+  test('is as much later as it may be older than others: one that is polled once a week is not stale after a day', async () => {
+    const seldom = await watched({ polling: { accounts: [{ match: { account: ['*'] }, every: 168 * HOUR }] } })
+    await seldom.poll()
+    expect((await seldom.fresh()) - seldom.clock.now()).toBe((2 * 168 - 26) * HOUR)
+    const often = await watched()
+    await often.poll()
+    expect(await often.fresh()).toBe(often.clock.now())
+  })
+})
+
+describe('after the clock was set back', () => {
+  test('who was polled by the old one is due at once, is planned by the new one, and can become stale', async () => {
+    const one = await watched()
+    await one.poll()
+    one.clock.move(-24 * HOUR)
+    expect(await one.due.bringForward(one.clock.now())).toEqual({ tokens: 1, polls: 1 })
+    expect(await one.waits()).toBe(0)
+    await one.poll()
+    expect(await one.waits()).toBeLessThan(HOUR)
+    expect(await one.fresh()).toBe(one.clock.now())
   })
 })
 
@@ -197,6 +235,31 @@ describe('where the fleet has a call budget', () => {
     expect(await one.due.when('poll', HUB)).toBe(toSecond(Number(due)))
     expect((await one.turn())?.because).toEqual({ is: 'budget', instead: { is: 'new' } })
     expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toHaveLength(1)
+  })
+
+  test('a poll that somebody waits for needs no more than its calls; without room it changes nothing of the turn', async () => {
+    const one = await watched({ callsPerHour: 1_000 })
+    await one.poll()
+    await one.hold(1)
+    expect(await one.pollNow()).toBe('committed')
+    const [turn, waits] = [await one.turn(), await one.waits()]
+    await one.hold(0)
+    expect(await one.pollNow()).toBe('no-room')
+    expect([await one.turn(), await one.waits()]).toEqual([turn, waits])
+    expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toEqual([])
+  })
+
+  test('calls that were let through and not made are given back, also where the token was refused', async () => {
+    const one = await watched({ callsPerHour: 1_000, polling: { associations: [{ from: '0-1', to: '0-2' }] } })
+    await one.hold(10)
+    one.clock.move(2 * MINUTE)
+    await one.hold(10)
+    await one.job.share.pause(HUB, one.clock.now() + MINUTE)
+    expect(await one.pollNow()).toBe('paused')
+    one.clock.move(MINUTE)
+    await one.hold(10)
+    expect(await one.pollNow()).toBe('committed')
+    expect(await one.level()).toBe(10)
   })
 
   test('a sweep leaves due what there is no room for, and looks again when there is', async () => {

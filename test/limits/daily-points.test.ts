@@ -1,18 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, dailyPoints, dayOf, type GapSnapshot } from '../../src/limits/daily-points.ts'
+import { DAY_MS, dailyPoints, dayOf } from '../../src/limits/daily-points.ts'
+import type { Snapshot } from '../../src/limits/history.ts'
 
 const FIRST = 20_000
 const HOUR = 3_600_000
 const at = (day: number, hour = 12) => day * DAY_MS + hour * HOUR
 
-function overall(when: number, usage: number, missingSince?: number): GapSnapshot {
+function overall(when: number, usage: number, missingSince?: number): Snapshot {
   const series = [{ metric: 'customProperties.overall' as const, usage, limit: 1_000, percent: usage / 10 }]
   return { at: when, series, ...(missingSince === undefined ? {} : { missingSince }) }
 }
 
 /** [day, usage] of the one series, days counted from FIRST. */
-function daysOf(snapshots: GapSnapshot[], days: number, readUntil: number | undefined = at(FIRST + 100)) {
+function daysOf(snapshots: Snapshot[], days: number, readUntil: number | undefined = at(FIRST + 100)) {
   const points = dailyPoints(snapshots, { from: FIRST, to: FIRST + days, readUntil: () => readUntil })
   return (points.get('overall') ?? []).map(({ day, usage }) => [day - FIRST, usage])
 }
@@ -99,7 +100,7 @@ describe('the value of a day', () => {
       limit: null,
       percent: null,
     }
-    const snapshots: GapSnapshot[] = [
+    const snapshots: Snapshot[] = [
       { at: at(FIRST), series: [type(1)] },
       { at: at(FIRST + 1), series: [type(2), pair] },
       { at: at(FIRST + 2), series: [pair] },

@@ -394,6 +394,14 @@ describe('with automatic pairs', () => {
     const after = mergeReadings(before, fetched as never).associations
     expect(after['0-1/0-2']).toEqual(before.associations['0-1/0-2'])
     expect(after['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
+    const again = await fetchReports(
+      deps,
+      HUB,
+      token,
+      { ...AUTO, readings: { associations: { '0-2/0-1': after['0-2/0-1'] as never } } },
+      never,
+    )
+    expect(again?.failures).toEqual([])
   })
 
   test('a 429 at a companion ends the poll', async () => {

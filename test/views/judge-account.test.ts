@@ -38,7 +38,7 @@ function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
 
 const judge = (series: CurrentSeries[], subject = account(), trouble?: string) =>
   judgeAccount(
-    { rules: RULES, freshnessMs: FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] },
+    { rules: RULES, staleAfter: () => FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] },
     subject,
     series,
     NOW,
@@ -120,7 +120,11 @@ describe('an account', () => {
     for (const state of ['failing', 'parked'] as const) {
       expect(judge([overall(1), atLimit(0)], account({ state }))).toMatchObject({ level: 'ok', reason: null })
     }
-    const settings = { rules: RULES.slice(0, 2), freshnessMs: FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] }
+    const settings = {
+      rules: RULES.slice(0, 2),
+      staleAfter: () => FRESH_MS,
+      pairsOf: () => [{ from: '0-1', to: '0-2' }],
+    }
     expect(judgeAccount(settings, failing, [overall(1)], NOW)).toMatchObject({ level: 'ok', reason: null })
   })
 

@@ -2,10 +2,11 @@
 -- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
 -- race changes nothing.
 -- ARGV: hubId, number of the poll as read, next poll, fields of the account (JSON), readings ('' = as they are),
---   record for the history ('' = nothing changed), alert writes (JSON), samples ('' = as they are), how long these are kept, ms (0 = not at all).
+--   record for the history ('' = nothing changed), alert writes (JSON), samples ('' = as they are), how long these are kept, ms (0 = not at all),
+--   when the account counts as read ('' = it was not).
 -- Returns 'committed' | 'gone' | 'lost'.
 local hubId, poll, pollAt, fields, readings = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local record, writes, samples, keepSamples = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local record, writes, samples, keepSamples, freshAt = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
@@ -23,7 +24,7 @@ if a[1] ~= 'reauthorize' and a[4] ~= '0' then
   -- Told to stay away while this poll was under way: that counts.
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', DUE_POLL, pollAt, hubId)
-  noteReading(hubId, fields)
+  noteReading(hubId, freshAt, fields)
 end
 if readings ~= '' then redis.call('SET', READINGS, readings) end
 if keepSamples == '0' then redis.call('DEL', SAMPLES)

@@ -34,7 +34,7 @@ end
 -- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
 local function forgetTroubles()
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
-    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue',
+    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'companionsAwayUntil',
     'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked', 'pollBlockedSince',
     'pollBlockedScopes', 'pollBecause', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
@@ -55,8 +55,8 @@ local function stopPolling(hubId)
 end
 
 -- What a poll says of how the account is watched. One whose scopes let nothing be read is no gap in what is read.
-local function noteReading(hubId, fields)
-  if fields.polledAt then redis.call('ZADD', FRESH, fields.polledAt, hubId)
+local function noteReading(hubId, freshAt, fields)
+  if freshAt ~= '' then redis.call('ZADD', FRESH, freshAt, hubId)
   elseif fields.pollBlocked == 'all' then redis.call('ZREM', FRESH, hubId) end
   if (fields.pollFailingSince or '') ~= '' then redis.call('ZADD', POLL_FAILING, fields.pollFailingSince, hubId)
   else redis.call('ZREM', POLL_FAILING, hubId) end

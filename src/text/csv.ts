@@ -1,4 +1,4 @@
-import { cleanText } from '../text/clean-text.ts'
+import { cleanText } from './clean-text.ts'
 
 /** One line of CSV. Cells may hold strangers' words: none breaks the line, none is a formula where a sheet opens it. */
 export function csvLine(cells: readonly (string | number | null)[]): string {
