@@ -33,8 +33,11 @@ export async function pollOne(deps: PollLimitsDeps, hubId: number, signal: Abort
   return outcome
 }
 
-/** `blocked`: a scope is missing, and nothing could be read; `no-room`: the fleet's call budget had none. */
-export type PollOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'no-room'
+/**
+ * `blocked`: a scope is missing, and nothing could be read; `no-room`: the fleet's call budget had none; `paused`: the
+ * provider wants the account left alone for a while.
+ */
+export type PollOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'no-room' | 'paused'
 
 /** Access token, both endpoints, series, alerts, one atomic step. */
 async function pollAccount(deps: PollLimitsDeps, hubId: number, signal: AbortSignal): Promise<PollOutcome> {
@@ -160,7 +163,7 @@ async function pollUnread(
 }
 
 /** Somebody was told meanwhile to leave the account alone: nothing was asked, so this was no poll. */
-async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Answers): Promise<'later'> {
+async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Answers): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
-  return 'later'
+  return 'paused'
 }

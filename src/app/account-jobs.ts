@@ -59,11 +59,11 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
 /** Undefined: it was read, by us or by a daemon that was faster. */
 export function whyNotRead(
   outcome: PollOutcome,
-  account: Pick<Account, 'state' | 'pollFailure' | 'refreshFailure'> | undefined,
+  account: Pick<Account, 'state' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'> | undefined,
   startedAt: number,
 ): string | undefined {
   if (account === undefined) return 'there is no such account'
-  const { state, pollFailure, refreshFailure } = account
+  const { state, pollFailure, pollBlocked, refreshFailure } = account
   switch (outcome) {
     case 'gone':
       return state === 'reauthorize' ? 'it must be connected again' : `it is ${state}`
@@ -71,7 +71,13 @@ export function whyNotRead(
       return refreshFailure === null
         ? 'its token is not to be had just now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
+    case 'no-room':
+      return 'limits.callsPerHour has no room for it just now: plimsoll status says more'
+    case 'paused':
+      return "the provider's rate limit for it is reached, or nearly so: try again in a while"
     default:
-      return pollFailure !== null && pollFailure.at >= startedAt ? pollFailure.reason : undefined
+      if (pollFailure !== null && pollFailure.at >= startedAt) return pollFailure.reason
+      if (pollBlocked === null) return undefined
+      return `it cannot be watched${pollBlocked.what === 'all' ? '' : ' in part'}: a scope is missing`
   }
 }
