@@ -71,12 +71,13 @@ export function whyNotRead(
       return refreshFailure === null
         ? 'its token is not to be had just now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
-    case 'paused':
-      return "the provider's rate limit for it is reached: try again later"
     case 'no-room':
-      return 'limits.callsPerHour has no room for it just now: try again later'
+      return 'limits.callsPerHour has no room for it just now: plimsoll status says more'
+    case 'paused':
+      return "the provider's rate limit for it is reached, or nearly so: try again in a while"
     default:
       if (pollFailure !== null && pollFailure.at >= startedAt) return pollFailure.reason
-      return pollBlocked === null ? undefined : 'a scope is missing: plimsoll accounts show names those that would do'
+      if (pollBlocked === null) return undefined
+      return `it cannot be watched${pollBlocked.what === 'all' ? '' : ' in part'}: a scope is missing, plimsoll accounts show names those that would do`
   }
 }

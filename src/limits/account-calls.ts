@@ -46,22 +46,17 @@ export class AccountCalls {
         this.leftOut = true
         return
       }
-      const taken = await this.#deps.share.take(this.#hubId, calls.length - begun, this.#signal)
+      // Only what is made at once: a call that is made later than it is counted meets those of the next window.
+      const wanted = Math.min(AT_ONCE, calls.length - begun)
+      const stillPolling = () => this.#deps.stillPolling(this.#hubId)
+      const taken = await this.#deps.share.take(this.#hubId, wanted, this.#signal, stillPolling)
       this.pausedUntil = taken.pausedUntil
       if (taken.pausedUntil !== undefined) continue
       if (taken.granted === 0) this.stopped = true
-      if (begun > 0 && taken.granted > 0) await this.#deps.stillPolling(this.#hubId)
-      await this.#severalAtOnce(calls.slice(begun, begun + taken.granted))
+      if (begun > 0 && taken.granted > 0) await stillPolling()
+      await Promise.all(calls.slice(begun, begun + taken.granted).map((call) => this.#oneOf(call)))
       begun += taken.granted
     }
-  }
-
-  async #severalAtOnce(calls: readonly (() => Promise<CrmResult<unknown>>)[]): Promise<void> {
-    const waiting = [...calls]
-    const lane = async () => {
-      for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) await this.#oneOf(call)
-    }
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, calls.length) }, lane))
   }
 
   #oneOf(call: () => Promise<CrmResult<unknown>>): Promise<void> {

@@ -54,9 +54,14 @@ export class CallBudget {
     })
   }
 
-  /** A poll took so many calls more than it was let through with; below 0: fewer. */
+  /**
+   * A poll took so many calls more than it was let through with; below 0: fewer. Told at once: while the budget looks
+   * used up no sweep brings anybody who would ask, and a command that polled is about to end.
+   */
   settle(calls: number): void {
+    if (calls === 0) return
     this.#unsettled += calls
+    this.#exchangeSoon()
   }
 
   /** How many polls are worth taking up now; `until` is when to look again where that is none. */
@@ -75,22 +80,26 @@ export class CallBudget {
     // A moment later, so that all who ask in this one share it.
     this.#exchange ??= Promise.resolve()
       .then(() => this.#serve(this.#waiters.splice(0)))
-      .finally(() => {
+      .then((isTold) => {
         this.#exchange = undefined
-        if (this.#waiters.length > 0) this.#exchangeSoon()
+        // What could not be told waits for the next who asks: trying again by itself it would never rest.
+        if (this.#waiters.length > 0 || (isTold && this.#unsettled !== 0)) this.#exchangeSoon()
       })
   }
 
-  async #serve(waiters: readonly Waiter[]): Promise<void> {
+  /** Whether Redis has it. */
+  async #serve(waiters: readonly Waiter[]): Promise<boolean> {
     const unsettled = this.#unsettled
     this.#unsettled = 0
     try {
       const admitted = await this.#commit(waiters, unsettled)
       for (const [index, { answer }] of waiters.entries()) answer(admitted[index] === true)
+      return true
     } catch (error) {
       // No word from Redis, no call: without it no poll could be committed either.
       this.#unsettled += unsettled
       for (const { fail } of waiters) fail(error)
+      return false
     }
   }
 

@@ -18,6 +18,9 @@ export interface Taken {
   pausedUntil?: number
 }
 
+/** Whoever waits says so as often: what keeps others from the account meanwhile may last no longer than a minute. */
+const LONGEST_WAIT_MS = 20_000
+
 export class CallShare {
   readonly #store: Store
   readonly #keys: Keys
@@ -33,9 +36,14 @@ export class CallShare {
 
   /**
    * How many of `calls` may be made now: at least one, waiting for it if need be. A pause is not waited for, it may last
-   * for hours.
+   * for hours. `onWait` is called before each wait, and again while it lasts.
    */
-  async take(hubId: number, calls: number, signal: AbortSignal): Promise<Taken> {
+  async take(
+    hubId: number,
+    calls: number,
+    signal: AbortSignal,
+    onWait: () => Promise<void> = async () => {},
+  ): Promise<Taken> {
     const { requests, perMs } = this.#settings
     const keys = this.#keys.account(hubId)
     while (!signal.aborted) {
@@ -43,7 +51,8 @@ export class CallShare {
       const [granted, wait, pausedUntil] = await this.#store.takeCalls(2, keys.calls, keys.paused, ...asked)
       if (pausedUntil > 0) return { granted: 0, pausedUntil }
       if (granted > 0) return { granted }
-      await this.#clock.wait(wait, signal)
+      await onWait()
+      await this.#clock.wait(Math.min(wait, LONGEST_WAIT_MS), signal)
     }
     return { granted: 0 }
   }

@@ -140,12 +140,12 @@ export function sayShort(budget: PollBudget, now: number): { budget: PollBudget;
 
 /**
  * Polls that are worth taking up now; `until` is when to look again where that is none, ms: not for each single call
- * that comes free.
+ * that comes free, and not before the largest fits in - whoever is due would be taken up and put back again and again.
  */
 export function roomFor(budget: PollBudget, callsPerHour: number, now: number): { polls: number; until: number } {
   const depth = depthOf(budget, callsPerHour)
   const calls = budget.level + depth
-  const worthwhile = Math.max(budget.meanCalls, depth / 8)
+  const worthwhile = Math.max(budget.largest, depth / 8)
   if (calls >= worthwhile) return { polls: Math.floor(calls / budget.meanCalls), until: now }
   return { polls: 0, until: now + Math.ceil(((worthwhile - calls) * HOUR_MS) / refillPerHour(budget, callsPerHour)) }
 }

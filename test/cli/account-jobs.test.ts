@@ -6,7 +6,7 @@ import { whyNotRead } from '../../src/app/account-jobs.ts'
 const STARTED = 1_000
 const well = { state: 'active' as const, pollFailure: null, pollBlocked: null, refreshFailure: null }
 const failedAt = (at: number) => ({ ...well, pollFailure: { count: 1, reason: '503', at, since: at } })
-const blocked = (what: 'all' | 'part') => ({ ...well, pollBlocked: { what, since: STARTED, scopes: [] } })
+const blocked = (what: 'all' | 'part') => ({ ...well, pollBlocked: { what, since: 1, scopes: ['tickets'] } })
 const refused: Account['refreshFailure'] = { count: 2, class: 'rejected', reason: 'refused', at: 1, since: 1 }
 
 describe('an account that was polled by a command', () => {
@@ -18,12 +18,20 @@ describe('an account that was polled by a command', () => {
     ['lost', well, undefined],
     ['lost', failedAt(STARTED + 1), '503'],
     ['lost', failedAt(STARTED - 1), undefined],
+    ['no-room', well, 'limits.callsPerHour has no room for it just now: plimsoll status says more'],
+    ['paused', well, "the provider's rate limit for it is reached, or nearly so: try again in a while"],
+    [
+      'blocked',
+      blocked('all'),
+      'it cannot be watched: a scope is missing, plimsoll accounts show names those that would do',
+    ],
+    [
+      'committed',
+      blocked('part'),
+      'it cannot be watched in part: a scope is missing, plimsoll accounts show names those that would do',
+    ],
     ['later', well, 'its token is not to be had just now: try again'],
     ['later', { ...well, refreshFailure: refused }, "its token can't be refreshed: refused"],
-    ['blocked', blocked('all'), 'a scope is missing: plimsoll accounts show names those that would do'],
-    ['committed', blocked('part'), 'a scope is missing: plimsoll accounts show names those that would do'],
-    ['paused', well, "the provider's rate limit for it is reached: try again later"],
-    ['no-room', well, 'limits.callsPerHour has no room for it just now: try again later'],
     ['gone', { ...well, state: 'reauthorize' }, 'it must be connected again'],
     ['gone', { ...well, state: 'uninstalled' }, 'it is uninstalled'],
     ['gone', undefined, 'there is no such account'],

@@ -4,6 +4,7 @@ import { decodeBudget, encodeBudget, newBudget, type PollRequest } from '../../s
 import { PollBudgetStore } from '../../src/limits/poll-budget-store.ts'
 import { decodeTurn, type PollTurn } from '../../src/limits/poll-turn.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -60,12 +61,20 @@ describe('the door to the call budget', () => {
     expect(admitted.slice(0, -2)).toContain(false)
   })
 
-  test('tells with the next who asks what polls took beyond what they asked for', async () => {
-    const { budgets, clock, stored } = await daemons(1, 10)
+  test('tells at once what polls took beyond what they asked for, and what they left', async () => {
+    const { budgets, clock, stored, round } = await daemons(1, 10)
     const [budget] = budgets as [CallBudget]
     budget.settle(7)
     await budget.admits(regular(clock))
     expect((await stored())?.level).toBe(2)
+    round.trips = 0
+    // While one exchange is under way, too.
+    budget.settle(-3)
+    await Promise.resolve()
+    for (let poll = 0; poll < 50; poll++) budget.settle(-0.1)
+    await eventually('all is told, and nobody asked', async () => Math.round((await stored())?.level ?? 0) === 10)
+    budget.settle(0)
+    expect(round.trips).toBe(2)
   })
 
   test('says once that regular turns find no room', async () => {

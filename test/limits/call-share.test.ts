@@ -25,6 +25,23 @@ describe('the share of an account', () => {
     expect(await waiting).toEqual({ granted: 2 })
   })
 
+  test('has whoever waits for long say that it still does', async () => {
+    const keys = redis.freshKeys()
+    const clock = new HandClock()
+    const share = new CallShare(redis.store, keys, { requests: 1, perMs: 50_000 }, clock)
+    await share.take(HUB, 1, never)
+    let said = 0
+    const waiting = share.take(HUB, 1, never, async () => {
+      said++
+    })
+    for (const ms of [20_000, 20_000, 10_000]) {
+      await clock.sleeper()
+      clock.move(ms)
+    }
+    expect(await waiting).toEqual({ granted: 1 })
+    expect(said).toBe(3)
+  })
+
   test('is 0 calls for whoever is told to stop, before or while waiting, and then takes nothing', async () => {
     const { share, clock, keys } = worker(1)
     await share.take(HUB, 1, never)

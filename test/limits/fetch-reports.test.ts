@@ -127,9 +127,11 @@ describe('fetching the reports of an account', () => {
     }
     expect((await fetching)?.associations.size).toBe(11)
     expect(calledAt).toHaveLength(12)
-    // Before each batch but the first: the claim would end while the share is waited for.
+    // Before each wait for the share, and before each batch but the first: the claim would end while they last.
     expect(kept).toEqual([
       [HUB, 5],
+      [HUB, 5],
+      [HUB, 10],
       [HUB, 10],
     ])
     for (const at of calledAt) {
@@ -240,6 +242,34 @@ test('several pairs are under way at a time, and not more than a few', async () 
   const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
   expect((await fetchReports(deps, HUB, token, listed(many), never))?.calls).toBe(31)
   expect(most).toBe(5)
+})
+
+test('no call is counted earlier than it is made, however slow the answers are', async () => {
+  const made: number[] = []
+  const { deps, clock } = worker(
+    {
+      associations: async () => {
+        made.push(clock.now())
+        await clock.wait(900)
+        return { ok: true, value: associations(5) }
+      },
+    },
+    10,
+  )
+  const many = Array.from({ length: 40 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+  const fetched = fetchReports(deps, HUB, token, listed(many), never)
+  let isOver = false
+  void fetched.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await Promise.race([fetched, clock.sleeper()])
+    await new Promise(setImmediate)
+    clock.move(900)
+  }
+  expect(made).toHaveLength(40)
+  for (const at of made)
+    expect(made.filter((other) => other > at - 10_000 && other <= at).length).toBeLessThanOrEqual(10)
 })
 
 describe('with automatic pairs', () => {

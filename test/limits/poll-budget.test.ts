@@ -148,6 +148,24 @@ describe('a budget that is too small', () => {
     expect(until - NOW).toBe(22_500)
     expect(roomFor(refill(budget(-DEPTH), PER_HOUR, until), PER_HOUR, until).polls).toBeGreaterThan(50)
   })
+
+  test('takes up no poll that it would not let through, however large polls are', () => {
+    const large = fc.record({
+      perHour: fc.integer({ min: 10, max: 100_000 }),
+      largest: fc.integer({ min: 1, max: 1_001 }),
+      meanShare: fc.double({ min: 0, max: 1, noNaN: true }),
+      levelShare: fc.double({ min: -1, max: 1, noNaN: true }),
+    })
+    fc.assert(
+      fc.property(large, ({ perHour, largest, meanShare, levelShare }) => {
+        const found = budget(0, { largest, meanCalls: Math.max(1, largest * meanShare) })
+        const before = { ...found, level: depthOf(found, perHour) * levelShare }
+        const { polls, until } = roomFor(before, perHour, NOW)
+        const then = polls > 0 ? before : refill(before, perHour, until)
+        expect(admitPolls(then, [{ ...regular(largest), regularAt: until }], perHour, until).admitted).toEqual([true])
+      }),
+    )
+  })
 })
 
 describe('a budget as stored', () => {
