@@ -30,7 +30,10 @@ export type NoDaysLeft = 'no-limit' | 'no-growth' | 'not-in-sight'
 export const WINDOW_DAYS = 42
 /** Daily points that a forecast needs, and so days too: fewer make no week. Gaps just take away points. */
 export const ENOUGH_POINTS = 7
-/** Of the range: over many series, so often the true pace lies in it, or a little more rarely after a week or two. */
+/**
+ * Of the range: over many series, so often the true pace lies in it, or a little more rarely after a week or two. What moves
+ * only every few days looks as if it stood still, which foretells nothing, until it has moved some times.
+ */
 export const CONFIDENCE = 0.9
 /** Three years. Whatever is further ahead will have changed before: then no limit is in sight. */
 export const HORIZON_DAYS = 1095

@@ -1,5 +1,5 @@
 import type { Snapshot } from './history.ts'
-import { spanOf, type Zones } from './thin-out.ts'
+import { knownUntil, spanOf, type Zones } from './thin-out.ts'
 
 export type Regular = 'hourly' | 'daily'
 
@@ -14,17 +14,19 @@ export interface Range {
 /**
  * How things stood at the end of each hour or day (UTC) of a range, oldest first; of the one that is still running, as
  * they stand at `to`. Nothing is invented: there is none before the first snapshot, none for an hour or day in which
- * nothing was read, and one a day where the history knows no hours (before `hourlyFrom`).
+ * nothing was read, one a day where the history knows no hours (before `hourlyFrom`), and where it knows only ends of hours
+ * or days (before `rawFrom`), none for one that `to` cuts short.
  *
  * `snapshots` are those at each change, oldest first, from how things stood at `from` on - and beyond `to`, because only
  * the one that ends a gap tells of it.
  */
 export function* regularSeries(
   snapshots: readonly Snapshot[],
-  { from, to, readUntil }: Range,
+  { from, to: asked, readUntil }: Range,
   resolution: Regular,
-  zones: Pick<Zones, 'hourlyFrom'>,
+  zones: Pick<Zones, 'rawFrom' | 'hourlyFrom'>,
 ): Generator<Snapshot> {
+  const to = knownUntil(asked, zones)
   let next = 0
   let standing: Snapshot | undefined
   let span = spanOf(Math.max(from, snapshots[0]?.at ?? to), resolution, zones)

@@ -40,6 +40,12 @@ export function spanOf(at: number, resolution: 'hourly' | 'daily', { hourlyFrom 
   return { start, end: start + spanMs }
 }
 
+/** The last moment until `to` at which it is known how things stood: an end of an hour or day where only those are kept. */
+export function knownUntil(to: number, { rawFrom, hourlyFrom }: Pick<Zones, 'rawFrom' | 'hourlyFrom'>): number {
+  if (to >= rawFrom) return to
+  return startOf(to, to >= hourlyFrom ? HOUR_MS : DAY_MS)
+}
+
 function startOf(at: number, spanMs: number): number {
   return Math.floor(at / spanMs) * spanMs
 }

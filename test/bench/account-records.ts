@@ -44,7 +44,7 @@ async function fillRecords(store: Store): Promise<void> {
     const fetched = fetchedOf(account, obtainedAt)
     await connectAccount(store, keys, account)
     await polls.commit(hubId, {
-      ...{ polls: '0', slots: new Map(), nextAt: obtainedAt, fields: fieldsOf(obtainedAt) },
+      ...{ polls: '0', slots: new Map(), nextAt: obtainedAt, fields: turnFields(obtainedAt) },
       ...{ readings: mergeReadings(undefined, fetched), change: undefined },
       samples: { shown: mergeSamples({}, fetched, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
       alerts: alertsOf(account),
@@ -55,7 +55,7 @@ async function fillRecords(store: Store): Promise<void> {
 }
 
 /** As a poll leaves them that found the account near a threshold. */
-function fieldsOf(at: number): Record<string, string> {
+export function turnFields(at: number): Record<string, string> {
   const because: Because = {
     ...{ is: 'near', series: 'type/0-1', usage: 930, limit: 1_000, level: 'warning', move: 'enter' },
     ...{ asks: 'percent', of: 95, since: at },

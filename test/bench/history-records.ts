@@ -1,31 +1,37 @@
-import { deepStrictEqual } from 'node:assert'
+import { strictEqual } from 'node:assert'
+import { forecastAccount } from '../../src/limits/forecast-account.ts'
 import { History } from '../../src/limits/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
+import { turnFields } from './account-records.ts'
 import { accountsOf, alertsOf, type BenchAccount, connectAccount } from './accounts.ts'
+import { dice } from './dice.ts'
 import type { Figure } from './figure.ts'
-import { type Month, monthOf, POLLS } from './month.ts'
+import { type Month, monthOf, POLLS, plain, pollAt } from './month.ts'
 import { openMemoryGauge } from './redis-memory.ts'
 
-const ACCOUNTS = 1_000
-/** Months that differ: twenty accounts live through the same one each. */
-const MONTHS = 50
 /** Full JSON takes a few thousand times the room. */
 const JSON_ACCOUNTS = 1
 const STARTED_AT = Date.UTC(2026, 1, 1)
 const KEEP_MS = 30 * 86_400_000
 /** Of everything that there is of one account. */
 const GATE_BYTES = 16_000
+/** Of so many accounts one is compared at every poll of its month, the others at some. */
+const WHOLE_EACH = 10
+const SOME = 3
+/** Less than that would be no month in which one poll in ten finds something changed. */
+const LEAST_CHANGED = 0.09
 const UNIT = 'Redis bytes per account'
 
 /**
  * P7, a month of history: 30 days of polls every 15 minutes, of which one in ten finds something changed, encoded as polls
  * do and put where they put it; against the whole report of each poll as JSON in a sorted set. And all that there is of an
- * account after that month. What was reported reads back exactly, or there is no figure.
+ * account after that month: tokens, states, alerts, numbers, records behind them, forecast, its places in due sets and lists.
+ * Every account has a month of its own, and what was reported reads back exactly, or there is no figure.
  */
-export const historyRecords: Figure = {
+export const historyRecords = (count: number): Figure => ({
   id: 'P7',
   rows: [
     { what: 'a month of history, against full JSON per poll in a sorted set; lower is better', unit: UNIT },
@@ -37,31 +43,36 @@ export const historyRecords: Figure = {
   ],
   open: async () => {
     const gauge = await openMemoryGauge()
-    const accounts = accountsOf(ACCOUNTS)
-    const months = accounts.slice(0, MONTHS).map((account) => monthOf(account, STARTED_AT))
-    const monthFor = (n: number) => months[n % MONTHS] as Month
+    const accounts = accountsOf(count).map((account) => ({ account, month: monthOf(account, STARTED_AT) }))
+    expectChanges(accounts.map(({ month }) => month))
     const keys = createKeys('bench')
     const fill =
-      (withHistory: boolean, count = ACCOUNTS) =>
+      (with_: { history: boolean; forecast: boolean }, some = accounts) =>
       async (store: Store) => {
-        for (const [n, account] of accounts.slice(0, count).entries())
-          await live(store, keys, account, monthFor(n), withHistory)
+        for (const { account, month } of some) {
+          await live(store, keys, account, month, with_.history)
+          if (with_.forecast) await foresee(store, keys, account.hubId)
+        }
       }
     // Scripts are no account's bytes.
-    await gauge.growth(fill(true, 1))
+    await gauge.growth(fill({ history: true, forecast: true }, accounts.slice(0, 1)))
+    let isCompared = false
     return {
       ours: async () => {
         let counted = 0
-        const without = await gauge.growth(fill(false))
-        const all = await gauge.growth(fill(true))
+        const without = await gauge.growth(fill({ history: false, forecast: false }))
+        const history = (await gauge.growth(fill({ history: true, forecast: false }))) - without
+        const all = await gauge.growth(fill({ history: true, forecast: true }))
         await gauge.look(async (store) => {
-          for (const [n, { hubId }] of accounts.entries()) await expectReadsBack(store, keys, hubId, monthFor(n))
-          counted = (await memoryUsage(store)) / ACCOUNTS
+          // Each round stores the same.
+          if (!isCompared) await expectAllReadBack(store, keys, accounts)
+          isCompared = true
+          counted = (await memoryUsage(store)) / count
         })
-        if (Math.max(counted, all / ACCOUNTS) > GATE_BYTES) {
-          throw new Error(`an account takes ${Math.round(all / ACCOUNTS)} bytes: more than ${GATE_BYTES}`)
+        if (Math.max(counted, all / count) > GATE_BYTES) {
+          throw new Error(`an account takes ${Math.round(all / count)} bytes: more than ${GATE_BYTES}`)
         }
-        return [(all - without) / ACCOUNTS, all / ACCOUNTS, counted]
+        return [history / count, all / count, counted]
       },
       reference: async () => {
         const bytes = (await gauge.growth(fillJson)) / JSON_ACCOUNTS
@@ -70,7 +81,7 @@ export const historyRecords: Figure = {
       close: () => gauge.close(),
     }
   },
-}
+})
 
 /** Connected, then a month later: the records of that month, and its last poll through the real step. */
 async function live(store: Store, keys: Keys, account: BenchAccount, month: Month, withHistory: boolean) {
@@ -79,26 +90,60 @@ async function live(store: Store, keys: Keys, account: BenchAccount, month: Mont
   if (withHistory) await store.rpush(history, ...month.records)
   const { at } = month.last
   await new PollStore(store, keys).commit(account.hubId, {
-    ...{ polls: '0', slots: month.slots, nextAt: at, fields: { polledAt: String(at) } },
+    ...{ polls: '0', slots: month.slots, nextAt: at, fields: turnFields(at) },
     ...{ readings: month.readings, change: undefined },
     samples: { shown: mergeSamples({}, month.last, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
     alerts: alertsOf(account),
   })
 }
 
-async function expectReadsBack(store: Store, keys: Keys, hubId: number, month: Month): Promise<void> {
+/** As the daily job does. */
+async function foresee(store: Store, keys: Keys, hubId: number): Promise<void> {
   const history = new History(store, keys)
-  const { remembered } = month
-  // One moment of each, another one for the next: together they are all over the month.
-  const reported = remembered[hubId % remembered.length]
-  if (reported === undefined) throw new Error('no poll was remembered')
-  const [found] = await history.read(hubId, reported.at, reported.at)
-  const plain = reported.series.map(({ id: _, label: __, ...series }) => series)
-  deepStrictEqual(byName(found?.series ?? []), byName(plain))
+  await forecastAccount({ store, keys, history }, hubId, pollAt(STARTED_AT, POLLS))
 }
 
-function byName(series: readonly object[]): string[] {
-  return series.map((one) => JSON.stringify(one)).sort()
+function expectChanges(months: readonly Month[]): void {
+  const changes = months.reduce((sum, { records }) => sum + records.length, 0)
+  const share = changes / months.length / POLLS
+  if (share < LEAST_CHANGED) throw new Error(`only ${(share * 100).toFixed(1)} % of polls found something changed`)
+}
+
+async function expectAllReadBack(
+  store: Store,
+  keys: Keys,
+  accounts: readonly { account: BenchAccount; month: Month }[],
+): Promise<void> {
+  const history = new History(store, keys)
+  for (const [n, { account, month }] of accounts.entries()) {
+    const { hubId } = account
+    if (n % WHOLE_EACH === 0) await expectMonth(history, hubId, month)
+    else await expectMoments(history, hubId, month)
+  }
+}
+
+/** At every poll of the month. */
+async function expectMonth(history: History, hubId: number, { reported }: Month): Promise<void> {
+  const whole = (await history.read(hubId, 0, Number.POSITIVE_INFINITY)).map(({ at, series }) => ({
+    at,
+    series: plain(series),
+  }))
+  for (let n = 0; n < POLLS; n++)
+    strictEqual(standingAt(whole, pollAt(STARTED_AT, n)), standingAt(reported, pollAt(STARTED_AT, n)))
+}
+
+/** At polls from all over the month, other ones for each account. */
+async function expectMoments(history: History, hubId: number, { reported }: Month): Promise<void> {
+  const roll = dice(hubId)
+  for (let left = SOME; left > 0; left--) {
+    const at = pollAt(STARTED_AT, roll(POLLS))
+    const [found] = await history.read(hubId, at, at)
+    strictEqual(plain(found?.series ?? []), standingAt(reported, at))
+  }
+}
+
+function standingAt(reports: readonly { at: number; series: string }[], moment: number): string | undefined {
+  return reports.findLast(({ at }) => at <= moment)?.series
 }
 
 async function memoryUsage(store: Store): Promise<number> {

@@ -1,7 +1,7 @@
 import { changeBetween } from '../../src/limits/change.ts'
 import { packChange } from '../../src/limits/pack-poll.ts'
 import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
-import { type Series, seriesOf } from '../../src/limits/series.ts'
+import { type Series, seriesId, seriesOf } from '../../src/limits/series.ts'
 import type { Slots } from '../../src/limits/standing.ts'
 import type { BenchAccount } from './accounts.ts'
 import { fetchedOf } from './accounts.ts'
@@ -13,9 +13,6 @@ export const POLLS = (DAYS * 86_400_000) / EVERY_MS
 /** Of 100 polls, so many find something changed. */
 const CHANGED = 10
 const MOST_SERIES = 3
-/** Polls whose series are remembered, to be compared with what reads back. */
-const REMEMBERED = 12
-
 /** What a month of polls leaves of one account, and what some of them reported. */
 export interface Month {
   /** The last poll: it found nothing new. */
@@ -24,7 +21,21 @@ export interface Month {
   slots: Slots
   /** Of the history, oldest first: as the commit step gets them. */
   records: Buffer[]
-  remembered: { at: number; series: Series[] }[]
+  /** What was reported, from each change on; see `plain`. */
+  reported: { at: number; series: string }[]
+}
+
+/** All numbers of a report as one text. */
+export function plain(series: readonly Omit<Series, 'id'>[]): string {
+  return series
+    .map((one) => `${seriesId(one)} ${one.usage} ${one.limit} ${one.percent}`)
+    .sort()
+    .join('\n')
+}
+
+/** When the nth poll of a month was. */
+export function pollAt(from: number, n: number): number {
+  return from + n * EVERY_MS
 }
 
 /**
@@ -35,11 +46,11 @@ export function monthOf(account: BenchAccount, from: number): Month {
   const roll = dice(account.hubId)
   const report = fetchedOf(account, from)
   const records: Buffer[] = []
-  const remembered: Month['remembered'] = []
+  const reported: Month['reported'] = []
   let readings: Readings | undefined
   let slots: Slots = new Map()
   for (let n = 0; n < POLLS; n++) {
-    const at = from + n * EVERY_MS
+    const at = pollAt(from, n)
     if (readings === undefined || roll(100) < CHANGED) {
       if (readings !== undefined) move(report, roll)
       const after = mergeReadings(readings, structuredClone({ ...report, at }))
@@ -47,18 +58,18 @@ export function monthOf(account: BenchAccount, from: number): Month {
       if (packed.record !== undefined) records.push(packed.record)
       readings = after
       slots = packed.slots
+      reported.push({ at, series: plain(seriesOf(after)) })
     } else {
       // The same again, read later.
       readings = readAgain(readings, at)
     }
-    if (n % Math.floor(POLLS / REMEMBERED) === 7) remembered.push({ at, series: seriesOf(readings) })
   }
   return {
-    last: { ...report, at: from + (POLLS - 1) * EVERY_MS },
+    last: { ...report, at: pollAt(from, POLLS - 1) },
     readings: readings as Readings,
     slots,
     records,
-    remembered,
+    reported,
   }
 }
 

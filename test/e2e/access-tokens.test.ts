@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
-import { plimsoll } from '../support/command.ts'
+import { plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
@@ -33,7 +33,7 @@ interface Served {
   scopes: string[]
 }
 
-const adminTokens = (...args: string[]) => plimsoll(['admin-tokens', ...args, '--config', config], scene.folder)
+const adminTokens = (...args: string[]) => plimsollHere(['admin-tokens', ...args, '--config', config], scene.folder)
 const ask = (daemon: Daemon, path: string, token?: string, method = 'GET') =>
   fetch(daemon.url + path, { method, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
 
@@ -56,6 +56,9 @@ test('200 who ask two daemons at once for a token that has expired make one refr
   expect(await isTaken(answers[0]?.accessToken ?? '')).toBe(true)
 })
 
+/** How often a daemon gave `billing` a token: also until it has heard that there is no `billing` any more. */
+let servedToBilling = 0
+
 test('a named token is made by a command, works within two seconds, is listed without itself, and ends by a command', async () => {
   const [daemon] = daemons
   const path = `/api/v1/accounts/${hubIds[1]}/token`
@@ -63,7 +66,12 @@ test('a named token is made by a command, works within two seconds, is listed wi
   expect(added).toMatchObject({ code: 0, err: '' })
   const { token } = JSON.parse(added.out) as { token: string }
   await eventually('the daemon to take it', async () => (await ask(daemon, path)).status === 401, 2_000)
-  expect((await ask(daemon, path, token)).status).toBe(200)
+  const askForBilling = async () => {
+    const { status } = await ask(daemon, path, token)
+    if (status === 200) servedToBilling++
+    return status
+  }
+  expect(await askForBilling()).toBe(200)
   expect((await ask(daemon, '/api/v1/status', token)).status).toBe(403)
 
   expect(await adminTokens('add', 'billing', '--scopes', 'read')).toMatchObject({
@@ -86,11 +94,11 @@ test('a named token is made by a command, works within two seconds, is listed wi
   await eventually('ann to be known', async () => (await ask(daemon, '/api/v1/status', ann)).status === 200, 2_000)
   const account = await (await ask(daemon, `/api/v1/accounts/${hubIds[1]}`, ann)).json()
   expect(account).toMatchObject({ tokenServedTo: 'billing' })
-  const shown = await plimsoll(['accounts', 'show', String(hubIds[1]), '--config', config], scene.folder)
+  const shown = await plimsollHere(['accounts', 'show', String(hubIds[1]), '--config', config], scene.folder)
   expect(shown.out).toMatch(/token served +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d billing/)
 
   expect((await adminTokens('remove', 'billing')).out).toContain('billing is removed')
-  await eventually('its end', async () => (await ask(daemon, path, token)).status === 401, 2_000)
+  await eventually('its end', async () => (await askForBilling()) === 401, 2_000)
   expect(await adminTokens('remove', 'billing')).toMatchObject({
     code: 1,
     err: 'plimsoll: there is no token billing: plimsoll admin-tokens list shows all\n',
@@ -119,7 +127,7 @@ test('what the daemon refreshed for who asked counts in its metrics', async () =
   const sum = (pattern: RegExp) => texts.reduce((total, text) => total + Number(pattern.exec(text)?.[1] ?? 0), 0)
   expect(sum(/^plimsoll_token_refreshes_total\{outcome="refreshed"\} (\d+)$/m)).toBe(1)
   expect(sum(/^plimsoll_access_tokens_served_total\{to="this-machine"\} (\d+)$/m)).toBeGreaterThanOrEqual(200)
-  expect(sum(/^plimsoll_access_tokens_served_total\{to="billing"\} (\d+)$/m)).toBe(1)
+  expect(sum(/^plimsoll_access_tokens_served_total\{to="billing"\} (\d+)$/m)).toBe(servedToBilling)
 })
 
 async function refreshesOf(hubId: number): Promise<number> {

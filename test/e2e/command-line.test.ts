@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
-import { plimsoll } from '../support/command.ts'
+import { plimsoll, plimsollHere } from '../support/command.ts'
 import { connectAll, eventually, getJson, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
@@ -24,10 +24,11 @@ beforeAll(async () => {
 })
 afterAll(() => scene.close())
 
-const command = (...args: string[]) => plimsoll([...args, '--config', config], scene.folder)
+/** Within this process: what a process of its own adds, the first tests show, and those of what ends a program. */
+const command = (...args: string[]) => plimsollHere([...args, '--config', config], scene.folder)
 
 test('accounts list --json is one line: an array of accounts with at least hubId, hubDomain and state', async () => {
-  const { code, out } = await command('accounts', 'list', '--json')
+  const { code, out } = await plimsoll(['accounts', 'list', '--json', '--config', config], scene.folder)
   expect(code).toBe(0)
   expect(out.trim().split('\n')).toHaveLength(1)
   const accounts = JSON.parse(out) as unknown[]
@@ -48,7 +49,7 @@ test('accounts show tells what is known of one account, and refuses one that nob
   )
   const { out } = await command('accounts', 'show', String(hubIds[0]))
   expect(out).toMatch(/^SERIES +USAGE +LIMIT +% +DAYS LEFT +ALERT$/m)
-  const { code, err } = await command('accounts', 'show', '42')
+  const { code, err } = await plimsoll(['accounts', 'show', '42', '--config', config], scene.folder)
   expect({ code, err }).toEqual({
     code: 1,
     err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
@@ -150,7 +151,7 @@ test('an alert about the whole fleet is listed without an account', async () => 
 
 test('wrong usage exits with 2 and says how it goes', async () => {
   for (const args of [['acounts'], ['accounts', 'show', 'abc'], ['accounts', 'connect'], ['start', '--confg', 'x']]) {
-    const { code, err } = await plimsoll(args, scene.folder)
+    const { code, err } = await plimsollHere(args, scene.folder)
     expect(code, args.join(' ')).toBe(2)
     expect(err).not.toBe('')
   }
@@ -180,7 +181,7 @@ test('another key under the same id is refused with what to check, and no token 
   const other = await scene.configFile({
     encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 9).toString('base64') }] },
   })
-  const { code, err } = await plimsoll(['accounts', 'list', '--config', other], scene.folder)
+  const { code, err } = await plimsollHere(['accounts', 'list', '--config', other], scene.folder)
   expect(code).toBe(1)
   expect(err).toContain('check encryption.keys')
   const started = await plimsoll(['start', '--config', other], scene.folder)

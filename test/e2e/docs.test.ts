@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { plimsoll, run } from '../support/command.ts'
+import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { connectAccount, freePort, send } from '../support/fleet.ts'
 
@@ -91,7 +91,7 @@ test('every command in the documents is run by a test', async () => {
   for (const command of here) {
     const [, args = ''] = command.match(/^npm run (?:-s )?plimsoll -- (.*)$/) ?? []
     expect(args, `${command} is run by no test`).not.toBe('')
-    const ran = await plimsoll(args.split(' '), folder, ENV)
+    const ran = await plimsollHere(args.split(' '), folder, { env: ENV })
     expect(ran, command).toMatchObject({ code: 0, err: '' })
   }
   expect(Object.keys(RUN_ELSEWHERE).filter((command) => !commands.includes(command))).toEqual([])
@@ -108,7 +108,7 @@ test('the encryption key is changed by the commands of the README, one after the
     else said = await follow(text.trim())
   }
   expect(JSON.parse(said)).toMatchObject({ code: 'config.reloaded', applied: ['encryption.keys'], restart: [] })
-  expect(await plimsoll(['status'], folder, ENV)).toMatchObject({ code: 0, err: '' })
+  expect(await plimsollHere(['status'], folder, { env: ENV })).toMatchObject({ code: 0, err: '' })
 })
 
 /** One command of the README, with the daemon's PID in its place; resolves with what came of it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { plimsoll } from '../support/command.ts'
+import { plimsoll, plimsollHere } from '../support/command.ts'
 import { eventually } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => scene.close())
 
 async function doctor(file: string): Promise<{ code: number | null; err: string; found: Record<string, Finding> }> {
-  const { code, out, err } = await plimsoll(['doctor', '--json', '--config', file], scene.folder)
+  const { code, out, err } = await plimsollHere(['doctor', '--json', '--config', file], scene.folder)
   const findings = JSON.parse(out) as Finding[]
   return { code, err, found: Object.fromEntries(findings.map((finding) => [finding.name, finding])) }
 }

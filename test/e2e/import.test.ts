@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plimsoll } from '../support/command.ts'
+import { plimsoll, plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { eventually, getJson, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene.close())
 
-const command = (...args: string[]) => plimsoll([...args, '--config', config], scene.folder)
+const command = (...args: string[]) => plimsollHere([...args, '--config', config], scene.folder)
 const accountOf = (hubId: number) =>
   getJson<{ state: string; hubDomain: string; scopes: string[]; polledAt: string | null; user: string | null }>(
     `${daemon.url}/api/v1/accounts/${hubId}`,
@@ -122,9 +122,9 @@ test('an export moves the fleet to an installation with the same key, and nowher
     for (const token of scene.sandbox.issuedTokens()) expect(text).not.toContain(token)
 
     const there = await scene.configFile({ redis: { url: scene.redis.url, prefix: `moved-${name.split('.')[1]}` } })
-    const moved = await plimsoll(['accounts', 'import', name, '--config', there], scene.folder)
+    const moved = await plimsollHere(['accounts', 'import', name, '--config', there], scene.folder)
     expect(moved).toMatchObject({ code: 0, out: 'imported 4, kept 0, replaced 0, bad 0\n', err: '' })
-    const listed = await plimsoll(['accounts', 'list', '--json', '--config', there], scene.folder)
+    const listed = await plimsollHere(['accounts', 'list', '--json', '--config', there], scene.folder)
     expect(JSON.parse(listed.out)).toHaveLength(4)
   }
   expect(readdirSync(scene.folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
@@ -133,7 +133,7 @@ test('an export moves the fleet to an installation with the same key, and nowher
     redis: { url: scene.redis.url, prefix: 'foreign' },
     encryption: { keys: [{ id: 'k2', key: Buffer.alloc(32, 8).toString('base64') }] },
   })
-  const refused = await plimsoll(['accounts', 'import', 'out.csv', '--config', foreign], scene.folder)
+  const refused = await plimsollHere(['accounts', 'import', 'out.csv', '--config', foreign], scene.folder)
   expect(refused.code).toBe(1)
   expect(refused.out).toContain('no key with the id k1 is configured')
 })

@@ -6,7 +6,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
-import { plimsoll } from '../support/command.ts'
+import { plimsoll, plimsollHere } from '../support/command.ts'
 import { type Daemon, startDaemon } from '../support/daemon.ts'
 import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
@@ -243,7 +243,7 @@ test('a value that no key opens is named by its account, and all others are done
   await store.hset(KEYS.account(lost).tokens, 'access', other.seal(new Secret('x'), lost, 'access'))
 
   const both = await scene.configFile({ encryption: { keys: [K2, K1] } })
-  const ran = await plimsoll(['keys', 'rekey', '--config', both], scene.folder)
+  const ran = await plimsollHere(['keys', 'rekey', '--config', both], scene.folder)
   expect(ran.code).toBe(1)
   expect(ran.out).toContain(`account ${lost}: access left as it was: no key with the id k0 is configured`)
   expect(ran.err).toContain('no configured key opens tokens of 1 account')

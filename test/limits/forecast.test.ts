@@ -174,6 +174,14 @@ describe('the range', () => {
     return runs.filter(({ perDayLow, perDayHigh }) => perDayLow <= perDay && perDay <= perDayHigh).length / runs.length
   }
 
+  function lastingNoise(roll: () => number, days: number): DailyPoint[] {
+    let noise = 0
+    return daily(days, (n) => {
+      noise = 0.7 * noise + 3 * bell(roll)
+      return Math.round(400 + 2 * n + noise)
+    })
+  }
+
   const weekday = (n: number) => n % 7 < 5
   const SERIES: [name: string, perDay: number, series: (roll: () => number, days: number) => DailyPoint[]][] = [
     ['a count to which things are added by chance', 2, (roll, days) => adding(days, () => happening(roll, 2))],
@@ -189,6 +197,26 @@ describe('the range', () => {
       },
     ],
     ['noise around a line', 2, (roll, days) => daily(days, (n) => Math.round(400 + 2 * n + 5 * bell(roll)))],
+    [
+      'noise around a line with a step in it',
+      2,
+      (roll, days) => {
+        const at = 1 + Math.floor(roll() * (days - 1))
+        return daily(days, (n) => Math.round(400 + 2 * n + 5 * bell(roll)) + (n < at ? 0 : 200))
+      },
+    ],
+    ['noise around a level', 0, (roll, days) => daily(days, () => Math.round(400 + 5 * bell(roll)))],
+    ['noise that lasts for days', 2, (roll, days) => lastingNoise(roll, days)],
+    ['a few odd days in ten', 2, (roll, days) => daily(days, (n) => 400 + 2 * n + (roll() < 0.1 ? 200 : 0))],
+    [
+      'a count that is full for the last fifth',
+      2,
+      (roll, days) => {
+        const points = adding(days, () => happening(roll, 2))
+        const limit = points[Math.floor(days * 0.8)]?.usage ?? 0
+        return points.map(({ day, usage }) => ({ day, usage: Math.min(limit, usage) }))
+      },
+    ],
     [
       'half of the days missing',
       2,
@@ -206,6 +234,29 @@ describe('the range', () => {
 
   test.each(SERIES)('of ten days does not promise much more than it holds: %s', (_, perDay, series) => {
     expect(held(perDay, series, 10)).toBeGreaterThanOrEqual(CONFIDENCE - 0.1)
+  })
+
+  test.each(SERIES)('of a single week is wrong in one of five at most: %s', (_, perDay, series) => {
+    expect(held(perDay, series, ENOUGH_POINTS)).toBeGreaterThanOrEqual(CONFIDENCE - 0.1)
+  })
+
+  const COUNTS: [name: string, perDay: number, leastTold: number][] = [
+    ['two a day', 2, 0.95],
+    ['one in three days', 0.3, 0.9],
+    ['one in ten days', 0.1, 0.25],
+  ]
+  test.each(COUNTS)('of a count that rises by %s holds the day on which it is full', (_, perDay, leastTold) => {
+    const runs = Array.from({ length: 400 }, (_, seed) => {
+      const roll = dice(seed * 7_919 + 11)
+      const points = adding(WINDOW_DAYS, () => happening(roll, perDay))
+      const usage = points.at(-1)?.usage ?? 0
+      const remaining = 100 * perDay
+      return { told: daysLeft(usage, usage + remaining, paceOf(points)), days: 100 }
+    })
+    const told = runs.flatMap(({ told, days }) => (typeof told === 'string' ? [] : [{ ...told, days }]))
+    expect(told.length / runs.length).toBeGreaterThan(leastTold)
+    const right = told.filter(({ earliest, latest, days }) => earliest <= days && days <= (latest ?? HORIZON_DAYS))
+    expect(right.length / told.length).toBeGreaterThanOrEqual(CONFIDENCE - 0.05)
   })
 
   test('is not so wide that it says nothing', () => {

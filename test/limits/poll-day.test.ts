@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type SimulatedAccount, type SimulatedPoll, simulatePolls } from './simulate-polls.ts'
+import type { Because } from '../../src/limits/poll-turn.ts'
+import { busiestHour, type SimulatedAccount, type SimulatedPoll, simulatePolls } from './simulate-polls.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const NOON = 12 * HOUR
-
-/** The most calls in any 60 minutes in a row. */
-function busiestHour(callsByMinute: Int32Array): number {
-  let sum = 0
-  let most = 0
-  for (const [minute, calls] of callsByMinute.entries()) {
-    sum += calls - (callsByMinute[minute - 60] ?? 0)
-    most = Math.max(most, sum)
-  }
-  return most
-}
 
 /** Of every hundred accounts: what they do, and how often they must be polled. */
 function account(index: number): SimulatedAccount {
@@ -33,12 +23,37 @@ function account(index: number): SimulatedAccount {
     return { ...common, kind: 'changing', usageAt: (now) => 300 + (Math.floor(now / pause + phase) % 7) }
   }
   if (part < 65) return { ...common, kind: 'wave', usageAt: (now) => (now < NOON ? 300 : 320) }
+  if (part < 70) {
+    // Companion endpoints and pairs that are not worth asking for make each poll take another number of calls.
+    return { ...common, kind: 'auto', calls: 11, takes: (n) => 3 + ((7 * n + index) % 9), usageAt: () => 300 }
+  }
+  if (part < 74) {
+    // Of every hour it can't be read for some minutes, most of them late in it.
+    const from = (0.3 + 0.5 * phase) * HOUR
+    return { ...common, kind: 'failing', usageAt: (now) => (now % HOUR > from ? undefined : 300) }
+  }
+  // A token that is refused takes as many calls again after its refresh.
+  if (part < 75) return { ...common, kind: 'refused', takes: (n) => common.calls * (1 + (n % 2)), usageAt: () => 300 }
   return { ...common, kind: 'still', usageAt: () => 300 }
 }
 
+const isRetry = (because: Because) => (because.is === 'budget' ? because.instead : because).is === 'failed'
+
+const CONNECTED_AT = 15 * HOUR
+
+/** A wave of customers that all come within ten minutes, and one that comes before the end of the day. */
+function newcomer(n: number): SimulatedAccount {
+  const connectedAt = n === 0 ? DAY - 10 * MINUTE : CONNECTED_AT + (n % 600) * 1_000
+  const common = { kind: 'new', everyMs: 2 * HOUR, soonestMs: 5 * MINUTE, connectedAt }
+  return { ...common, hubId: 5_000_000 + n, calls: 1 + (n % 2), usageAt: () => 300 + (n % 490) }
+}
+
 describe('a day of 50,000 accounts, of which 10,000 change at noon', () => {
-  const callsPerHour = 75_000
-  const accounts = Array.from({ length: 50_000 }, (_, index) => account(index))
+  const callsPerHour = 86_000
+  const accounts = [
+    ...Array.from({ length: 48_000 }, (_, index) => account(index)),
+    ...Array.from({ length: 2_000 }, (_, n) => newcomer(n)),
+  ]
   const polls = new Map<string, number>()
   const early = new Map<string, { asked: number; admitted: number }>()
   /** Of those that ask early from noon to one: by how urgent they are, in thirds. */
@@ -46,7 +61,9 @@ describe('a day of 50,000 accounts, of which 10,000 change at noon', () => {
   const crossed = new Map<number, number>()
   const noticed: number[] = []
   const tooLate: SimulatedPoll[] = []
-  const { callsByMinute, said } = simulatePolls(accounts, { callsPerHour, forMs: DAY }, (poll) => {
+  const retries: number[] = []
+  const firsts = new Map<number, number>()
+  const { callsBySecond, said, unpolledMs } = simulatePolls(accounts, { callsPerHour, forMs: DAY }, (poll) => {
     const { account, now, pauseMs, turn, admitted } = poll
     if (now < turn.regularAt) {
       const count = early.get(account.kind) ?? { asked: 0, admitted: 0 }
@@ -60,7 +77,9 @@ describe('a day of 50,000 accounts, of which 10,000 change at noon', () => {
     if (!admitted) return
     polls.set(account.kind, (polls.get(account.kind) ?? 0) + 1)
     if (pauseMs > account.everyMs) tooLate.push(poll)
-    if (account.kind === 'rising' && account.usageAt(now) >= 800 && !crossed.has(account.hubId)) {
+    if (isRetry(turn.because)) retries.push(pauseMs)
+    if (account.connectedAt !== undefined && !firsts.has(account.hubId)) firsts.set(account.hubId, pauseMs)
+    if (account.kind === 'rising' && (account.usageAt(now) ?? 0) >= 800 && !crossed.has(account.hubId)) {
       crossed.set(account.hubId, now)
       const perDay = 200 + 600 * (((account.hubId - 1_000_000) * 0.7548) % 1)
       noticed.push(now - (650 / perDay) * DAY)
@@ -68,15 +87,25 @@ describe('a day of 50,000 accounts, of which 10,000 change at noon', () => {
   })
 
   test('stays within its calls in every hour, and uses them', () => {
-    const most = busiestHour(callsByMinute)
+    const most = busiestHour(callsBySecond)
     expect(most).toBeLessThanOrEqual(callsPerHour)
     expect(most).toBeGreaterThan(0.85 * callsPerHour)
     expect(said).toEqual([])
   })
 
   test('polls no account later than its longest period', () => {
-    expect(tooLate).toEqual([])
+    expect(tooLate.map(({ account, now, pauseMs, turn }) => [account.kind, now, pauseMs, turn.regularAt])).toEqual([])
+    // Nor one that was due and never came.
+    const overdue = accounts.filter(({ everyMs }, n) => (unpolledMs[n] ?? 0) > everyMs)
+    expect(overdue.map(({ kind }) => kind)).toEqual([])
     expect([...polls.values()].reduce((sum, count) => sum + count)).toBeGreaterThan(1_000_000)
+  })
+
+  test('polls newcomers within minutes, and tries again soon what failed', () => {
+    expect(firsts.size).toBe(2_000)
+    expect(Math.max(...firsts.values())).toBeLessThan(10 * MINUTE)
+    expect(retries.length).toBeGreaterThan(10_000)
+    expect(Math.min(...retries)).toBeLessThan(MINUTE)
   })
 
   test('polls sooner what is near, rises or has changed, as far as there is room', () => {
@@ -113,7 +142,7 @@ describe('a budget that is too small even for regular turns', () => {
   const pauses: number[] = []
   const polled = new Set<number>()
   let early = 0
-  const { callsByMinute, said } = simulatePolls(accounts, { callsPerHour, forMs: 8 * HOUR }, (poll) => {
+  const { callsBySecond, said } = simulatePolls(accounts, { callsPerHour, forMs: 8 * HOUR }, (poll) => {
     if (!poll.admitted) return
     polled.add(poll.account.hubId)
     if (poll.now > 3 * HOUR) {
@@ -123,8 +152,8 @@ describe('a budget that is too small even for regular turns', () => {
   })
 
   test('holds in every hour all the same', () => {
-    expect(busiestHour(callsByMinute)).toBeLessThanOrEqual(callsPerHour)
-    expect(busiestHour(callsByMinute)).toBeGreaterThan(0.8 * callsPerHour)
+    expect(busiestHour(callsBySecond)).toBeLessThanOrEqual(callsPerHour)
+    expect(busiestHour(callsBySecond)).toBeGreaterThan(0.8 * callsPerHour)
   })
 
   test('makes everybody wait about as long, the oldest first, and nobody come early', () => {

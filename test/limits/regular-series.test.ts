@@ -18,7 +18,7 @@ const snapshot = (hours: number, usage: number, missingSince?: number): Snapshot
 /** Usages by hour since the start. */
 function series(snapshots: Snapshot[], resolution: Regular, range: Partial<Range> = {}, hoursFrom = 0) {
   const whole = { from: at(0), to: at(1_000), readUntil: at(1_000), ...range }
-  const items = [...regularSeries(snapshots, whole, resolution, { hourlyFrom: at(hoursFrom) })]
+  const items = [...regularSeries(snapshots, whole, resolution, { rawFrom: at(hoursFrom), hourlyFrom: at(hoursFrom) })]
   return items.map((item) => [(item.at - START) / HOUR, item.series[0]?.usage])
 }
 
@@ -61,10 +61,11 @@ describe('a regular series', () => {
       [6, 2],
     ])
     const range = { from: at(0), to: at(6), readUntil: at(6) }
-    const items = [...regularSeries(snapshots, range, 'hourly', { hourlyFrom: 0 })]
+    const all = { rawFrom: 0, hourlyFrom: 0 }
+    const items = [...regularSeries(snapshots, range, 'hourly', all)]
     expect(items.map(({ missingSince }) => missingSince)).toEqual([undefined, at(0.2), undefined, undefined])
     const cut = { from: at(1), to: at(2.5), readUntil: at(6) }
-    expect([...regularSeries(snapshots, cut, 'hourly', { hourlyFrom: 0 })]).toEqual([])
+    expect([...regularSeries(snapshots, cut, 'hourly', all)]).toEqual([])
   })
 
   test('leaves out hours that begin after the last reading', () => {
@@ -84,6 +85,19 @@ describe('a regular series', () => {
     ])
   })
 
+  test('has none in the middle of an hour or day of which only the end is kept', () => {
+    const snapshots = [snapshot(23.5, 1), snapshot(47.5, 2), snapshot(49.8, 3), snapshot(51.2, 4)]
+    const zones = { rawFrom: at(51), hourlyFrom: at(48) }
+    const ends = (resolution: Regular, to: number) => {
+      const range = { from: at(0), to: at(to), readUntil: at(1_000) }
+      return [...regularSeries(snapshots, range, resolution, zones)].map((one) => (one.at - START) / HOUR)
+    }
+    expect(ends('daily', 36)).toEqual([24])
+    expect(ends('hourly', 49.9)).toEqual([24, 48, 49])
+    expect(ends('daily', 50.5)).toEqual([24, 48, 50])
+    expect(ends('daily', 51.5)).toEqual([24, 48, 51.5])
+  })
+
   const scene = fc.record({
     ...{ polls, keep },
     later: fc.integer({ min: 0, max: 20 * DAY }),
@@ -98,13 +112,16 @@ describe('a regular series', () => {
         const record = recordOf(polls)
         const first = record.changes[0]?.at ?? START
         const now = first + later
+        const asked = now - reach[1]
+        const zones = thinned ? zonesOf(now, keep) : { rawFrom: 0, hourlyFrom: 0, dailyFrom: 0 }
+        const { hourlyFrom, dailyFrom } = zones
         // In the middle of an hour or day that was thinned out nobody knows how things stood.
-        const to = thinned ? now : now - reach[1]
-        const { hourlyFrom, dailyFrom } = thinned ? zonesOf(now, keep) : { hourlyFrom: 0, dailyFrom: 0 }
-        const from = Math.max(to - reach[0], dailyFrom)
+        const to = asked >= zones.rawFrom ? asked : spanOf(asked, 'hourly', zones).start
+        const from = Math.max(asked - reach[0], dailyFrom)
         const readUntil = polls.at(-1)?.at ?? 0
         const read = thinned ? { ...record, changes: thinOut(record.state, record.changes, now, keep) } : record
-        const items = [...regularSeries(snapshotsOf(read, from), { from, to, readUntil }, resolution, { hourlyFrom })]
+        const range = { from, to: asked, readUntil }
+        const items = [...regularSeries(snapshotsOf(read, from), range, resolution, zones)]
 
         const expected: [number, unknown][] = []
         for (let span = spanOf(from, resolution, { hourlyFrom }); span.start < to; ) {

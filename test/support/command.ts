@@ -34,12 +34,12 @@ export async function run(
 export async function plimsollHere(
   args: readonly string[],
   cwd: string,
-  more: { clock?: Clock; stop?: AbortSignal } = {},
+  more: { clock?: Clock; stop?: AbortSignal; env?: Record<string, string> } = {},
 ): Promise<Ran> {
   const ran = { out: '', err: '' }
-  const { clock = systemClock, stop = new AbortController().signal } = more
+  const { clock = systemClock, stop = new AbortController().signal, env = {} } = more
   const code = await runCommandLine(args, {
-    ...{ env: {}, cwd, isTerminal: false, errIsTerminal: false, columns: 200, stop, clock, random: Math.random },
+    ...{ env, cwd, isTerminal: false, errIsTerminal: false, columns: 200, stop, clock, random: Math.random },
     out: (text) => (ran.out += text),
     err: (text) => (ran.err += text),
     onHangUp: () => {},
