@@ -16,6 +16,11 @@ export function printTable(io: Io, headings: readonly string[], rows: readonly (
   }
 }
 
+/** A moment (ISO 8601, UTC) as a cell; empty for none. */
+export function timeCell(at: string | null): string {
+  return at?.slice(0, 19).replace('T', ' ') ?? ''
+}
+
 const NARROWEST = 8
 
 function shrink(widths: number[], room: number): void {
