@@ -77,6 +77,19 @@ describe('a series is judged by its reading alone', () => {
   })
 })
 
+test('a reading of one of many pairs may be as old as their turns take, and that of the account may not', () => {
+  const settings = { rules: RULES, pairsOf: () => [], staleAfter: (_: unknown, pairs: number) => HOUR * (1 + pairs) }
+  const pair = (to: string, age: number) =>
+    [atLimit(0, NOW - age), { ...atLimit(0, NOW - age), metric: 'associations.fullest' as const }].map((one) => ({
+      ...one,
+      ...{ id: `${one.metric}/${to}`, to },
+    }))
+  const judged = (age: number) => judgeAccount(settings, account(), [...pair('0-2', age), ...pair('0-3', HOUR)], NOW)
+  expect(judged(3 * HOUR).reason).toBeNull()
+  expect(judged(3 * HOUR + 1).reason).toContain('not read since')
+  expect(judgeAccount(settings, account(), pair('0-2', HOUR + 1), NOW).reason).toContain('not read since')
+})
+
 describe('an account', () => {
   const failing = account({ pollFailure: { count: 3, reason: 'the provider answered 503', at: NOW, since: NOW } })
 
@@ -120,7 +133,11 @@ describe('an account', () => {
     for (const state of ['failing', 'parked'] as const) {
       expect(judge([overall(1), atLimit(0)], account({ state }))).toMatchObject({ level: 'ok', reason: null })
     }
-    const settings = { rules: RULES.slice(0, 2), staleAfter: () => FRESH_MS, pairsOf: () => [{ from: '0-1', to: '0-2' }] }
+    const settings = {
+      rules: RULES.slice(0, 2),
+      staleAfter: () => FRESH_MS,
+      pairsOf: () => [{ from: '0-1', to: '0-2' }],
+    }
     expect(judgeAccount(settings, failing, [overall(1)], NOW)).toMatchObject({ level: 'ok', reason: null })
   })
 
