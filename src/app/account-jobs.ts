@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
+import { InFlight } from '../runtime/in-flight.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
 import { createCourier } from './courier.ts'
@@ -18,6 +19,8 @@ export interface AccountJobs {
   refresh(hubId: number, generation: number): Promise<RefreshOutcome>
 }
 
+/** Accounts polled at a time, however many are asked for. */
+const POLLS = 32
 /** Somebody else may be refreshing the account's tokens just then: that takes a moment. */
 const ATTEMPTS = 4
 const AGAIN_MS = 1_000
@@ -41,17 +44,19 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
       await clock.wait(AGAIN_MS, stop)
     }
   }
+  async function poll(hubId: number): Promise<string | undefined> {
+    if (stop.aborted) return 'stopped'
+    const startedAt = clock.now()
+    try {
+      const outcome = await pollWithPatience(hubId)
+      return stop.aborted ? 'stopped' : whyNotRead(outcome, await registry.get(hubId), startedAt)
+    } catch (error) {
+      return error instanceof Error ? redactUrls(error.message) : String(error)
+    }
+  }
+  const places = new InFlight(POLLS)
   return {
-    poll: async (hubId) => {
-      if (stop.aborted) return 'stopped'
-      const startedAt = clock.now()
-      try {
-        const outcome = await pollWithPatience(hubId)
-        return stop.aborted ? 'stopped' : whyNotRead(outcome, await registry.get(hubId), startedAt)
-      } catch (error) {
-        return error instanceof Error ? redactUrls(error.message) : String(error)
-      }
-    },
+    poll: (hubId) => places.run('normal', () => poll(hubId)),
     refresh: (hubId, generation) => refreshOne(work, hubId, String(generation)),
   }
 }

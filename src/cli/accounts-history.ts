@@ -12,9 +12,9 @@ import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import { CommandError, type Io } from './io.ts'
-import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { printFacts, printTable } from './table.ts'
+import { printFacts, printTable, timeCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
@@ -46,10 +46,6 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
   )
     .description("show how accounts' limits moved")
     .action((hubIds: number[], options: HistoryOptions) => history(io, hubIds, options))
-}
-
-function parseHubIds(text: string, before: number[] = []): number[] {
-  return [...before, parseHubId(text)]
 }
 
 function parseTime(text: string, now: number): number {
@@ -141,7 +137,7 @@ function tablePrinter(io: Io): Printer {
     account: ({ hubId, hubDomain }, snapshots) => {
       const rows = [...snapshots].flatMap(({ at, series }) =>
         series.map(({ usage, limit, percent, ...name }) => [
-          iso(at)?.slice(0, 19).replace('T', ' ') ?? '',
+          timeCell(iso(at)),
           seriesName(name),
           ...[String(usage), String(limit ?? ''), percent === null ? '' : percent.toFixed(1)],
         ]),

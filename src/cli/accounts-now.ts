@@ -1,18 +1,14 @@
 import { openAccountJobs } from '../app/account-jobs.ts'
 import type { Parts } from '../app/parts.ts'
-import { InFlight } from '../runtime/in-flight.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
-import { printTable } from './table.ts'
+import { printTable, timeCell } from './table.ts'
 import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
-
-/** Accounts polled at a time. */
-const POLLS = 32
 
 /** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
 export async function poll(io: Io, hubIds: readonly number[], options: CommonOptions): Promise<void> {
@@ -25,7 +21,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
       io,
       ['HUB ID', 'DOMAIN', 'OUTCOME', 'LAST READ', 'WHY'],
       polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
-        ...[String(hubId), hubDomain, outcome, polledAt?.slice(0, 19).replace('T', ' ') ?? '', reason ?? ''],
+        ...[String(hubId), hubDomain, outcome, timeCell(polledAt), reason ?? ''],
       ]),
     )
   }
@@ -36,7 +32,6 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
 
 async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]) {
   const jobs = openAccountJobs(parts, io.stop)
-  const places = new InFlight(POLLS)
   const progress = showProgress(io, 'accounts polled')
   let done = 0
   const pollOne = async (hubId: number) => {
@@ -51,7 +46,7 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]) {
       polledAt: iso(account?.polledAt ?? null),
     }
   }
-  return Promise.all(hubIds.map((hubId) => places.run('normal', () => pollOne(hubId)))).finally(progress.end)
+  return Promise.all(hubIds.map(pollOne)).finally(progress.end)
 }
 
 /** `plimsoll accounts refresh HUB_ID`: at once, unless the account's next attempt is planned after one that failed. */

@@ -31,7 +31,7 @@ import { poll, refresh } from './accounts-now.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
-import { printFacts, printTable } from './table.ts'
+import { printFacts, printTable, timeCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
@@ -231,7 +231,7 @@ async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOpti
 }
 
 function time(at: number | null): string {
-  return iso(at)?.slice(0, 19).replace('T', ' ') ?? ''
+  return timeCell(iso(at))
 }
 
 async function everything<T>(source: AsyncIterable<T>): Promise<T[]> {

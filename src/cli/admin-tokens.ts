@@ -4,7 +4,7 @@ import { AdminTokenStore } from '../http/admin-token-store.ts'
 import { iso } from '../text/format-time.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable } from './table.ts'
+import { printTable, timeCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAdminTokens(program: Command, io: Io): void {
@@ -49,7 +49,12 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
   printTable(
     io,
     ['NAME', 'SCOPES', 'MADE', 'LAST USED'],
-    rows.map(({ name, scopes, createdAt, lastUsedAt }) => [name, scopes.join(','), time(createdAt), time(lastUsedAt)]),
+    rows.map(({ name, scopes, createdAt, lastUsedAt }) => [
+      name,
+      scopes.join(','),
+      timeCell(createdAt),
+      timeCell(lastUsedAt),
+    ]),
   )
 }
 
@@ -75,8 +80,4 @@ function parseScopes(text: string): Scope[] {
   const unknown = given.find((scope) => !SCOPES.some((known) => known === scope))
   if (unknown !== undefined) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}; several with commas.`)
   return SCOPES.filter((scope) => given.includes(scope))
-}
-
-function time(at: string | null): string {
-  return at?.slice(0, 19).replace('T', ' ') ?? ''
 }

@@ -5,7 +5,7 @@ import { openAccountJobs } from '../app/account-jobs.ts'
 import { coverageSettings } from '../app/coverage-settings.ts'
 import type { Parts } from '../app/parts.ts'
 import { staleAfter } from '../limits/coverage.ts'
-import { pollSettingsOf } from '../limits/poll-settings.ts'
+import { type AccountPollSettings, pollSettingsOf } from '../limits/poll-settings.ts'
 import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
 import { checkFleet, countLive } from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
@@ -101,12 +101,17 @@ function settingsOf(config: Config): JudgeSettings {
   const coverage = coverageSettings(config)
   return {
     rules: withTags(thresholds, tags),
-    staleAfter: (account) => staleAfter(coverage, pollSettingsOf(polling, account).everyMs),
+    staleAfter: (account, pairs) => staleAfter(coverage, longestTurn(pollSettingsOf(polling, account), pairs)),
     pairsOf: (account) => {
       const { pairs } = pollSettingsOf(polling, account)
       return pairs === 'auto' ? [] : pairs
     },
   }
+}
+
+/** Automatic pairs take turns: each is read once in so many polls. */
+function longestTurn({ everyMs, pairs: asked, pairsPerPoll }: AccountPollSettings, pairs: number): number {
+  return asked === 'auto' ? everyMs * Math.max(1, Math.ceil(pairs / pairsPerPoll)) : everyMs
 }
 
 function livePoll(parts: Parts, stop: AbortSignal, onPolled: () => void) {

@@ -46,6 +46,11 @@ function roomOf({ isTerminal, columns }: Io): number {
   return isTerminal ? columns : WIDE
 }
 
+/** A moment (ISO 8601, UTC) as a cell; empty for none. */
+export function timeCell(at: string | null): string {
+  return at?.slice(0, 19).replace('T', ' ') ?? ''
+}
+
 const NARROWEST = 8
 
 function shrink(widths: number[], room: number): void {

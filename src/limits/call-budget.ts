@@ -67,8 +67,11 @@ export class CallBudget {
   /** How many polls are worth taking up now; `until` is when to look again where that is none. */
   async room(): Promise<{ polls: number; until: number }> {
     const { clock, callsPerHour, budget } = this.#deps
+    const stored = await budget.read()
     const now = clock.now()
-    return roomFor(refill(decodeBudget(await budget.read()) ?? newBudget(now), callsPerHour, now), callsPerHour, now)
+    // What is given back is told with the next poll: without it there might be no room for one.
+    const settled = settle(decodeBudget(stored) ?? newBudget(now), this.#unsettled)
+    return roomFor(refill(settled, callsPerHour, now), callsPerHour, now)
   }
 
   /** Puts off a poll that was not let through; `polls` is the number of the account's last poll as read. */

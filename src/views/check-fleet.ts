@@ -5,7 +5,6 @@ import { keptReadings } from '../limits/kept-readings.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { InFlight } from '../runtime/in-flight.ts'
 import { type CurrentSeries, currentSeries } from './account-view.ts'
 import {
   type JudgedAccount,
@@ -25,21 +24,19 @@ export interface CheckDeps {
 export interface CheckRequest extends JudgeSettings {
   /** Empty: all live accounts. */
   hubIds: readonly number[]
-  /** Reads an account anew before it is judged; resolves with why that could not be done. */
+  /** Reads an account anew before it is judged, some at a time; resolves with why that could not be done. */
   poll?: (hubId: number) => Promise<string | undefined>
 }
 
 /** Accounts judged at a time: the readings of a whole fleet must not be in memory together. */
 const BATCH = 500
-/** Accounts polled at a time. */
-const POLLS = 32
 
 /** How every account asked for stands by its last readings, some hundreds at a time, in no order that means anything. */
 export async function* checkFleet(deps: CheckDeps, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
   const { hubIds, poll } = request
   const isAsked = hubIds.length > 0
   for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps))) {
-    const troubles = poll === undefined ? [] : await pollAll(batch, poll)
+    const troubles = poll === undefined ? [] : await Promise.all(batch.map(poll))
     const judged = await Promise.all(batch.map((hubId, n) => judgeOne(deps, request, hubId, troubles[n], isAsked)))
     yield judged.filter((account) => account !== undefined)
   }
@@ -66,11 +63,6 @@ async function* inBatches(lists: AsyncIterable<number[]> | Iterable<number[]>): 
     while (waiting.length >= BATCH) yield waiting.splice(0, BATCH)
   }
   if (waiting.length > 0) yield waiting
-}
-
-function pollAll(hubIds: readonly number[], poll: NonNullable<CheckRequest['poll']>): Promise<(string | undefined)[]> {
-  const places = new InFlight(POLLS)
-  return Promise.all(hubIds.map((hubId) => places.run('normal', () => poll(hubId))))
 }
 
 /** Undefined: it was uninstalled since it was listed. */

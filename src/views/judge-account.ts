@@ -12,8 +12,8 @@ export type CheckLevel = 'ok' | 'warning' | 'critical' | 'unknown'
 
 export interface JudgeSettings {
   rules: readonly Rule[]
-  /** Age from which a reading of an account is stale, ms. */
-  staleAfter: (account: AccountName) => number
+  /** Age from which a reading of an account is stale, ms; of a pair's: of one of so many that may take turns. */
+  staleAfter: (account: AccountName, pairs: number) => number
   /** The pairs that an account is asked for, where that is known. */
   pairsOf: (account: AccountName) => readonly { from: string; to: string }[]
 }
@@ -60,9 +60,10 @@ export function judgeAccount(
   now: number,
   trouble?: string,
 ): JudgedAccount {
-  const series = current.flatMap((one) => judgeSeries(settings, account, one, now))
+  const isStale = staleness(settings, account, current, now)
+  const series = current.flatMap((one) => judgeSeries(settings, account, one, isStale))
   const readAt = current.reduce<number | null>((newest, { measuredAt }) => later(newest, measuredAt), null)
-  const reason = trouble ?? whyUnknown(settings, account, current, series, readAt, now)
+  const reason = trouble ?? whyUnknown(settings, account, current, series, readAt, isStale)
   const { hubId, hubDomain, state } = account
   const level = worstOf([...series.map((one) => one.level).filter(isBreach), reason === null ? 'ok' : 'unknown'])
   return { hubId, hubDomain, state, level, reason, readAt, series }
@@ -94,12 +95,12 @@ function judgeSeries(
   settings: JudgeSettings,
   account: JudgedSubject,
   series: CurrentSeries,
-  now: number,
+  isStale: IsStale,
 ): JudgedSeries[] {
   const rule = ruleFor(settings.rules, account, series)
   const judged = judgeReading(rule, series)
   if (rule === undefined || judged === 'off') return []
-  const level = isStale(settings, account, series.measuredAt, now) ? 'unknown' : judged
+  const level = isStale(series.measuredAt, series) ? 'unknown' : judged
   const threshold = level === 'warning' || level === 'critical' ? (rule[level] ?? null) : null
   return [{ ...series, level, rule: rule.name, threshold }]
 }
@@ -110,7 +111,7 @@ function whyUnknown(
   current: readonly CurrentSeries[],
   series: readonly JudgedSeries[],
   readAt: number | null,
-  now: number,
+  isStale: IsStale,
 ): string | null {
   const because = account.pollFailure === null ? '' : `: ${account.pollFailure.reason}`
   if (account.state === 'reauthorize') {
@@ -118,8 +119,8 @@ function whyUnknown(
   }
   if (account.pollBlocked !== null) return watchText(account) ?? null
   if (readAt === null) return `never read${because}`
-  if (isStale(settings, account, readAt, now)) return `${notSince(readAt)}${because}`
-  const stale = series.filter(({ measuredAt }) => isStale(settings, account, measuredAt, now))
+  if (isStale(readAt)) return `${notSince(readAt)}${because}`
+  const stale = series.filter((one) => isStale(one.measuredAt, one))
   const [oldest] = stale.map(({ measuredAt }) => measuredAt ?? 0).sort((a, b) => a - b)
   if (oldest !== undefined) return `${countOf(stale.length, 'series', 'series')} ${notSince(oldest)}${because}`
   return account.pollFailure !== null && lacksReport(settings, account, current) ? `not all was read${because}` : null
@@ -143,8 +144,18 @@ function isSame(a: SeriesName, b: SeriesName): boolean {
   return a.metric === b.metric && a.from === b.from && a.to === b.to
 }
 
-function isStale({ staleAfter }: JudgeSettings, account: AccountName, at: number | null, now: number): boolean {
-  return at === null || now - at > staleAfter(account)
+/** Whether a reading is too old to count: of a series, or without one of the account as a whole. */
+type IsStale = (at: number | null, series?: CurrentSeries) => boolean
+
+function staleness(
+  { staleAfter }: JudgeSettings,
+  account: AccountName,
+  current: readonly CurrentSeries[],
+  now: number,
+): IsStale {
+  const pairs = current.filter(({ metric }) => metric === 'associations.fullest').length
+  const [oldest, oldestOfPair] = [staleAfter(account, 0), staleAfter(account, pairs)]
+  return (at, series) => at === null || now - at > (series?.from === undefined ? oldest : oldestOfPair)
 }
 
 function notSince(at: number): string {

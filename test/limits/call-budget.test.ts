@@ -77,6 +77,15 @@ describe('the door to the call budget', () => {
     expect(round.trips).toBe(2)
   })
 
+  test('counts what is given back at once, though it is told with the next poll', async () => {
+    const { budgets, clock, stored } = await daemons(1, -24)
+    expect(await budgets[0]?.admits(regular(clock, 21))).toBe(true)
+    expect(await budgets[0]?.room()).toMatchObject({ polls: 0 })
+    budgets[0]?.settle(-19)
+    expect((await stored())?.level).toBe(-45)
+    expect((await budgets[0]?.room())?.polls).toBeGreaterThan(0)
+  })
+
   test('says once that regular turns find no room', async () => {
     const { budgets, clock, lines } = await daemons(2, -45)
     const answers = await Promise.all(budgets.map((budget) => budget.admits(regular(clock))))

@@ -62,6 +62,19 @@ describe('the share of an account', () => {
     expect(taken.map(({ granted }) => granted).sort()).toEqual([1, 2])
   })
 
+  test('does not wait for times from before the clock was set back', async () => {
+    const { share, clock } = worker(2)
+    await share.take(HUB, 2, never)
+    clock.move(-86_400_000)
+    expect(await share.take(HUB, 2, never)).toEqual({ granted: 2 })
+    clock.move(-5_000)
+    const waiting = share.take(HUB, 1, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([15_000])
+    clock.move(15_000)
+    expect(await waiting).toEqual({ granted: 1 })
+  })
+
   test('of one account is not that of another', async () => {
     const { share } = worker(1)
     expect(await share.take(1, 1, never)).toEqual({ granted: 1 })

@@ -77,6 +77,19 @@ describe('a series is judged by its reading alone', () => {
   })
 })
 
+test('a reading of one of many pairs may be as old as their turns take, and that of the account may not', () => {
+  const settings = { rules: RULES, pairsOf: () => [], staleAfter: (_: unknown, pairs: number) => HOUR * (1 + pairs) }
+  const pair = (to: string, age: number) =>
+    [atLimit(0, NOW - age), { ...atLimit(0, NOW - age), metric: 'associations.fullest' as const }].map((one) => ({
+      ...one,
+      ...{ id: `${one.metric}/${to}`, to },
+    }))
+  const judged = (age: number) => judgeAccount(settings, account(), [...pair('0-2', age), ...pair('0-3', HOUR)], NOW)
+  expect(judged(3 * HOUR).reason).toBeNull()
+  expect(judged(3 * HOUR + 1).reason).toContain('not read since')
+  expect(judgeAccount(settings, account(), pair('0-2', HOUR + 1), NOW).reason).toContain('not read since')
+})
+
 describe('an account', () => {
   const failing = account({ pollFailure: { count: 3, reason: 'the provider answered 503', at: NOW, since: NOW } })
 

@@ -8,9 +8,9 @@ if pausedUntil > now then return { 0, pausedUntil - now, pausedUntil } end
 local granted = 0
 while granted < wanted do
   if redis.call('LLEN', KEYS[1]) >= allowed then
-    -- Never longer than the window: times from before a clock was set back are gone after one, with their list.
-    local wait = math.min(redis.call('LINDEX', KEYS[1], 0) + window - now, window)
-    if wait > 0 then
+    local wait = redis.call('LINDEX', KEYS[1], 0) + window - now
+    -- A time that lies further ahead than daemons' clocks differ is from before a clock was set back: nobody waits for it.
+    if wait > 0 and wait <= 2 * window then
       redis.call('PEXPIRE', KEYS[1], window)
       return { granted, wait, 0 }
     end
