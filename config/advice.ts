@@ -53,6 +53,21 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
       'empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }'
     yield { path: ['limits', 'associations'], message }
   }
+  const most = mostCallsOfOnePoll(limits)
+  if (limits.callsPerHour !== undefined && limits.callsPerHour < POLLS_IN_A_BUDGET * most) {
+    const message =
+      `one poll may take ${most} calls: room is kept for it, and half of so small a budget or more is never handed out; ` +
+      `set at least ${POLLS_IN_A_BUDGET * most}, or have fewer pairs in a poll`
+    yield { path: ['limits', 'callsPerHour'], message }
+  }
+}
+
+/** Of fewer the room that is kept for the largest poll leaves less than half: see depthOf in src/limits/poll-budget.ts. */
+const POLLS_IN_A_BUDGET = 4
+
+function mostCallsOfOnePoll({ associations, accounts, pairsPerPoll }: Config['limits']): number {
+  const asked = [associations, ...accounts.map((override) => override.associations ?? [])]
+  return 1 + Math.max(...asked.map((pairs) => (pairs === 'auto' ? pairsPerPoll : pairs.length)))
 }
 
 function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {

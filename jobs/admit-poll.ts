@@ -37,6 +37,7 @@ export async function admitPoll(
   return false
 }
 
-function turnNow({ polledAt }: PollContext, now: number): PollTurn {
-  return { regularAt: now, urgency: 0, because: { is: polledAt === 0 ? 'new' : 'still' } }
+/** One without a turn was connected and not polled since: it has waited from then on. */
+function turnNow({ polledAt, obtainedAt }: PollContext, now: number): PollTurn {
+  return { regularAt: Math.min(now, obtainedAt), urgency: 0, because: { is: polledAt === 0 ? 'new' : 'still' } }
 }

@@ -61,7 +61,8 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */
 async function sweepPolls(deps: SweepDeps): Promise<number | undefined> {
-  const { polls, until } = (await deps.callBudget?.room()) ?? { polls: Number.POSITIVE_INFINITY, until: 0 }
+  if (deps.callBudget === undefined) return sweepAccounts(deps, 'poll', deps.queues.pollLimits)
+  const { polls, until } = await deps.callBudget.room()
   return polls === 0 ? until : sweepAccounts(deps, 'poll', deps.queues.pollLimits, polls)
 }
 
@@ -69,11 +70,15 @@ async function sweepAccounts(
   deps: SweepDeps,
   kind: 'poll' | 'uninstall',
   queue: Queues['pollLimits'],
-  most = Number.POSITIVE_INFINITY,
+  most?: number,
 ): Promise<number | undefined> {
   const room = MOST_WAITING - (await queue.getWaitingCount())
   if (room <= 0) return deps.clock.now()
-  const { hubIds, next } = await deps.due.claim(kind, deps.clock.now(), Math.min(room * CHUNK, most))
+  const now = deps.clock.now()
+  const { hubIds, next } =
+    most === undefined
+      ? await deps.due.claim(kind, now, room * CHUNK)
+      : await deps.due.claimOldest(kind, now, Math.min(room * CHUNK, most))
   await handOn(queue, hubIds)
   return next
 }

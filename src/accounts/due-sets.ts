@@ -15,6 +15,10 @@ const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 /** Due accounts of a partition that are looked at to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
 
+/** Of what is claimed oldest first, one partition may have so many times its even part, and a few more. */
+const MOST_OF_ONE = 4
+const SPARE_OF_ONE = 16
+
 export interface Claimed {
   hubIds: number[]
   /** The earliest moment that is left, or undefined if nothing is planned at all. */
@@ -55,6 +59,30 @@ export class DueSets {
     }
   }
 
+  /**
+   * Claims up to `limit` of what is due by `now`, the oldest of all first, and returns them in that order: where not all
+   * can have their turn, those of one partition must not be ahead of another's.
+   */
+  async claimOldest(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
+    const looked = MOST_OF_ONE * Math.ceil(limit / PARTITIONS) + SPARE_OF_ONE
+    const parts = await this.#everyPartition(({ due }) =>
+      this.#store.zrangebyscore(due[kind], '-inf', now, 'WITHSCORES', 'LIMIT', 0, looked),
+    )
+    const oldest = parts
+      .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId, at: Number(part[n + 1]) }] : [])))
+      .sort((a, b) => a.at - b.at)
+      .slice(0, limit)
+    const until = now + CLAIM_MS[kind]
+    const hubIds = await this.#claimChosen(
+      kind,
+      oldest.map(({ hubId }) => [Number(hubId), until]),
+      now,
+    )
+    const firsts = await this.#everyPartition(({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
+    const moments = firsts.flatMap(([, at]) => (at === undefined ? [] : [Number(at)]))
+    return { hubIds, next: moments.length === 0 ? undefined : Math.min(...moments) }
+  }
+
   /** Whose tokens are due by `now`. */
   async dueTokens(now: number): Promise<DueTokens> {
     const parts = await this.#everyPartition((partition) =>
@@ -91,17 +119,23 @@ export class DueSets {
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */
   async claimTokens(tokens: readonly DueToken[], now: number): Promise<number[]> {
-    const byPartition = Map.groupBy(tokens, ({ hubId }) => this.#keys.partitionOf(hubId))
+    return this.#claimChosen(
+      'refresh',
+      tokens.map((token) => [token.hubId, now + claimMs(token)]),
+      now,
+    )
+  }
+
+  /** Claims those that are still due, each until its moment, and returns them in the order given. */
+  async #claimChosen(kind: DueKind, chosen: (readonly [hubId: number, until: number])[], now: number) {
+    const byPartition = Map.groupBy(chosen, ([hubId]) => this.#keys.partitionOf(hubId))
     const claimed = await Promise.all(
       [...byPartition].map(([partition, some]) =>
-        this.#store.claimTokens(
-          this.#keys.partition(partition).due.refresh,
-          ...[now, ...some.flatMap((token) => [token.hubId, now + claimMs(token)])],
-        ),
+        this.#store.claimTokens(this.#keys.partition(partition).due[kind], ...[now, ...some.flat()]),
       ),
     )
     const ours = new Set(claimed.flat().map(Number))
-    return tokens.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
+    return chosen.map(([hubId]) => hubId).filter((hubId) => ours.has(hubId))
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */

@@ -200,6 +200,19 @@ describe('where the fleet has a call budget', () => {
     expect(await one.level()).toBe(8)
   })
 
+  test('a new account that finds no room has waited since it was connected, and keeps that place', async () => {
+    const one = await watched({ callsPerHour: 1_000 })
+    const connectedAt = one.clock.now()
+    for (const waited of [MINUTE, HOUR]) {
+      one.clock.move(waited)
+      await one.hold(-45)
+      await one.poll()
+      expect((await one.turn())?.regularAt).toBe(toSecond(connectedAt))
+      expect(one.clock.now() + (await one.waits())).toBeLessThanOrEqual(connectedAt)
+    }
+    expect(one.calls()).toEqual([])
+  })
+
   test('an early poll that finds no room is put off, says why, and comes when there is some', async () => {
     const one = await watched({ callsPerHour: 1_000 })
     await one.poll(100)
