@@ -1,12 +1,13 @@
 import type { CallBudget } from '../src/limits/call-budget.ts'
 import { planWithoutRoom } from '../src/limits/plan-poll.ts'
-import type { PollContext } from '../src/limits/poll-store.ts'
+import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import { decodeTurn, type PollTurn } from '../src/limits/poll-turn.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 
 export interface AdmitPollDeps {
   /** Undefined: the fleet may make as many calls as there are. */
   callBudget: CallBudget | undefined
+  polls: PollStore
   clock: Clock
 }
 
@@ -21,7 +22,7 @@ const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
  * moment is moved, and its record says why; one that is wanted keeps its turn.
  */
 export async function admitPoll(
-  { callBudget, clock }: AdmitPollDeps,
+  { callBudget, polls, clock }: AdmitPollDeps,
   hubId: number,
   context: PollContext,
   calls: number,
@@ -33,7 +34,7 @@ export async function admitPoll(
   const turn = decodeTurn(context.pollBecause) ?? turnNow(context, now)
   if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return true
   const plan = planWithoutRoom(turn, context.polledAt, now)
-  await callBudget.putOff(hubId, context.polls, plan.at, plan)
+  await polls.move(hubId, context.polls, plan)
   return false
 }
 

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts'
 import { startClock } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
 import { refreshOne } from '../jobs/refresh-tokens.ts'
+import { replanPolls } from '../jobs/replan-polls.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { wakeNow } from './app/account-actions.ts'
@@ -81,6 +82,13 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   const ticks = startClock(parts.queues, config.schedule, log)
   lifecycle.onClose('the clock', () => ticks.stop())
+
+  void replanPolls(ownWork).catch((error: unknown) => {
+    log.warn(
+      { code: 'poll.error', err: error },
+      'could not look whose period is shorter now: their turns stay as planned',
+    )
+  })
 
   startedAt = clock.now()
   log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)

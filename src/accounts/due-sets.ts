@@ -145,6 +145,14 @@ export class DueSets {
     )
   }
 
+  /** Accounts that are due later than at a moment, a partition at a time. */
+  async *laterThan(kind: DueKind, at: number): AsyncGenerator<number[]> {
+    for (let number = 0; number < PARTITIONS; number++) {
+      const hubIds = await this.#store.zrangebyscore(this.#keys.partition(number).due[kind], `(${at}`, '+inf')
+      yield hubIds.map(Number)
+    }
+  }
+
   /** When the account is due next, or null. */
   async when(kind: DueKind, hubId: number): Promise<number | null> {
     const score = await this.#store.zscore(this.#partition(hubId).due[kind], hubId)

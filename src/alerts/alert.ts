@@ -55,7 +55,7 @@ export interface Alert {
   records?: { shown: number; total: number; items: AlertRecord[] }
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string
-  /** Where to look: the account's page. */
+  /** Where to look: the account's page; for the whole fleet the status page. */
   url?: string
 }
 

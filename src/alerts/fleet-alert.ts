@@ -13,6 +13,8 @@ export type FleetTrouble = EndpointTrouble | typeof COVERAGE
 export interface FleetAlertSettings {
   /** How often a trouble that lasts is told again, ms. */
   repeatEveryMs: number
+  /** The status page: an alert links to it. */
+  page: string
 }
 
 /** A `FleetAnnouncer` for the troubles of all rooms. */
@@ -27,13 +29,13 @@ export interface FleetAlerts {
 }
 
 /** The alert about what keeps all accounts from being refreshed, or read: told when it begins, now and then, and when it is over. */
-export function fleetAnnouncer({ repeatEveryMs }: FleetAlertSettings): FleetAlerts {
+export function fleetAnnouncer({ repeatEveryMs, page }: FleetAlertSettings): FleetAlerts {
   return {
     fleet: (trouble, is, stored, message, now) => {
       const before = stored === '' ? undefined : decodeState(stored)
       if (is === 'over') {
         if (before === undefined) return { writes: NO_ALERT_WRITES, stored }
-        const alert = fleetAlert(trouble, toldState(before, now), 'recovered', message, now)
+        const alert = fleetAlert(trouble, toldState(before, now), 'recovered', message, now, page)
         return { writes: fleetWrites(trouble, stored, '', alert), stored: '' }
       }
       if (before !== undefined && now - (before.messageAt ?? 0) < repeatEveryMs) {
@@ -41,7 +43,7 @@ export function fleetAnnouncer({ repeatEveryMs }: FleetAlertSettings): FleetAler
       }
       const state = before === undefined ? openedState('critical', 'fleet', now) : toldState(before, now)
       const after = encodeState(state)
-      const alert = fleetAlert(trouble, state, before === undefined ? 'entered' : 'repeat', message, now)
+      const alert = fleetAlert(trouble, state, before === undefined ? 'entered' : 'repeat', message, now, page)
       return { writes: fleetWrites(trouble, stored, after, alert), stored: after }
     },
   }
@@ -53,6 +55,7 @@ function fleetAlert(
   reason: 'entered' | 'repeat' | 'recovered',
   message: string,
   now: number,
+  url: string,
 ): Alert {
   return {
     id: transitionId(NOBODY, trouble, state),
@@ -64,6 +67,7 @@ function fleetAlert(
     measuredAt: new Date(now).toISOString(),
     since: new Date(state.since).toISOString(),
     message,
+    url,
   }
 }
 

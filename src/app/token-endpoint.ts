@@ -11,7 +11,7 @@ export function openEndpoint(parts: Parts, skewMs: () => number | undefined): To
   return new TokenEndpoint({
     store: new EndpointStore(store, keys),
     settings: { mostPerSecond: (tokenRate.requests * 1_000) / tokenRate.per, errorCeiling },
-    announce: fleetAnnouncer({ repeatEveryMs: config.alerts.repeatEvery }),
+    announce: fleetAnnouncer({ repeatEveryMs: config.alerts.repeatEvery, page: `${config.http.publicUrl}/` }),
     skewMs,
     alerted: async () => {
       await Promise.all(wakeNow(parts, 'alerts'))

@@ -39,7 +39,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     announceScopes: scopesAnnouncer(config),
     announcePoll: pollsAnnouncer(config),
     alertAfter: config.limits.alertAfter,
-    announceFleet: fleetAnnouncer({ repeatEveryMs: config.alerts.repeatEvery }),
+    announceFleet: fleetAnnouncer({ repeatEveryMs: config.alerts.repeatEvery, page: `${config.http.publicUrl}/` }),
     settings: config.tokens,
     unstored: new Set<number>(),
     clockWatch: new ClockWatch(clock, () => performance.now()),

@@ -14,7 +14,6 @@ import {
   settle,
 } from './poll-budget.ts'
 import type { PollBudgetStore } from './poll-budget-store.ts'
-import type { PollTurn } from './poll-turn.ts'
 
 export interface CallBudgetDeps {
   budget: PollBudgetStore
@@ -69,14 +68,7 @@ export class CallBudget {
     const { clock, callsPerHour, budget } = this.#deps
     const stored = await budget.read()
     const now = clock.now()
-    // What is given back is told with the next poll: without it there might be no room for one.
-    const settled = settle(decodeBudget(stored) ?? newBudget(now), this.#unsettled)
-    return roomFor(refill(settled, callsPerHour, now), callsPerHour, now)
-  }
-
-  /** Puts off a poll that was not let through; `polls` is the number of the account's last poll as read. */
-  putOff(hubId: number, polls: string, at: number, turn: PollTurn): Promise<void> {
-    return this.#deps.budget.putOff(hubId, polls, at, turn)
+    return roomFor(refill(decodeBudget(stored) ?? newBudget(now), callsPerHour, now), callsPerHour, now)
   }
 
   #exchangeSoon(): void {

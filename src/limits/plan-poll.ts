@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../provider/failure.ts'
+import { shareOf } from '../tokens/plan-refresh.ts'
 import type { Growth } from './growth.ts'
 import { regularPeriod, retryPause, toldToWait } from './next-poll.ts'
 import type { Because, Level, Near, PollTurn, Rising } from './poll-turn.ts'
@@ -112,6 +113,21 @@ export function planWithoutRoom(turn: PollTurn, polledAt: number, now: number): 
     at: Math.round(Math.min(regularAt, now + pause)),
     ...{ regularAt, urgency: Math.min(1, urgency + PUT_OFF_COUNTS), because: { is: 'budget', instead } },
   }
+}
+
+/**
+ * For an account whose period was made shorter than its next poll is away: a turn within the new one, spread over it.
+ * Undefined where it need not be moved, or the provider said how long to wait.
+ */
+export function planSooner(
+  hubId: number,
+  everyMs: number,
+  next: { at: number; turn: PollTurn | undefined },
+  now: number,
+): PollPlan | undefined {
+  if (next.at <= now + everyMs || next.turn?.because.is === 'told') return undefined
+  const periodMs = everyMs * shareOf(hubId)
+  return turnAt(now, periodMs, periodMs, 0, { is: 'still' })
 }
 
 interface Wish {

@@ -1,7 +1,5 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { accountStepKeys } from '../redis/steps.ts'
-import { encodeTurn, type PollTurn } from './poll-turn.ts'
 
 /** A bucket that nobody touched for so long is full again: nothing is lost with it. */
 const KEPT_MS = 2 * 3_600_000
@@ -24,13 +22,5 @@ export class PollBudgetStore {
   /** Undefined when it was changed; else the budget that somebody else wrote meanwhile. */
   async change(before: string, after: string): Promise<string | undefined> {
     return (await this.#store.changePollBudget(this.#keys.pollBudget, before, after, KEPT_MS)) ?? undefined
-  }
-
-  /** Moves a poll that found no room to `at`; `polls` is the number of the account's last poll as read. */
-  async putOff(hubId: number, polls: string, at: number, turn: PollTurn): Promise<void> {
-    await this.#store.putOffPoll(
-      ...accountStepKeys(this.#keys, hubId),
-      ...[hubId, polls, Math.round(at), encodeTurn(turn)],
-    )
   }
 }

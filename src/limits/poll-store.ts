@@ -6,9 +6,21 @@ import type { Change } from './change.ts'
 import { keptReadings } from './kept-readings.ts'
 import { packPoll } from './pack-poll.ts'
 import { encodeSamples } from './packed-samples.ts'
+import type { PollPlan } from './plan-poll.ts'
+import { decodeTurn, encodeTurn, type PollTurn } from './poll-turn.ts'
 import type { Readings } from './readings.ts'
 import type { Samples } from './samples.ts'
 import type { Slots } from './standing.ts'
+
+/** An account's next poll. */
+export interface PlannedPoll {
+  state: AccountState
+  hubDomain: string
+  polls: string
+  /** ms */
+  at: number
+  turn: PollTurn | undefined
+}
 
 /** What a poll starts from. */
 export interface PollContext {
@@ -128,6 +140,25 @@ export class PollStore {
       alertStates,
       forecasts: decodeForecasts(forecasts),
     }
+  }
+
+  /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
+  async planned(hubId: number): Promise<PlannedPoll | undefined> {
+    const { account } = this.#keys.account(hubId)
+    const { due } = this.#keys.partition(this.#keys.partitionOf(hubId))
+    const [at, [state, hubDomain, polls, pollBecause]] = await Promise.all([
+      this.#store.zscore(due.poll, hubId),
+      this.#store.hmget(account, 'state', 'hubDomain', 'polls', 'pollBecause'),
+    ])
+    if (at === null || state == null) return undefined
+    const turn = decodeTurn(pollBecause ?? '')
+    return { state: state as AccountState, hubDomain: hubDomain ?? '', polls: polls ?? '0', at: Number(at), turn }
+  }
+
+  /** Gives an account another turn; `polls` is the number of its last poll as read: one made since has planned anew. */
+  move(hubId: number, polls: string, { at, ...turn }: PollPlan): Promise<'moved' | 'gone' | 'lost'> {
+    const keys = accountStepKeys(this.#keys, hubId)
+    return this.#store.movePoll(...keys, ...[hubId, polls, Math.round(at), encodeTurn(turn)])
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {

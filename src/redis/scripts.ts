@@ -25,7 +25,7 @@ const STEPS = {
   commitPoll: { file: 'commit-poll', keys: 1 },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
-  putOffPoll: { file: 'put-off-poll', keys: 1 },
+  movePoll: { file: 'move-poll', keys: 1 },
   changePollBudget: { file: 'change-poll-budget', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
@@ -67,7 +67,7 @@ declare module 'ioredis' {
     commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
-    putOffPoll(...args: Argument[]): Result<'put-off' | 'gone' | 'lost', Context>
+    movePoll(...args: Argument[]): Result<'moved' | 'gone' | 'lost', Context>
     changePollBudget(...args: Argument[]): Result<string | null, Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>

@@ -3,7 +3,7 @@ import { fleetAnnouncer } from '../../src/alerts/fleet-alert.ts'
 import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
-const announcer = fleetAnnouncer({ repeatEveryMs: 24 * 3_600_000 })
+const announcer = fleetAnnouncer({ repeatEveryMs: 24 * 3_600_000, page: 'https://plimsoll.example.com/' })
 const fire = (stored: string, now: number) => announcer.fleet('token-endpoint', 'firing', stored, 'it fails', now)
 
 test('the alert about the fleet names no account, is repeated after a day and closed once', () => {
@@ -18,6 +18,7 @@ test('the alert about the fleet names no account, is repeated after a day and cl
       rule: 'fleet',
     },
     ...{ measuredAt: '2026-11-21T10:00:00.000Z', since: '2026-11-21T10:00:00.000Z', message: 'it fails' },
+    url: 'https://plimsoll.example.com/',
   })
   expect(first.writes.changes).toEqual([['token-endpoint', '', first.stored]])
   expect(fire(first.stored, NOW + 24 * 3_600_000 - 1)).toEqual({

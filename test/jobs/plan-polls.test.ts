@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits, pollOne } from '../../jobs/poll-limits.ts'
+import { replanPolls } from '../../jobs/replan-polls.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Rule } from '../../src/alerts/rules.ts'
@@ -89,6 +90,38 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
     level: async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '')?.level,
   }
 }
+
+describe('a period that was made shorter in the config', () => {
+  const shorter = { ...SETTINGS, every: 10 * MINUTE }
+
+  test('holds from the start, not from the turn on that the longer one had planned', async () => {
+    const one = await watched()
+    await one.poll()
+    expect(await one.waits()).toBeGreaterThan(10 * MINUTE)
+    await replanPolls({ ...one.job, polling: shorter })
+    expect(await one.waits()).toBeLessThan(10 * MINUTE)
+    expect(await one.turn()).toMatchObject({
+      because: { is: 'still' },
+      regularAt: toSecond(one.clock.now() + (await one.waits())),
+    })
+    expect(one.logged.lines().filter(({ code }) => code === 'poll.replanned')).toMatchObject([{ accounts: 1 }])
+  })
+
+  test('of other accounts, or what the provider said to wait, moves nothing', async () => {
+    const one = await watched()
+    await one.poll()
+    const planned = await one.waits()
+    await replanPolls({
+      ...one.job,
+      polling: { ...SETTINGS, accounts: [{ match: { account: ['99'] }, every: MINUTE }] },
+    })
+    expect(await one.waits()).toBe(planned)
+    one.world.answer = failure('transient', { status: 429, retryAfterMs: 5 * HOUR })
+    await one.poll()
+    await replanPolls({ ...one.job, polling: shorter })
+    expect(await one.waits()).toBe(5 * HOUR)
+  })
+})
 
 describe('the next poll of an account', () => {
   test('is at its regular turn while it is still, and its record says so', async () => {

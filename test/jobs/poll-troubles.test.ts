@@ -54,7 +54,7 @@ async function fleet(hubIds: number[] = [HUB]) {
   const coverage = () => new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 })
   const woken: string[] = []
   const queues = { wake: async (kind: string) => void woken.push(kind) } as never
-  const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY })
+  const announceFleet = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://plimsoll.example.com/' })
   const metrics = createMetrics()
   const endpoint = openEndpoint(redis.store, keys, clock)
   const job: PollLimitsDeps = {

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { CallBudget } from '../../src/limits/call-budget.ts'
 import { decodeBudget, encodeBudget, newBudget, type PollRequest } from '../../src/limits/poll-budget.ts'
 import { PollBudgetStore } from '../../src/limits/poll-budget-store.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
 import { decodeTurn, type PollTurn } from '../../src/limits/poll-turn.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { eventually } from '../support/fleet.ts'
+import { eventually, eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -26,7 +27,6 @@ async function daemons(count: number, level: number) {
       round.trips++
       return store.change(before, after)
     },
-    putOff: store.putOff.bind(store),
   })
   const lines = logLines()
   const budgets = Array.from({ length: count }, () => {
@@ -77,12 +77,12 @@ describe('the door to the call budget', () => {
     expect(round.trips).toBe(2)
   })
 
-  test('counts what is given back at once, though it is told with the next poll', async () => {
+  test('has room again as soon as calls are given back', async () => {
     const { budgets, clock, stored } = await daemons(1, -24)
     expect(await budgets[0]?.admits(regular(clock, 21))).toBe(true)
     expect(await budgets[0]?.room()).toMatchObject({ polls: 0 })
     budgets[0]?.settle(-19)
-    expect((await stored())?.level).toBe(-45)
+    await eventually('what was given back', async () => (await stored())?.level === -26)
     expect((await budgets[0]?.room())?.polls).toBeGreaterThan(0)
   })
 
@@ -122,7 +122,8 @@ describe('a poll that is put off', () => {
   const TURN: PollTurn = { regularAt: 9_000, urgency: 1, because: { is: 'budget', instead: { is: 'still' } } }
 
   async function polled() {
-    const { keys, store } = await daemons(0, 0)
+    const { keys } = await daemons(0, 0)
+    const polls = new PollStore(redis.store, keys)
     await seedAccount(redis.store, keys, { hubId: HUB, obtainedAt: 1_000 })
     const due = keys.partition(keys.partitionOf(HUB)).due.poll
     await redis.store.zadd(due, 5, HUB)
@@ -130,27 +131,27 @@ describe('a poll that is put off', () => {
       because: decodeTurn((await redis.store.hget(keys.account(HUB).account, 'pollBecause')) ?? ''),
       at: Number(await redis.store.zscore(due, HUB)),
     })
-    return { keys, store, due, kept }
+    return { keys, polls, due, kept }
   }
 
   test('is due later, and its account says why', async () => {
-    const { store, kept } = await polled()
-    await store.putOff(HUB, '0', 7_000, TURN)
+    const { polls, kept } = await polled()
+    await polls.move(HUB, '0', { at: 7_000, ...TURN })
     expect(await kept()).toEqual({ because: TURN, at: 7_000 })
   })
 
   test('stays where somebody who polled it meanwhile has planned it', async () => {
-    const { keys, store, kept } = await polled()
+    const { keys, polls, kept } = await polled()
     await redis.store.hset(keys.account(HUB).account, 'polls', '1')
-    await store.putOff(HUB, '0', 7_000, TURN)
+    await polls.move(HUB, '0', { at: 7_000, ...TURN })
     expect(await kept()).toEqual({ because: undefined, at: 5 })
   })
 
   test('of an account that was uninstalled meanwhile brings nothing of it back', async () => {
-    const { keys, store, due } = await polled()
+    const { keys, polls, due } = await polled()
     await redis.store.del(keys.account(HUB).account)
     await redis.store.zrem(due, HUB)
-    await store.putOff(HUB, '0', 7_000, TURN)
+    await polls.move(HUB, '0', { at: 7_000, ...TURN })
     expect(await redis.store.exists(keys.account(HUB).account)).toBe(0)
     expect(await redis.store.zscore(due, HUB)).toBeNull()
   })

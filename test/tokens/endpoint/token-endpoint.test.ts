@@ -18,7 +18,7 @@ const redis = useRedis()
 const SECOND = 1_000
 const HOUR = 3_600_000
 
-const announce = fleetAnnouncer({ repeatEveryMs: 24 * HOUR })
+const announce = fleetAnnouncer({ repeatEveryMs: 24 * HOUR, page: 'https://plimsoll.example.com/' })
 const down = failure('transient', { status: 503 }).failure
 const tooMany = (retryAfterMs?: number) =>
   failure('transient', { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).failure

@@ -1,8 +1,7 @@
 --!include account-step
--- Moves the next poll of an account that was due and found no room, and notes why. Whoever polled it meanwhile has
--- planned it anew, and is not overruled.
+-- Moves the next poll of an account, and notes why. Whoever polled it meanwhile has planned it anew, and is not overruled.
 -- ARGV: hubId, number of the last poll as read, next poll, its turn.
--- Returns 'put-off' | 'gone' | 'lost'.
+-- Returns 'moved' | 'gone' | 'lost'.
 local hubId, poll, pollAt, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'polls')
@@ -10,4 +9,4 @@ if not isLive(a[1]) then return 'gone' end
 if (a[2] or '0') ~= poll then return 'lost' end
 redis.call('HSET', ACCOUNT, 'pollBecause', turn)
 redis.call('ZADD', DUE_POLL, 'XX', pollAt, hubId)
-return 'put-off'
+return 'moved'

@@ -1,0 +1,44 @@
+import type { DueSets } from '../src/accounts/due-sets.ts'
+import { planSooner } from '../src/limits/plan-poll.ts'
+import { type PollSettings, pollSettingsOf } from '../src/limits/poll-settings.ts'
+import type { PollStore } from '../src/limits/poll-store.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import { InFlight } from '../src/runtime/in-flight.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+
+export interface ReplanPollsDeps {
+  due: DueSets
+  polls: PollStore
+  polling: PollSettings
+  clock: Clock
+  log: Logger
+}
+
+/** Accounts looked at together: they share the connection with work that does not wait. */
+const AT_ONCE = 50
+
+/**
+ * At the start: a period that was made shorter in the config holds from now on, not from the turn on that the longer one had
+ * planned, which may be days away.
+ */
+export async function replanPolls(deps: ReplanPollsDeps): Promise<void> {
+  const { due, polling, clock, log } = deps
+  const shortest = Math.min(polling.every, ...polling.accounts.map(({ every }) => every ?? polling.every))
+  const places = new InFlight(AT_ONCE)
+  let accounts = 0
+  for await (const hubIds of due.laterThan('poll', clock.now() + shortest)) {
+    const moved = await Promise.all(hubIds.map((hubId) => places.run('normal', () => replanPoll(deps, hubId))))
+    accounts += moved.filter((isMoved) => isMoved).length
+  }
+  if (accounts > 0)
+    log.info({ code: 'poll.replanned', accounts }, 'their period is shorter now: they are polled sooner')
+}
+
+async function replanPoll({ polls, polling, clock }: ReplanPollsDeps, hubId: number): Promise<boolean> {
+  const next = await polls.planned(hubId)
+  // One that is parked waits for as long as the provider said.
+  if (next === undefined || next.state === 'parked') return false
+  const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })
+  const plan = planSooner(hubId, everyMs, next, clock.now())
+  return plan !== undefined && (await polls.move(hubId, next.polls, plan)) === 'moved'
+}
