@@ -181,7 +181,7 @@ const limits = z
       ),
     freshness: duration({ min: '1m', max: '365d' })
       .prefault('26h')
-      .describe('Age from which the newest reading of an account is stale; never less than twice `every`.'),
+      .describe('Age from which the newest reading of an account is stale; never less than twice the longest `every`.'),
     coverage: share({ most: 100 })
       .prefault('95%')
       .describe('Share of the accounts that should have a fresh reading: below it the fleet gets one alert.'),

@@ -20,15 +20,19 @@ const EVERY_HALF_MINUTE = '*/30 * * * * *'
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
 export function startClock(queues: Queues, times: Schedule, log: Logger): { stop(): Promise<void> } {
+  const wake = (kind: SweepKind, at: number, until?: number) =>
+    queues.wake(kind, at, until).catch((error: unknown) => {
+      log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
+    })
   const tasks: ScheduledTask[] = Object.entries(expressions(times)).map(([name, expression]) => {
     const kind = name as SweepKind
+    // Who starts looks at once: some ticks are a minute apart.
+    void wake(kind, 0)
     return schedule(
       expression,
       async ({ date, task }) => {
         const [next] = task?.getNextRuns(1) ?? []
-        await queues.wake(kind, date.getTime(), next?.getTime()).catch((error: unknown) => {
-          log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
-        })
+        await wake(kind, date.getTime(), next?.getTime())
       },
       // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
       { name, timezone: 'UTC', suppressMissedWarning: true },

@@ -36,7 +36,7 @@ function describe(
   if (trouble === 'failing') {
     return (
       `Polls of ${formatCount(failing)} of ${countOf(polled, 'account')} fail at once${why}. Each is tried again and ` +
-      `again, and none is told of by itself meanwhile: see the provider's status page; ${todo}.`
+      `again, and none gets an alert of its own meanwhile: see the provider's status page; ${todo}.`
     )
   }
   return (

@@ -2,6 +2,7 @@ import type { GrantedAccount, ScopesAnnouncer } from '../accounts/metadata.ts'
 import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../limits/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { countOf } from '../text/format-number.ts'
+import { formatTime } from '../text/format-time.ts'
 import type { Alert, PollCause } from './alert.ts'
 import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from './alert-state.ts'
 import type { SeriesState } from './evaluate.ts'
@@ -132,7 +133,7 @@ function describeFailing(settings: PollAlertSettings, outcome: PollOutcome, coun
   const [failure] = outcome.failures
   const what = outcome.readAnything ? 'A part of the limits of this account' : 'The limits of this account'
   return (
-    `${what} could not be read in ${countOf(count, 'poll')} in a row, since ${new Date(since).toISOString()} ` +
+    `${what} could not be read in ${countOf(count, 'poll')} in a row, since ${formatTime(new Date(since).toISOString())} ` +
     `(${failure?.message}). ${whatToDo(settings, failure?.class)}`
   )
 }

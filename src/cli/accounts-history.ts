@@ -14,7 +14,7 @@ import { historyHead, historyLines, type LineFormat } from '../views/history-lin
 import { CommandError, type Io } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { printTable } from './table.ts'
+import { printFacts, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
@@ -147,7 +147,7 @@ function tablePrinter(io: Io): Printer {
         ]),
       )
       if (shown++ > 0) io.out('\n')
-      printTable(io, ['', ''], [[String(hubId), hubDomain]])
+      printFacts(io, [[String(hubId), hubDomain]])
       if (rows.length === 0) io.out('nothing was read in this time\n')
       else printTable(io, ['AT', 'SERIES', 'USAGE', 'LIMIT', '%'], rows)
     },

@@ -31,7 +31,7 @@ import { poll, refresh } from './accounts-now.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
-import { printTable } from './table.ts'
+import { printFacts, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
@@ -150,9 +150,8 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
   ]
-  printTable(
+  printFacts(
     io,
-    ['', ''],
     facts.filter(([, value]) => value.trim() !== ''),
   )
   io.out('\n')

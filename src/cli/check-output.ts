@@ -66,8 +66,6 @@ interface Row {
 
 const OF_SERIES = ['LEVEL', 'HUB ID', 'DOMAIN', 'SERIES', 'USAGE', 'LIMIT', '%', 'RULE', 'READ']
 const OF_ACCOUNTS = ['LEVEL', 'HUB ID', 'DOMAIN', 'WHY', 'LAST READ']
-/** Where no terminal sets a width: a reason that is cut off helps nobody who reads a mail. */
-const WIDE = 300
 
 function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
   let worst: Row[] = []
@@ -109,7 +107,7 @@ function worstFirst(a: Row, b: Row): number {
 function printRows(io: Io, headings: readonly string[], rows: readonly string[][]): void {
   if (rows.length === 0) return
   io.out('\n')
-  printTable(io.isTerminal ? io : { ...io, columns: WIDE }, headings, rows)
+  printTable(io, headings, rows)
 }
 
 function seriesCells({ level, account, series }: Row): string[][] {

@@ -4,6 +4,7 @@ import { loadConfig } from '../../config/load.ts'
 import { configInForce, printConfig } from '../../config/print.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
+import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -38,12 +39,11 @@ function checkFile(io: Io, file: string, { json }: CommonOptions): void {
   } else if (result.ok) {
     for (const notice of result.notices) io.out(`${renderProblem(file, notice)}\n`)
     const { thresholds, routes, receivers } = result.config
-    io.out(
-      `${file} is fine: ${thresholds.length} rules, ${routes.length} routes, ${Object.keys(receivers).length} receivers\n`,
-    )
+    const counts = [countOf(thresholds.length, 'rule'), countOf(routes.length, 'route')]
+    counts.push(countOf(Object.keys(receivers).length, 'receiver'))
+    io.out(`${file} is fine: ${counts.join(', ')}\n`)
   } else {
     for (const problem of result.problems) io.out(`${renderProblem(file, problem)}\n`)
   }
-  if (!result.ok)
-    throw new CommandError(`${file} has ${result.problems.length} problem${result.problems.length === 1 ? '' : 's'}`)
+  if (!result.ok) throw new CommandError(`${file} has ${countOf(result.problems.length, 'problem')}`)
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../config/duration.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import type { Io } from './io.ts'
@@ -23,7 +23,11 @@ export function addSandbox(program: Command, io: Io): void {
     .option('--port <port>', 'HTTP port, 0 = any', parseCount, 8090)
     .option('--smtp-port <port>', 'SMTP port, 0 = any', parseCount, 2525)
     .option('--accounts <count>', 'accounts to begin with', parseCount, 25)
-    .option('--token-lifetime <duration>', 'life of an access token, such as 30m or 20s', parseLifetime, 1_800_000)
+    .addOption(
+      new Option('--token-lifetime <duration>', 'life of an access token, such as 30m or 20s')
+        .argParser(parseLifetime)
+        .default(1_800_000, '30m'),
+    )
     .option('--rotate-refresh-tokens', 'every refresh ends the refresh token it was made with')
     .option('--scenario <name>', 'steady, or climbing: usage rises until thresholds are crossed', 'steady')
     .option('--client-id <id>', "the app's client id", 'sandbox-client-id')

@@ -3,10 +3,10 @@ import { subjectOf } from '../alerts/open-alerts.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
-import type { TokenEndpointStatus } from '../views/token-endpoint.ts'
+import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, printTable } from './table.ts'
+import { accountCells, printFacts, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addStatus(program: Command, io: Io): void {
@@ -18,7 +18,7 @@ export function addStatus(program: Command, io: Io): void {
 async function status(io: Io, options: CommonOptions): Promise<void> {
   const fleet = await withParts(io, options.config, (parts) => readFleetStatus(parts))
   if (options.json === true) return printJson(io, fleet)
-  printTable(io, ['', ''], factsOf(fleet))
+  printFacts(io, factsOf(fleet))
   if (fleet.alerts.worst.length === 0) return
   io.out('\n')
   printTable(
@@ -41,7 +41,7 @@ function endpointFacts({
   clockSkewMs,
 }: TokenEndpointStatus): [string, string][] {
   const trouble = breaker === 'closed' ? '' : `${breaker}: ${cause} (${detail}), `
-  const skew = clockSkewMs === null ? '' : `, its clock ${(clockSkewMs / 1_000).toFixed(1)} s ahead of ours`
+  const skew = clockSkewMs === null ? '' : `, its clock ${skewText(clockSkewMs)}`
   return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
 }
 

@@ -3,17 +3,47 @@ import type { Io } from './io.ts'
 
 /**
  * A table that fits the terminal: the widest columns give way. Cells may hold strangers' words, so they are made one
- * harmless line first. Without headings it is a list of facts.
+ * harmless line first.
  */
 export function printTable(io: Io, headings: readonly string[], rows: readonly (readonly string[])[]): void {
   const lines = [headings, ...rows.map((row) => row.map((cell) => cleanText(cell, 200)))]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]))))
-  shrink(widths, io.columns - 2 * (headings.length - 1))
-  const hasHeadings = headings.some((heading) => heading !== '')
-  for (const line of hasHeadings ? lines : lines.slice(1)) {
+  shrink(widths, roomOf(io) - 2 * (headings.length - 1))
+  for (const line of lines) {
     const cells = widths.map((width, column) => padded(line[column] ?? '', width))
     io.out(`${cells.join('  ').trimEnd()}\n`)
   }
+}
+
+/** What is known, a line each: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
+export function printFacts(io: Io, facts: readonly (readonly [name: string, value: string])[]): void {
+  const indent = Math.max(...facts.map(([name]) => widthOf(name))) + 2
+  for (const [name, value] of facts) {
+    const [first = '', ...more] = wrapped(cleanText(value, LONGEST_FACT), roomOf(io) - indent)
+    io.out(
+      `${`${padded(name, indent)}${first}`.trimEnd()}\n${more.map((line) => `${' '.repeat(indent)}${line}\n`).join('')}`,
+    )
+  }
+}
+
+const LONGEST_FACT = 400
+
+/** Broken between words; a word that is too long stays whole. */
+function wrapped(text: string, room: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || widthOf(last) + 1 + widthOf(word) > room) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
+
+/** Where no terminal sets a width: a reason that is cut off helps nobody who reads a mail. */
+const WIDE = 300
+
+function roomOf({ isTerminal, columns }: Io): number {
+  return isTerminal ? columns : WIDE
 }
 
 const NARROWEST = 8

@@ -1,6 +1,5 @@
 import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
-import type { OpenAlert } from '../alerts/open-alerts.ts'
-import { seriesName } from '../alerts/series-name.ts'
+import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 
@@ -20,9 +19,7 @@ export function storyOf(account: TimedAccount, alerts: readonly OpenAlert[]): St
   const events = [
     ...connections(account),
     ...refreshes(account),
-    ...alerts.map(({ since, level, series, rule }) =>
-      one(since, 'alert opened', `${level}: ${series === undefined ? rule : seriesName(series)}`),
-    ),
+    ...alerts.map((alert) => one(alert.since, 'alert opened', `${alert.level}: ${subjectOf(alert)}`)),
     ...(account.uninstall === null ? [] : departure(account, account.uninstall)),
   ]
   return events.filter((event) => event !== undefined).toSorted((a, b) => a.at - b.at)

@@ -13,7 +13,7 @@ import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
-import { pollBecause } from './next-poll.ts'
+import { type Labels, pollBecause } from './next-poll.ts'
 import { type ShownRecords, shownRecords } from './series-records.ts'
 import { watchJson } from './watch.ts'
 
@@ -129,8 +129,14 @@ function readAt({ from, to }: Series, { customProperties, associations }: Readin
 
 /** Why the account is polled next when it is, with the names of its object types; null where nothing is known. */
 export function nextPollBecause({ account, series }: NextPoll): string | null {
-  const labels = new Map(series.map((one) => [one.id, one]))
-  return account.nextPollAt === null ? null : (pollBecause(account.pollBecause, labels) ?? null)
+  return becauseOf(account, new Map(series.map((one) => [one.id, one])))
+}
+
+function becauseOf({ nextPollAt, pollBecause: stored, pollBlocked, pollFailure }: PlannedAccount, labels?: Labels) {
+  if (nextPollAt === null) return null
+  // A poll that may read nothing did not fail.
+  if (pollBlocked?.what === 'all' && pollFailure === null) return 'a scope is missing: its regular turn'
+  return pollBecause(stored, labels) ?? null
 }
 
 /** How the provider's count of a token's life differs from ours. */
@@ -166,7 +172,7 @@ export function accountJson(account: PlannedAccount): object {
     tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
-    nextPollBecause: account.nextPollAt === null ? null : (pollBecause(account.pollBecause) ?? null),
+    nextPollBecause: becauseOf(account),
     pollFailure:
       pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
     watch: watchJson(account),

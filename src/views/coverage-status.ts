@@ -37,6 +37,6 @@ export function coverageNotes({ objective, stale, failing, notWatched }: Coverag
     `${formatCount(stale)} stale`,
     `${formatCount(failing)} failing`,
     ...(notWatched === 0 ? [] : [`${formatCount(notWatched)} cannot be watched`]),
-    `should be ${formatPercent(objective * 100)}`,
+    `should be at least ${formatPercent(objective * 100)}`,
   ]
 }

@@ -33,3 +33,8 @@ export async function readTokenEndpoint(store: Store, keys: Keys): Promise<Token
     clockSkewMs: skewMs,
   }
 }
+
+/** `0.4 s ahead of ours`: the provider's clock. */
+export function skewText(clockSkewMs: number): string {
+  return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
+}

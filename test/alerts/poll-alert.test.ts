@@ -145,7 +145,7 @@ describe('polls that fail in a row', () => {
       level: 'warning',
     })
     expect(alert.message).toBe(
-      'The limits of this account could not be read in 8 polls in a row, since 2026-11-21T09:00:00.000Z ' +
+      'The limits of this account could not be read in 8 polls in a row, since 2026-11-21 09:00 UTC ' +
         "(the provider answered 503). Plimsoll goes on trying. If it lasts, see the provider's status page.",
     )
   })

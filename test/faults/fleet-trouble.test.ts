@@ -110,7 +110,7 @@ test('a provider that is down changes no account for good; when it is back, thos
   const states = await statesOf(daemon.url)
   expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
 
-  await eventually('all refreshed', refreshedSince(hubIds, until), (accounts / limit) * 1_000 * 3 + 45_000)
+  await eventually('all refreshed', refreshedSince(hubIds, until), (accounts / limit) * 1_000 * 3 + 75_000)
   const journal = await journalOf(scene.sandbox.url)
   const after = tokenRequests(journal, until)
   const first = new Map(

@@ -236,6 +236,16 @@ test('what came and what went is said in words among the changes', async () => {
   expect(words).toContain('custom properties of 0-1 120 of 500 disappeared')
 })
 
+test('the page of an account says once why no days left are told', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  await poll(4, readings(clock.now(), 10))
+  const { text } = await get('/accounts/4')
+  expect(text.match(/Days left are not told: [^.]*\./g)).toEqual([
+    'Days left are not told: no forecast: none was made in the last 3 days.',
+  ])
+})
+
 test('the page of an account that a missing scope keeps from being watched says so', async () => {
   const { get, connectAccount, steps, keys, clock } = await openServer(redis)
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
@@ -245,6 +255,10 @@ test('the page of an account that a missing scope keeps from being watched says 
   expect(text).toContain(
     'cannot be watched: a scope is missing; the provider asks for &lt;b&gt;contacts, which need not',
   )
+  const words = text.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
+  expect(words).toContain('Its tokens are kept fresh, but its limits cannot be watched.')
+  expect(words).toContain('because a scope is missing: its regular turn')
+  expect(words).toContain('Connect it again with any crm.objects.*.read scope: the install page.')
   expect((await get('/api/v1/accounts/4')).json.watch).toEqual({
     ...{ is: 'cannot be watched', because: 'scope missing', since: '2026-11-21T10:00:00.000Z' },
     scopes: ['<b>contacts'],

@@ -79,18 +79,18 @@ export function topicOf({ kind, status, level, rule, series, cause }: Alert): st
   const resolved = status === 'resolved'
   switch (kind) {
     case 'token':
-      if (rule === UNINSTALL_RULE) return resolved ? 'uninstall is over' : 'uninstall can not be finished'
+      if (rule === UNINSTALL_RULE) return resolved ? 'uninstall is over' : 'uninstall cannot be finished'
       if (resolved) return 'token is kept alive again'
       // Refreshing that merely fails for long is a warning; a token that can't be saved any more is critical.
       return level === 'critical' ? 'reauthorisation needed' : 'token refresh keeps failing'
     case 'poll':
       if (cause === 'scopes')
-        return resolved ? 'limits can be watched again' : 'limits can not be watched: scope missing'
+        return resolved ? 'limits can be watched again' : 'limits cannot be watched: scope missing'
       return resolved ? 'readings are fresh again' : 'no fresh reading'
     case 'fleet':
       return resolved ? 'accounts work again' : 'many accounts fail the same way'
     case 'delivery':
-      return resolved ? 'alerts are delivered again' : 'alerts can not be delivered'
+      return resolved ? 'alerts are delivered again' : 'alerts cannot be delivered'
     case 'test':
       return 'this receiver works'
     case 'limit-changed':

@@ -15,7 +15,7 @@ import { when } from '../when.ts'
 import { alertTable } from './alert-table.ts'
 import { stateBadge } from './badges.ts'
 import { fullness } from './bar.ts'
-import { daysLeftNote } from './days-left-note.ts'
+import { daysLeftNote, noDaysLeft } from './days-left-note.ts'
 import { recordsPart } from './records-part.ts'
 import { nothing, table } from './table.ts'
 
@@ -40,10 +40,12 @@ ${changesPart(page, labels)}`
 }
 
 /** What the state means, in a sentence or two. */
-function standing({ state, refreshFailure, parkedUntil, uninstall }: Account, now: number): Html {
+function standing({ state, refreshFailure, parkedUntil, uninstall, pollBlocked }: Account, now: number): Html {
   const reason = html`${cleanText(refreshFailure?.reason ?? '', 300)}`
   switch (state) {
     case 'active':
+      if (pollBlocked?.what === 'all')
+        return html`<p>${stateBadge(state)} Its tokens are kept fresh, but its limits cannot be watched.</p>`
       return html`<p>${stateBadge(state)} Its tokens are kept fresh and its limits are polled.</p>`
     case 'failing':
       return html`<p>${stateBadge(state)} Refreshing its tokens fails for now and is tried again and again. ${reason}</p>`
@@ -103,7 +105,7 @@ function watched(account: Account, now: number): Html | undefined {
   const text = watchText(account)
   return text === undefined
     ? undefined
-    : html`<span class="is-warning">${cleanText(text, 300)}</span> (since ${when(account.pollBlocked?.since ?? null, now)})`
+    : html`<span class="is-warning">${cleanText(text, 300)}</span> (since ${when(account.pollBlocked?.since ?? null, now)}). Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`
 }
 
 function failure({ count, reason, at }: { count: number; reason: string; at: number }, now: number): Html {
@@ -143,7 +145,7 @@ function customPropertiesPart({ series, alerts, now }: AccountPage): Html {
 ${
   rows.length === 0
     ? nothing('Not read yet.')
-    : html`<p class="soft">As read ${when(measured, now)}.</p>
+    : html`<p class="soft">As read ${when(measured, now)}.${noDaysLeft(rows)}</p>
 ${table(
   'Custom properties',
   [{ title: 'What' }, { title: 'How full' }],

@@ -6,6 +6,7 @@ import type { PlannedAccount } from '../../views/account-view.ts'
 import { coverageNotes, isLow, shareText } from '../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../views/fleet-status.ts'
 import { pollBudgetText } from '../../views/poll-budget.ts'
+import { skewText } from '../../views/token-endpoint.ts'
 import type { HealthReport } from '../health.ts'
 import { distance } from '../when.ts'
 import { accountTable } from './account-table.ts'
@@ -94,7 +95,7 @@ function endpointTile({ tokenEndpoint }: FleetStatus): Html | undefined {
   if (tokenEndpoint === null) return undefined
   const { breaker, cause, detail, requestsPerSecond, clockSkewMs } = tokenEndpoint
   const limit = `at most ${formatCount(Math.round(requestsPerSecond))} requests a second`
-  const skew = clockSkewMs === null ? '' : `, clock ${(clockSkewMs / 1_000).toFixed(1)} s ahead of ours`
+  const skew = clockSkewMs === null ? '' : `, clock ${skewText(clockSkewMs)}`
   const note = breaker === 'closed' ? limit + skew : `${cause}: ${cleanText(detail ?? '', 120)}`
   return tile('Token endpoint', breaker === 'closed' ? 'works' : breaker, note, breaker === 'closed' ? 0 : 1)
 }

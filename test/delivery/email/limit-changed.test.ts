@@ -75,10 +75,10 @@ test('a level that is entered because the limit moved says so', () => {
 test('an account that can not be watched is not one whose polls fail', () => {
   const about = (cause: 'scopes' | 'failing', status: 'firing' | 'resolved' = 'firing') =>
     subjectOf(aMessage([aTokenAlert({ ...{ kind: 'poll', rule: 'poll', level: 'warning', cause, status } })]))
-  expect(about('scopes')).toBe('[WARNING] acme.example.com (123): limits can not be watched: scope missing')
+  expect(about('scopes')).toBe('[WARNING] acme.example.com (123): limits cannot be watched: scope missing')
   expect(about('failing')).toBe('[WARNING] acme.example.com (123): no fresh reading')
   const both = (['scopes', 'failing'] as const).map((cause, n) =>
     onAccount(n + 1, aTokenAlert({ kind: 'poll', rule: 'poll', level: 'warning', cause })),
   )
-  expect(subjectOf(aMessage(both))).toContain('account-1.example.com (1): limits can not be watched')
+  expect(subjectOf(aMessage(both))).toContain('account-1.example.com (1): limits cannot be watched')
 })

@@ -82,7 +82,7 @@ describe('the subject of', () => {
     [
       'an uninstall that hangs',
       aMessage([aTokenAlert({ level: 'warning', rule: 'uninstall' })]),
-      '[WARNING] acme.example.com (123): uninstall can not be finished',
+      '[WARNING] acme.example.com (123): uninstall cannot be finished',
     ],
     [
       'an account that left',
