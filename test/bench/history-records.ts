@@ -46,23 +46,21 @@ export const historyRecords = (count: number): Figure => ({
     const accounts = accountsOf(count).map((account) => ({ account, month: monthOf(account, STARTED_AT) }))
     expectChanges(accounts.map(({ month }) => month))
     const keys = createKeys('bench')
-    const fill =
-      (with_: { history: boolean; forecast: boolean }, some = accounts) =>
-      async (store: Store) => {
-        for (const { account, month } of some) {
-          await live(store, keys, account, month, with_.history)
-          if (with_.forecast) await foresee(store, keys, account.hubId)
-        }
-      }
+    const fillHistories = async (store: Store) => {
+      for (const { account, month } of accounts)
+        await store.rpush(keys.account(account.hubId).history, ...month.records)
+    }
+    const fill = (some: typeof accounts) => async (store: Store) => {
+      for (const { account, month } of some) await live(store, keys, account, month)
+    }
     // Scripts are no account's bytes.
-    await gauge.growth(fill({ history: true, forecast: true }, accounts.slice(0, 1)))
+    await gauge.growth(fill(accounts.slice(0, 1)))
     let isCompared = false
     return {
       ours: async () => {
         let counted = 0
-        const without = await gauge.growth(fill({ history: false, forecast: false }))
-        const history = (await gauge.growth(fill({ history: true, forecast: false }))) - without
-        const all = await gauge.growth(fill({ history: true, forecast: true }))
+        const history = await gauge.growth(fillHistories)
+        const all = await gauge.growth(fill(accounts))
         await gauge.look(async (store) => {
           // Each round stores the same.
           if (!isCompared) await expectAllReadBack(store, keys, accounts)
@@ -83,11 +81,10 @@ export const historyRecords = (count: number): Figure => ({
   },
 })
 
-/** Connected, then a month later: the records of that month, and its last poll through the real step. */
-async function live(store: Store, keys: Keys, account: BenchAccount, month: Month, withHistory: boolean) {
+/** Connected, then a month later: the records of that month, its last poll through the real step, and the daily job. */
+async function live(store: Store, keys: Keys, account: BenchAccount, month: Month): Promise<void> {
   await connectAccount(store, keys, account)
-  const { history } = keys.account(account.hubId)
-  if (withHistory) await store.rpush(history, ...month.records)
+  await store.rpush(keys.account(account.hubId).history, ...month.records)
   const { at } = month.last
   await new PollStore(store, keys).commit(account.hubId, {
     ...{ polls: '0', slots: month.slots, nextAt: at, fields: turnFields(at) },
@@ -95,9 +92,9 @@ async function live(store: Store, keys: Keys, account: BenchAccount, month: Mont
     samples: { shown: mergeSamples({}, month.last, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
     alerts: alertsOf(account),
   })
+  await foresee(store, keys, account.hubId)
 }
 
-/** As the daily job does. */
 async function foresee(store: Store, keys: Keys, hubId: number): Promise<void> {
   const history = new History(store, keys)
   await forecastAccount({ store, keys, history }, hubId, pollAt(STARTED_AT, POLLS))
@@ -134,7 +131,7 @@ async function expectMonth(history: History, hubId: number, { reported }: Month)
 
 /** At polls from all over the month, other ones for each account. */
 async function expectMoments(history: History, hubId: number, { reported }: Month): Promise<void> {
-  const roll = dice(hubId)
+  const roll = dice(hubId + 1)
   for (let left = SOME; left > 0; left--) {
     const at = pollAt(STARTED_AT, roll(POLLS))
     const [found] = await history.read(hubId, at, at)

@@ -51,26 +51,33 @@ export function monthOf(account: BenchAccount, from: number): Month {
   let slots: Slots = new Map()
   for (let n = 0; n < POLLS; n++) {
     const at = pollAt(from, n)
-    if (readings === undefined || roll(100) < CHANGED) {
-      if (readings !== undefined) move(report, roll)
-      const after = mergeReadings(readings, structuredClone({ ...report, at }))
-      const packed = packChange(after, slots, changeBetween(readings, after, at, 2 * EVERY_MS))
-      if (packed.record !== undefined) records.push(packed.record)
-      readings = after
-      slots = packed.slots
-      reported.push({ at, series: plain(seriesOf(after)) })
-    } else {
-      // The same again, read later.
-      readings = readAgain(readings, at)
-    }
+    if (readings !== undefined && roll(100) >= CHANGED) continue
+    if (readings !== undefined) move(report, roll)
+    // The same again and again until then, read later.
+    const before = readings && readAgain(readings, at - EVERY_MS)
+    const after = mergeReadings(before, copyOf(report, at))
+    const packed = packChange(after, slots, changeBetween(before, after, at, 2 * EVERY_MS))
+    if (packed.record !== undefined) records.push(packed.record)
+    readings = after
+    slots = packed.slots
+    reported.push({ at, series: plain(seriesOf(after)) })
   }
+  const last = pollAt(from, POLLS - 1)
   return {
-    last: { ...report, at: pollAt(from, POLLS - 1) },
-    readings: readings as Readings,
+    last: { ...report, at: last },
+    readings: readAgain(readings as Readings, last),
     slots,
     records,
     reported,
   }
+}
+
+/** Reports of pairs are only counted, not kept. */
+function copyOf(report: Fetched, at: number): Fetched {
+  const { customProperties } = report
+  if ('class' in customProperties) return { ...report, at }
+  const byObjectType = customProperties.byObjectType.map((type) => ({ ...type }))
+  return { ...report, at, customProperties: { ...customProperties, byObjectType } }
 }
 
 function readAgain({ customProperties, associations }: Readings, at: number): Readings {

@@ -1,10 +1,14 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
 import { connectAccount, connectAll, eventually, getJson, hubIdsOf, journalOf, send } from '../support/fleet.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
 
-let scene: Scene
-afterEach(() => scene.close())
+/** Each test has its own, so that those that mostly wait may do so side by side. */
+async function sceneOf({ onTestFinished }: Pick<TestContext, 'onTestFinished'>, accounts = 1): Promise<Scene> {
+  const scene = await openScene({ accounts })
+  onTestFinished(() => scene.close())
+  return scene
+}
 
 interface Told {
   state: string
@@ -14,10 +18,10 @@ interface Told {
 
 const accountOf = (url: string, hubId: number) => getJson<Told>(`${url}/api/v1/accounts/${hubId}`)
 const uninstall = (url: string, hubId: number) => fetch(`${url}/api/v1/accounts/${hubId}/uninstall`, { method: 'POST' })
-const addFault = (fault: object) => send(`${scene.sandbox.url}/sandbox/faults`, 'POST', fault)
+const addFault = (scene: Scene, fault: object) => send(`${scene.sandbox.url}/sandbox/faults`, 'POST', fault)
 
 /** Until the standing faults have met the calls they were for. */
-const faultsMet = () =>
+const faultsMet = (scene: Scene) =>
   eventually('the fault', async () => (await getJson<[]>(`${scene.sandbox.url}/sandbox/faults`)).length === 0)
 
 /** A lease and a claim of a daemon that was killed end by themselves, within a minute. */
@@ -31,19 +35,19 @@ const isUninstalled = (url: string, hubId: number) =>
     60_000,
   )
 
-async function deletionsOf(hubId: number): Promise<number[]> {
+async function deletionsOf(scene: Scene, hubId: number): Promise<number[]> {
   const entries = (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'delete')
   return entries.filter((entry) => entry.hubId === hubId || entry.hubId === null).map(({ status }) => status)
 }
 
-test('a daemon that is killed between the deletion and its record leaves an uninstall that the next one ends', async () => {
-  scene = await openScene({ accounts: 1 })
+test.concurrent('a daemon that is killed between the deletion and its record leaves an uninstall that the next one ends', async (context) => {
+  const scene = await sceneOf(context)
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon()
   await connectAccount(daemon.url, hubId)
-  await addFault({ endpoint: 'delete', after: true, delayMs: 60_000, times: 1 })
+  await addFault(scene, { endpoint: 'delete', after: true, delayMs: 60_000, times: 1 })
   await uninstall(daemon.url, hubId)
-  await faultsMet()
+  await faultsMet(scene)
   await daemon.kill()
 
   const next = await scene.daemon()
@@ -56,12 +60,12 @@ test('a daemon that is killed between the deletion and its record leaves an unin
   ])
 })
 
-test('an account that is connected again while its deletion fails stays, with tokens that work', async () => {
-  scene = await openScene({ accounts: 1 })
+test.concurrent('an account that is connected again while its deletion fails stays, with tokens that work', async (context) => {
+  const scene = await sceneOf(context)
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon()
   await connectAccount(daemon.url, hubId)
-  await addFault({ endpoint: 'delete', status: 500 })
+  await addFault(scene, { endpoint: 'delete', status: 500 })
   await uninstall(daemon.url, hubId)
   await eventually('a failed attempt', async () => {
     const { story } = await accountOf(daemon.url, hubId)
@@ -75,25 +79,25 @@ test('an account that is connected again while its deletion fails stays, with to
     return times.filter((time) => time > since).length >= 2
   })
   expect(await accountOf(daemon.url, hubId)).toMatchObject({ state: 'active', uninstall: null })
-  expect((await deletionsOf(hubId)).filter((status) => status === 204)).toEqual([])
+  expect((await deletionsOf(scene, hubId)).filter((status) => status === 204)).toEqual([])
 })
 
-test('a refresh under way is waited for, and the token that it brought is the one that is deleted', async () => {
-  scene = await openScene({ accounts: 1 })
+test.concurrent('a refresh under way is waited for, and the token that it brought is the one that is deleted', async (context) => {
+  const scene = await sceneOf(context)
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon()
   await connectAccount(daemon.url, hubId)
-  await addFault({ endpoint: 'token', hubId, after: true, delayMs: 2_000, times: 1 })
-  await faultsMet()
+  await addFault(scene, { endpoint: 'token', hubId, after: true, delayMs: 2_000, times: 1 })
+  await faultsMet(scene)
   await uninstall(daemon.url, hubId)
   const { uninstall: ended } = await isUninstalled(daemon.url, hubId)
   // The token before it was ended by the rotation: deleting that one alone would have been a 404.
   expect(ended).toMatchObject({ ending: 'deleted' })
-  expect((await deletionsOf(hubId)).at(-1)).toBe(204)
+  expect((await deletionsOf(scene, hubId)).at(-1)).toBe(204)
 })
 
-test('a refresh token that has been refused for as long as the config says is an uninstall', async () => {
-  scene = await openScene({ accounts: 1 })
+test('a refresh token that has been refused for as long as the config says is an uninstall', async (context) => {
+  const scene = await sceneOf(context)
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon({ uninstall: { afterRefused: '1h' } })
   await connectAccount(daemon.url, hubId)
@@ -111,8 +115,8 @@ test('a refresh token that has been refused for as long as the config says is an
   })
 })
 
-test('where nothing is kept an uninstalled account is unknown as soon as its token is deleted', async () => {
-  scene = await openScene({ accounts: 2 })
+test('where nothing is kept an uninstalled account is unknown as soon as its token is deleted', async (context) => {
+  const scene = await sceneOf(context, 2)
   const hubIds = await hubIdsOf(scene.sandbox.url)
   const [leaving = 0, staying = 0] = hubIds
   const daemon = await scene.daemon({ uninstall: { keep: 0 } })
@@ -122,6 +126,6 @@ test('where nothing is kept an uninstalled account is unknown as soon as its tok
     const { status } = await fetch(`${daemon.url}/api/v1/accounts/${leaving}`)
     return status === 404
   })
-  expect(await deletionsOf(leaving)).toEqual([204])
+  expect(await deletionsOf(scene, leaving)).toEqual([204])
   expect(await accountOf(daemon.url, staying)).toMatchObject({ state: 'active' })
 })
