@@ -81,8 +81,8 @@ describe('the door to the call budget', () => {
     const { budgets, clock, stored } = await daemons(1, -24)
     expect(await budgets[0]?.admits(regular(clock, 21))).toBe(true)
     expect(await budgets[0]?.room()).toMatchObject({ polls: 0 })
-    budgets[0]?.settle(-19)
-    await eventually('what was given back', async () => (await stored())?.level === -26)
+    budgets[0]?.settle(-21)
+    await eventually('what was given back', async () => (await stored())?.level === -24)
     expect((await budgets[0]?.room())?.polls).toBeGreaterThan(0)
   })
 
