@@ -1,7 +1,7 @@
-import type { CallBudget } from '../src/limits/call-budget.ts'
-import { planWithoutRoom } from '../src/limits/plan-poll.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
-import { decodeTurn, type PollTurn } from '../src/limits/poll-turn.ts'
+import type { CallBudget } from '../src/limits/polling/call-budget.ts'
+import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
+import { decodeTurn, type PollTurn } from '../src/limits/polling/poll-turn.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 
 export interface AdmitPollDeps {

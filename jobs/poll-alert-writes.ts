@@ -1,7 +1,7 @@
 import type { PollAnnouncer } from '../src/alerts/poll-alert.ts'
 import type { CoverageStore } from '../src/limits/coverage-store.ts'
-import { failingAfter, type PollOutcome } from '../src/limits/poll-outcome.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
+import { failingAfter, type PollOutcome } from '../src/limits/polling/poll-outcome.ts'
 import type { AlertWrites } from '../src/redis/steps.ts'
 
 export interface PollAlertDeps {

@@ -1,6 +1,6 @@
 import { chooseDue, chooseProbe } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
-import type { CallBudget } from '../src/limits/call-budget.ts'
+import type { CallBudget } from '../src/limits/polling/call-budget.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'

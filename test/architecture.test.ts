@@ -161,7 +161,7 @@ describe('the check finds', () => {
     ['jobs/x.ts', `import { startHttpServer } from '../src/http/server.ts'`],
     ['jobs/x.ts', `import type { Config } from '../config/schema.ts'`],
     ['config/x.ts', `import { isCronExpression } from '../jobs/clock.ts'`],
-    ['config/x.ts', `import { History } from '../src/limits/history.ts'`],
+    ['config/x.ts', `import { History } from '../src/limits/history/history.ts'`],
     ['config/x.ts', `import type { ProviderClient } from '../src/provider/client.ts'`],
     ['src/delivery/x.ts', `import { groupKey } from '../alerts/group.ts'`],
     ['src/views/x.ts', `import { whenText } from '../http/when.ts'`],

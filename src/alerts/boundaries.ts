@@ -1,4 +1,4 @@
-import type { Boundaries, Boundary } from '../limits/plan-poll.ts'
+import type { Boundaries, Boundary } from '../limits/polling/plan-poll.ts'
 import type { Series } from '../limits/series.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { AlertLevel } from './alert.ts'

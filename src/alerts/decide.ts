@@ -1,5 +1,5 @@
-import type { AccountForecasts } from '../limits/account-forecasts.ts'
-import { type Outlook, outlookOf, tenths } from '../limits/outlook.ts'
+import type { AccountForecasts } from '../limits/forecast/account-forecasts.ts'
+import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { type Samples, shownRecords } from '../limits/samples.ts'
 import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'

@@ -1,5 +1,5 @@
 import type { GrantedAccount, ScopesAnnouncer } from '../accounts/metadata.ts'
-import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../limits/poll-outcome.ts'
+import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../limits/polling/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'

@@ -1,6 +1,6 @@
-import type { Alert } from '../alerts/alert.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount } from '../text/format-number.ts'
+import type { Alert } from './alert.ts'
 
 type Series = NonNullable<Alert['series']>
 

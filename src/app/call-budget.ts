@@ -1,5 +1,5 @@
-import { CallBudget } from '../limits/call-budget.ts'
-import { PollBudgetStore } from '../limits/poll-budget-store.ts'
+import { CallBudget } from '../limits/polling/call-budget.ts'
+import { PollBudgetStore } from '../limits/polling/poll-budget-store.ts'
 import type { Parts } from './parts.ts'
 
 /** Undefined where the config sets none: then nothing of it touches Redis. */

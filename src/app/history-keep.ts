@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import type { Keep } from '../limits/thin-out.ts'
+import type { Keep } from '../limits/history/thin-out.ts'
 
 /** How long readings are kept, for whoever thins them out or reads what was. */
 export function historyKeep({ limits: { history } }: Pick<Config, 'limits'>): Keep {

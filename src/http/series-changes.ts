@@ -1,4 +1,4 @@
-import type { Snapshot, SnapshotSeries } from '../limits/history.ts'
+import type { Snapshot, SnapshotSeries } from '../limits/history/history.ts'
 import type { SeriesName } from '../limits/series.ts'
 
 /** One series that a poll found changed. */

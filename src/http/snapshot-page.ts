@@ -1,4 +1,4 @@
-import type { Snapshot } from '../limits/history.ts'
+import type { Snapshot } from '../limits/history/history.ts'
 
 export interface SnapshotPage {
   items: Snapshot[]

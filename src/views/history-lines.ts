@@ -1,4 +1,4 @@
-import type { Snapshot, SnapshotSeries } from '../limits/history.ts'
+import type { Snapshot, SnapshotSeries } from '../limits/history/history.ts'
 import { csvLine } from '../text/csv.ts'
 import { iso } from '../text/format-time.ts'
 

@@ -1,5 +1,5 @@
 import { countedRecords, countsRecords, seriesName } from '../alerts/series-name.ts'
-import { type Because, decodeTurn, type Near, type Rising } from '../limits/poll-turn.ts'
+import { type Because, decodeTurn, type Near, type Rising } from '../limits/polling/poll-turn.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { formatCount, formatDays, formatPercent } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'

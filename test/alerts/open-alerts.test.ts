@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { readOpenAlerts, subjectOf } from '../../src/alerts/open-alerts.ts'
-import { packPoll } from '../../src/limits/pack-poll.ts'
+import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { useRedis } from '../support/test-store.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
 import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../src/alerts/poll-alert.ts'
-import type { PollOutcome } from '../../src/limits/poll-outcome.ts'
+import type { PollOutcome } from '../../src/limits/polling/poll-outcome.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
 import type { AlertWrites } from '../../src/redis/steps.ts'
 

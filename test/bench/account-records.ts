@@ -1,5 +1,5 @@
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { type Because, encodeTurn } from '../../src/limits/poll-turn.ts'
+import { type Because, encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'

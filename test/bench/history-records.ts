@@ -1,6 +1,6 @@
 import { strictEqual } from 'node:assert'
-import { forecastAccount } from '../../src/limits/forecast-account.ts'
-import { History } from '../../src/limits/history.ts'
+import { forecastAccount } from '../../src/limits/forecast/forecast-account.ts'
+import { History } from '../../src/limits/history/history.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { storeForecasts } from '../../src/limits/account-forecasts.ts'
-import { pollAccount } from '../limits/poll-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import { pollAccount } from '../limits/history/poll-account.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encodeBudget, newBudget } from '../../src/limits/poll-budget.ts'
-import { encodeTurn } from '../../src/limits/poll-turn.ts'
+import { encodeBudget, newBudget } from '../../src/limits/polling/poll-budget.ts'
+import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { properties, readings } from '../limits/reports.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { openServer } from './open-server.ts'

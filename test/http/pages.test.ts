@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { storeForecasts } from '../../src/limits/account-forecasts.ts'
+import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
 import { html } from '../../src/text/html.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { BEARER, openServer, openState, readings } from './open-server.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { History } from '../../src/limits/history.ts'
-import { KeptSamples } from '../../src/limits/kept-samples.ts'
+import { History } from '../../src/limits/history/history.ts'
+import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'

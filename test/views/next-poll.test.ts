@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Because, encodeTurn } from '../../src/limits/poll-turn.ts'
+import { type Because, encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { pollBecause } from '../../src/views/next-poll.ts'
 
 const AT = Date.parse('2026-11-21T10:00:00.000Z')

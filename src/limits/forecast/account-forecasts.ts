@@ -1,0 +1,57 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { accountStepKeys } from '../../redis/steps.ts'
+import type { Forecast } from './forecast.ts'
+
+/** What was last told of an account's series, by their ids. One that stands in neither shows no steady growth. */
+export interface AccountForecasts {
+  /** When it was told, ms. */
+  at: number
+  rising: Record<string, Forecast>
+  /** How many daily points there are, where they are too few. */
+  tooFew: Record<string, number>
+}
+
+/** Three days: the pace of six weeks is not another one after a day or two on which nobody could work it out anew. */
+const KEPT_MS = 3 * 86_400_000
+
+/** Undefined for what is too old to be used. */
+export function freshForecasts(forecasts: AccountForecasts | undefined, now: number): AccountForecasts | undefined {
+  return forecasts === undefined || now - forecasts.at > KEPT_MS ? undefined : forecasts
+}
+
+/** Replaces what was told before; undefined takes it away. An account that leaves, or is forgotten, gets none any more. */
+export function storeForecasts(
+  store: Store,
+  keys: Keys,
+  hubId: number,
+  forecasts: AccountForecasts | undefined,
+): Promise<'stored' | 'gone'> {
+  return store.storeForecasts(...accountStepKeys(keys, hubId), forecasts === undefined ? '' : encode(forecasts))
+}
+
+function encode({ at, rising, tooFew }: AccountForecasts): string {
+  const paces = Object.entries(rising).map(([id, { perDay, perDayLow, perDayHigh }]) => [
+    id,
+    ...[perDay, perDayLow, perDayHigh].map(short),
+  ])
+  return JSON.stringify([at, paces, Object.entries(tooFew)])
+}
+
+/** Undefined for what is no forecast: it is told anew within a day. */
+export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
+  if (stored === null) return undefined
+  try {
+    const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, number, number, number][], [string, number][]]
+    if (!Number.isFinite(at)) return undefined
+    const rising = paces.map(([id, perDay, perDayLow, perDayHigh]) => [id, { perDay, perDayLow, perDayHigh }] as const)
+    return { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Four digits: far more than any forecast is good for. */
+function short(perDay: number): number {
+  return Number(perDay.toPrecision(4))
+}

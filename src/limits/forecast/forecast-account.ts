@@ -1,0 +1,70 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { History } from '../history/history.ts'
+import { keptReadings } from '../history/kept-readings.ts'
+import { readAt } from '../readings.ts'
+import { type Metric, type Series, type SeriesName, seriesOf } from '../series.ts'
+import { type AccountForecasts, storeForecasts } from './account-forecasts.ts'
+import { DAY_MS, type DailyValue, dailyPoints, dayOf } from './daily-points.ts'
+import { type DailyPoint, forecast, WINDOW_DAYS } from './forecast.ts'
+
+export interface ForecastDeps {
+  store: Store
+  keys: Keys
+  history: History
+}
+
+/**
+ * Tells anew how fast the series of an account move, from the days before today: today is not over. 'none': it was never
+ * read, and what was told of it before is taken away.
+ */
+export async function forecastAccount(
+  { store, keys, history }: ForecastDeps,
+  hubId: number,
+  now: number,
+): Promise<'stored' | 'none' | 'gone'> {
+  const names = keys.account(hubId)
+  const kept = keptReadings(hubId, names, await store.getBuffer(names.readings))
+  if (kept === undefined) {
+    const is = await storeForecasts(store, keys, hubId, undefined)
+    return is === 'stored' ? 'none' : is
+  }
+  const { readings } = kept
+  const today = dayOf(now)
+  const snapshots = await history.read(hubId, (today - WINDOW_DAYS) * DAY_MS, now)
+  const readUntil = (name: SeriesName) => readAt(name, readings)
+  const values = dailyPoints(snapshots, { from: today - WINDOW_DAYS, to: today, readUntil })
+  return storeForecasts(store, keys, hubId, forecastSeries(seriesOf(readings), values, now))
+}
+
+/**
+ * Only series that rise, or can't be told of yet: what is left out stands still. So an account in which nothing rises has a
+ * forecast too, or nobody could tell it from one that was not looked at.
+ */
+export function forecastSeries(
+  series: readonly Series[],
+  values: ReadonlyMap<string, readonly DailyValue[]>,
+  now: number,
+): AccountForecasts {
+  const forecasts: AccountForecasts = { at: now, rising: {}, tooFew: {} }
+  for (const { id, metric } of series.filter(isForeseeable)) {
+    const points = tellingPoints(metric, values.get(id) ?? [])
+    const told = forecast(points)
+    if (told === 'not-enough-history') forecasts.tooFew[id] = points.length
+    else if (told.perDayLow > 0) forecasts.rising[id] = told
+  }
+  return forecasts
+}
+
+/** A count without a limit has nothing to reach, and a record that is not shown yet - 0 - is not known to move. */
+function isForeseeable({ metric, limit, usage }: Series): boolean {
+  return limit !== null && !(metric === 'associations.fullest' && usage === 0)
+}
+
+/**
+ * Without the days that tell nothing of the pace: stuck at the limit, where usage would have gone on if it could; and for
+ * the fullest record those on which the provider showed none, and 0 stands for anything below 80 %.
+ */
+function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
+  return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
+}

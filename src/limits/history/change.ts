@@ -1,0 +1,63 @@
+import type { Readings } from '../readings.ts'
+import { seriesOf } from '../series.ts'
+
+/** What one series stood at. `limit` is null where there is none to compare with. */
+export interface Value {
+  usage: number
+  limit: number | null
+}
+
+/** What one poll found changed, told backwards: what things were before it. */
+export interface Change {
+  /** When the poll was, ms. */
+  at: number
+  /** Nothing was read between this moment and `at`. */
+  missingSince?: number
+  /** Series that changed, each with what it was before; undefined: it did not exist. */
+  before: [seriesId: string, before: Value | undefined][]
+}
+
+/**
+ * What a poll at `at` found changed; undefined where nothing did. A reading before that is older than `gapMs` is worth
+ * telling even so: nobody knows what was in between.
+ */
+export function changeBetween(
+  before: Readings | undefined,
+  after: Readings,
+  at: number,
+  gapMs: number,
+): Change | undefined {
+  const readAt = before === undefined ? undefined : lastReadAt(before)
+  const missing = readAt !== undefined && at - readAt > gapMs
+  const changed = differences(valuesOf(before), valuesOf(after))
+  if (changed.length === 0 && !missing) return undefined
+  return { at, ...(missing ? { missingSince: readAt } : {}), before: changed }
+}
+
+/** The values of all series of an account's last reports, by series id. */
+export function valuesOf(readings: Readings | undefined): Map<string, Value> {
+  return new Map(
+    readings === undefined ? [] : seriesOf(readings).map(({ id, usage, limit }) => [id, { usage, limit }] as const),
+  )
+}
+
+/** When any of it was read last, ms; undefined where nothing was. */
+export function lastReadAt({ customProperties, associations }: Readings): number | undefined {
+  const times = Object.values(associations).map(({ at }) => at)
+  if (customProperties !== undefined) times.push(customProperties.at)
+  return times.length === 0 ? undefined : times.reduce((last, at) => Math.max(last, at))
+}
+
+export function sameValue(one: Value | undefined, other: Value | undefined): boolean {
+  return one?.usage === other?.usage && one?.limit === other?.limit
+}
+
+function differences(before: ReadonlyMap<string, Value>, after: ReadonlyMap<string, Value>): Change['before'] {
+  const changed: Change['before'] = []
+  for (const [id, value] of after) {
+    const was = before.get(id)
+    if (was === undefined || !sameValue(was, value)) changed.push([id, was])
+  }
+  for (const [id, was] of before) if (!after.has(id)) changed.push([id, was])
+  return changed
+}

@@ -1,0 +1,15 @@
+import type { AccountKeys } from '../../redis/keys.ts'
+import { decodeReadings, type KeptReadings } from './packed-readings.ts'
+import { readKey } from './unreadable-key.ts'
+
+/**
+ * The last numbers of an account from what Redis holds; undefined if it was never polled.
+ *
+ * @throws UnreadableKey
+ */
+export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | null): KeptReadings | undefined {
+  if (stored === null) return undefined
+  // Records of the history are told from the readings: without these they say nothing.
+  const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
+  return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored))
+}

@@ -1,0 +1,64 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { Clock } from '../../runtime/clock.ts'
+
+/**
+ * Plimsoll's own share of an account's bucket at the provider, counted over all workers: the vendor's product lives off
+ * the same bucket.
+ */
+export interface ShareSettings {
+  requests: number
+  perMs: number
+}
+
+export interface Taken {
+  /** 0: none before the pause ends, or the wait was ended by its signal. */
+  granted: number
+  /** Nobody calls for the account before this moment, ms since 1970. */
+  pausedUntil?: number
+}
+
+/** Whoever waits says so as often: what keeps others from the account meanwhile may last no longer than a minute. */
+const LONGEST_WAIT_MS = 20_000
+
+export class CallShare {
+  readonly #store: Store
+  readonly #keys: Keys
+  readonly #settings: ShareSettings
+  readonly #clock: Clock
+
+  constructor(store: Store, keys: Keys, settings: ShareSettings, clock: Clock) {
+    this.#store = store
+    this.#keys = keys
+    this.#settings = settings
+    this.#clock = clock
+  }
+
+  /**
+   * How many of `calls` may be made now: at least one, waiting for it if need be. A pause is not waited for, it may last
+   * for hours. `onWait` is called before each wait, and again while it lasts.
+   */
+  async take(
+    hubId: number,
+    calls: number,
+    signal: AbortSignal,
+    onWait: () => Promise<void> = async () => {},
+  ): Promise<Taken> {
+    const { requests, perMs } = this.#settings
+    const keys = this.#keys.account(hubId)
+    while (!signal.aborted) {
+      const asked = [this.#clock.now(), calls, requests, perMs]
+      const [granted, wait, pausedUntil] = await this.#store.takeCalls(2, keys.calls, keys.paused, ...asked)
+      if (pausedUntil > 0) return { granted: 0, pausedUntil }
+      if (granted > 0) return { granted }
+      await onWait()
+      await this.#clock.wait(Math.min(wait, LONGEST_WAIT_MS), signal)
+    }
+    return { granted: 0 }
+  }
+
+  /** No worker calls for this account, and for no other, before `until` (ms since 1970); never shorter than it is. */
+  async pause(hubId: number, until: number): Promise<void> {
+    await this.#store.pauseCalls(this.#keys.account(hubId).paused, this.#clock.now(), Math.ceil(until))
+  }
+}

@@ -1,0 +1,102 @@
+import type { BusyObjectType } from '../../provider/answers.ts'
+import { type AssociationReading, type Pair, pairId, pairOf } from '../readings.ts'
+
+/** What the companion endpoints say of an account: which object types have records at or near an association limit. */
+export interface BusyPairs {
+  /** Object types that such associations start from. */
+  sources: readonly string[]
+  /** Where they lead to, by source; a source whose targets could not be asked for is not in it. */
+  targets: ReadonlyMap<string, readonly string[]>
+}
+
+export interface ChooseFrom {
+  /** Object types that the account has. */
+  types: readonly string[]
+  /** The last reading of each pair, by `from/to`. */
+  readings: Readonly<Record<string, AssociationReading>>
+  /** `away`: not in this provider. `failed`: could not be asked this time. */
+  busy: BusyPairs | 'away' | 'failed'
+  /** Most pairs to ask for. */
+  pairsPerPoll: number
+}
+
+export interface ChosenPairs {
+  /** To be asked for, those that have waited longest first. */
+  ask: Pair[]
+  /** Known pairs that have nothing at or near their limit any more, without being asked for. */
+  empty: Pair[]
+}
+
+/** Listed pairs are all asked for; those that have waited longest first, so that a poll that ends early wrongs none. */
+export function listedPairs(pairs: readonly Pair[], readings: ChooseFrom['readings']): Pair[] {
+  return longestWaitingFirst(pairs, (pair) => readings[pairId(pair)]?.at)
+}
+
+/** Which of all ordered pairs of an account's object types one poll asks for. */
+export function choosePairs(from: ChooseFrom): ChosenPairs {
+  const { types, readings, busy, pairsPerPoll } = from
+  const known = new Set(types)
+  const read = Object.entries(readings)
+    .map(([id, reading]) => ({ ...pairOf(id), reading }))
+    .filter((pair) => known.has(pair.from) && known.has(pair.to))
+  const first = (pairs: readonly Pair[]) =>
+    longestWaitingFirst(pairs, (pair) => readings[pairId(pair)]?.at).slice(0, pairsPerPoll)
+
+  if (busy === 'away') return { ask: first(everyPair(types)), empty: [] }
+  // Asked until they are seen to go to zero, whatever the companions say.
+  const hadRecords = read.filter(({ reading }) => reading.atLimit + reading.nearLimit > 0)
+  if (busy === 'failed') return { ask: first(hadRecords.map(justPair)), empty: [] }
+  const named = namedPairs(busy, known)
+  const asked = new Map([...named, ...hadRecords.map(justPair)].map((pair) => [pairId(pair), pair]))
+  const empty = read.map(justPair).filter((pair) => !asked.has(pairId(pair)) && saysNothing(busy, pair))
+  return { ask: first([...asked.values()]), empty }
+}
+
+/** Of the object types that have something to tell, those whose targets are asked for, longest waiting first. */
+export function chooseSources(
+  sources: readonly BusyObjectType[],
+  { types, readings, pairsPerPoll }: Pick<ChooseFrom, 'types' | 'readings' | 'pairsPerPoll'>,
+): string[] {
+  const lastRead = new Map<string, number>()
+  for (const [id, { at }] of Object.entries(readings)) {
+    const { from } = pairOf(id)
+    lastRead.set(from, Math.max(at, lastRead.get(from) ?? 0))
+  }
+  const known = busyAmong(sources, new Set(types))
+  return longestWaitingFirst(known, (from) => lastRead.get(from)).slice(0, pairsPerPoll)
+}
+
+/** Those of the account's object types that have records at or near a limit. */
+export function busyAmong(named: readonly BusyObjectType[], types: ReadonlySet<string>): string[] {
+  const busy = named.filter(({ hasRecordsAtLimit, hasRecordsNearLimit }) => hasRecordsAtLimit || hasRecordsNearLimit)
+  return [...new Set(busy.map(({ objectTypeId }) => objectTypeId))].filter((id) => types.has(id))
+}
+
+function everyPair(types: readonly string[]): Pair[] {
+  return types.flatMap((from) => types.filter((to) => to !== from).map((to) => ({ from, to })))
+}
+
+function namedPairs({ targets }: BusyPairs, types: ReadonlySet<string>): Pair[] {
+  return [...targets].flatMap(([from, ends]) =>
+    types.has(from) ? ends.filter((to) => types.has(to)).map((to) => ({ from, to })) : [],
+  )
+}
+
+/** Whether a pair has nothing to tell, as far as was asked. */
+function saysNothing({ sources, targets }: BusyPairs, { from, to }: Pair): boolean {
+  const ends = targets.get(from)
+  return ends === undefined ? !sources.includes(from) : !ends.includes(to)
+}
+
+/** What was never read comes first; those that have waited equally long stay in their order. */
+function longestWaitingFirst<T>(all: readonly T[], readAt: (one: T) => number | undefined): T[] {
+  const at = (one: T) => readAt(one) ?? Number.NEGATIVE_INFINITY
+  return [...all].sort((a, b) => {
+    const [one, other] = [at(a), at(b)]
+    return one === other ? 0 : one - other
+  })
+}
+
+function justPair({ from, to }: Pair): Pair {
+  return { from, to }
+}

@@ -1,0 +1,243 @@
+import type { AssociationReport, BusyObjectType } from '../../provider/answers.ts'
+import type { ProviderClient } from '../../provider/client.ts'
+import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
+import type { Secret } from '../../runtime/secret.ts'
+import {
+  type AssociationReading,
+  type Fetched,
+  failuresOf,
+  isFailure,
+  NOT_ASKED,
+  type Pair,
+  pairId,
+  pairOf,
+  type Readings,
+} from '../readings.ts'
+import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
+import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
+import { objectTypesOf } from './object-types.ts'
+
+export interface FetchDeps extends AccountCallsDeps {
+  provider: ProviderClient
+}
+
+/** What to ask of an account. */
+export interface Asked {
+  /** `auto`: every ordered pair of the object types that its own report names, in turns or as the companions tell. */
+  pairs: readonly Pair[] | 'auto'
+  /** With `auto`: the most pairs of one poll. */
+  pairsPerPoll: number
+  /** The last readings. */
+  readings: Readings | undefined
+  /** With `auto`: until when the provider is known to have no companion endpoints, ms since 1970; 0: it may have. */
+  companionsAwayUntil: number
+}
+
+/** What was heard, also of calls that are no reports. */
+export interface Answers extends Fetched {
+  /** Calls that were made. 0: the account is paused, and nothing was asked. */
+  calls: number
+  failedCalls: number
+  /** Why not all is known that should be, the reports' failures first. */
+  failures: ProviderFailure[]
+  /** Nobody calls for this account before, ms since 1970. */
+  pausedUntil?: number
+  /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
+  companionsAwayUntil?: number
+}
+
+/**
+ * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
+ * more once the provider says that it is enough; undefined if `signal` came first.
+ */
+export async function fetchReports(
+  deps: FetchDeps,
+  hubId: number,
+  accessToken: Secret,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<Answers | undefined> {
+  const { provider, clock } = deps
+  const fetched: Fetched = { at: clock.now(), customProperties: PAUSED, associations: new Map() }
+  const calls = new AccountCalls(deps, hubId, signal)
+  const poll: Poll = { provider, accessToken, asked, calls, fetched, companions: { failures: [] }, now: fetched.at }
+  if (asked.pairs === 'auto') await askForAll(poll)
+  else await askForListed(poll, asked.pairs)
+  return calls.stopped ? undefined : answersOf(poll)
+}
+
+/** Whether the access token was not accepted: worth one refresh and one more try. */
+export function wasUnauthorized({ failures }: Pick<Answers, 'failures'>): boolean {
+  return failures.some((failure) => failure.class === 'unauthorized')
+}
+
+interface Poll {
+  provider: ProviderClient
+  accessToken: Secret
+  asked: Asked
+  calls: AccountCalls
+  fetched: Fetched
+  companions: { failures: ProviderFailure[]; awayUntil?: number }
+  now: number
+}
+
+const PAUSED: ProviderFailure = {
+  class: 'transient',
+  code: 'paused',
+  message: "what is left waits: the provider's rate limit for this account is reached, or nearly so",
+  status: 0,
+}
+
+function answersOf({ asked, calls, fetched, companions }: Poll): Answers {
+  const failures = [...failuresOf(fetched), ...companions.failures]
+  if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
+  return {
+    ...fetched,
+    associations: inOrder(fetched.associations, asked.pairs),
+    calls: calls.made,
+    failedCalls: calls.failed,
+    failures,
+    ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
+    ...(companions.awayUntil === undefined ? {} : { companionsAwayUntil: companions.awayUntil }),
+  }
+}
+
+const byNumbers = new Intl.Collator('en', { numeric: true })
+
+/** As they are listed, or by their ids: whoever looks at an account sees them in the same order after every poll. */
+function inOrder(reports: Fetched['associations'], pairs: Asked['pairs']): Fetched['associations'] {
+  const ids = pairs === 'auto' ? [...reports.keys()].sort(byNumbers.compare) : pairs.map(pairId)
+  return new Map(
+    ids.flatMap((id): [string, AssociationReport | ProviderFailure][] => {
+      const report = reports.get(id)
+      return report === undefined ? [] : [[id, report]]
+    }),
+  )
+}
+
+async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
+  const ordered = listedPairs(pairs, poll.asked.readings?.associations ?? {})
+  await poll.calls.make([customProperties(poll), ...ordered.map((pair) => associations(poll, pair))])
+  keepTheRest(poll, pairs)
+}
+
+/** Custom properties first: they say which object types there are. */
+async function askForAll(poll: Poll): Promise<void> {
+  const { asked, calls, fetched } = poll
+  await calls.make([customProperties(poll)])
+  const report = fetched.customProperties
+  const types = objectTypesOf(isFailure(report) ? asked.readings?.customProperties?.report : report)
+  const readings = asked.readings?.associations ?? {}
+  if (types.length > 0 && !closesAll(report)) {
+    const busy = await askCompanions(poll, types)
+    const { ask, empty } = choosePairs({ types, readings, busy, pairsPerPoll: asked.pairsPerPoll })
+    for (const pair of empty) fetched.associations.set(pairId(pair), emptyReport(readings[pairId(pair)]?.limit ?? 0))
+    await calls.make(ask.map((pair) => associations(poll, pair)))
+  }
+  keepTheRest(poll, knownPairs(readings, types))
+}
+
+/** A refusal that the other endpoints would only repeat: the token, or its scopes. */
+function closesAll(report: Fetched['customProperties']): boolean {
+  return isFailure(report) && (report.class === 'unauthorized' || report.class === 'forbidden')
+}
+
+function customProperties({ provider, accessToken, fetched }: Poll) {
+  return async () => {
+    const result = await provider.customProperties(accessToken)
+    fetched.customProperties = valueOrFailure(result)
+    return result
+  }
+}
+
+function associations({ provider, accessToken, asked, fetched }: Poll, pair: Pair) {
+  return async () => {
+    const result = await provider.associations(accessToken, pair.from, pair.to)
+    const id = pairId(pair)
+    // Nobody listed this pair: one that the provider doesn't know has nothing at its limit, now and when asked again.
+    const before = asked.readings?.associations[id]
+    const isUnheardOf = asked.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
+    fetched.associations.set(id, isUnheardOf ? emptyReport(0) : valueOrFailure(result))
+    return result
+  }
+}
+
+/** Whether the provider never gave this pair a limit. */
+function isNothing({ limit, atLimit, nearLimit }: AssociationReading): boolean {
+  return limit === 0 && atLimit === 0 && nearLimit === 0
+}
+
+function isNotThere(result: CrmResult<unknown>): boolean {
+  return !result.ok && (result.failure.status === 400 || result.failure.status === 404)
+}
+
+/** Pairs that were read before and not asked for now: what they said stays. */
+function keepTheRest({ asked, fetched }: Poll, watched: readonly Pair[]): void {
+  for (const id of watched.map(pairId)) {
+    if (asked.readings?.associations[id] === undefined || fetched.associations.has(id)) continue
+    fetched.associations.set(id, NOT_ASKED)
+  }
+}
+
+/** Pairs that were read before, of object types that the account has still. No types at all: it is not known. */
+function knownPairs(readings: Readings['associations'], types: readonly string[]): Pair[] {
+  return Object.keys(readings)
+    .map(pairOf)
+    .filter(({ from, to }) => types.length === 0 || (types.includes(from) && types.includes(to)))
+}
+
+const LOOK_AGAIN_MS = 24 * 3_600_000
+
+/** Which pairs have records at or near their limit, from the companion endpoints, if the provider has them. */
+async function askCompanions(poll: Poll, types: readonly string[]): Promise<BusyPairs | 'away' | 'failed'> {
+  const { provider, accessToken, asked, now } = poll
+  if (now < asked.companionsAwayUntil) return 'away'
+  const [sources = 'failed'] = await hear(poll, [() => provider.associationSources(accessToken)])
+  if (typeof sources === 'string') return sources
+  const readings = asked.readings?.associations ?? {}
+  const chosen = chooseSources(sources, { types, readings, pairsPerPoll: asked.pairsPerPoll })
+  const heard = await hear(
+    poll,
+    chosen.map((from) => () => provider.associationTargets(accessToken, from)),
+  )
+  if (heard.includes('away')) return 'away'
+  const known = new Set(types)
+  const targets = chosen.flatMap((from, place): [string, string[]][] => {
+    const ends = heard[place]
+    return ends === undefined || typeof ends === 'string' ? [] : [[from, busyAmong(ends, known)]]
+  })
+  return { sources: busyAmong(sources, known), targets: new Map(targets) }
+}
+
+/** What each of these calls says; `failed` also where it could not be made. */
+async function hear(
+  { calls, companions, now }: Poll,
+  asks: readonly (() => Promise<CrmResult<BusyObjectType[]>>)[],
+): Promise<(BusyObjectType[] | 'away' | 'failed')[]> {
+  const heard = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
+  await calls.make(
+    asks.map((ask, place) => async () => {
+      const result = await ask()
+      if (result.ok) heard[place] = result.value
+      else if (isAway(result.failure)) {
+        heard[place] = 'away'
+        companions.awayUntil = now + LOOK_AGAIN_MS
+      } else companions.failures.push(result.failure)
+      return result
+    }),
+  )
+  return heard
+}
+
+/** Not in this provider, not for this account, or something else than what we know by that name. */
+function isAway({ status, code }: ProviderFailure): boolean {
+  return [400, 403, 404, 405].includes(status) || code === 'unreadable'
+}
+
+function emptyReport(limit: number): AssociationReport {
+  return { limit, totalRecordsAtLimit: 0, totalRecordsNearLimit: 0, atLimit: [], nearLimit: [] }
+}
+
+function valueOrFailure<T extends object>(result: ProviderResult<T>): T | ProviderFailure {
+  return result.ok ? result.value : result.failure
+}

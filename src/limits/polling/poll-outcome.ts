@@ -1,0 +1,91 @@
+import type { ProviderFailure } from '../../provider/failure.ts'
+import { isFailure } from '../readings.ts'
+import type { Answers } from './fetch-reports.ts'
+
+/** What one poll says of how its account can be watched. */
+export interface PollOutcome {
+  readAnything: boolean
+  /** Every report that there is to be was read by this poll. */
+  readAll: boolean
+  /** Calls that failed. A refusal for want of a scope is not among them: it is an answer, and trying again is no use. */
+  failures: ProviderFailure[]
+  refused: Refused | undefined
+}
+
+/** What the provider doesn't show, because a scope was not granted. */
+export interface Refused {
+  what: ('custom properties' | 'associations')[]
+  /** Scopes that would do, as the provider names them: it may be wrong. */
+  scopes: string[]
+}
+
+/** What is known of earlier polls; times in ms, 0 = not so. */
+export interface PollRecord {
+  pollFailures: number
+  pollFailingSince: number
+  pollBlockedSince: number
+}
+
+/** More are of no use to anybody, and the words are a stranger's. */
+const MOST_SCOPES = 20
+const SCOPE = /^[\w.:-]{1,80}$/
+
+export function outcomeOf(answers: Pick<Answers, 'customProperties' | 'associations' | 'failures'>): PollOutcome {
+  const reports = [
+    { what: 'custom properties' as const, report: answers.customProperties },
+    ...[...answers.associations.values()].map((report) => ({ what: 'associations' as const, report })),
+  ]
+  const missing = reports.flatMap(({ what, report }) => (isFailure(report) ? [{ what, failure: report }] : []))
+  const refusals = missing.filter(({ failure }) => failure.class === 'forbidden')
+  return {
+    readAnything: missing.length < reports.length,
+    readAll: missing.length === 0,
+    failures: answers.failures.filter((failure) => failure.class !== 'forbidden'),
+    refused: refusals.length === 0 ? undefined : refusedOf(refusals),
+  }
+}
+
+function refusedOf(refusals: { what: Refused['what'][number]; failure: ProviderFailure }[]): Refused {
+  const scopes = new Set(refusals.flatMap(({ failure }) => failure.scopes ?? []).filter((scope) => SCOPE.test(scope)))
+  return { what: [...new Set(refusals.map(({ what }) => what))], scopes: [...scopes].slice(0, MOST_SCOPES) }
+}
+
+/** How many polls have failed in a row with this one, and since when. */
+export function failingAfter(before: PollRecord, { failures }: PollOutcome, now: number) {
+  if (failures.length === 0) return { count: 0, since: 0 }
+  return { count: before.pollFailures + 1, since: before.pollFailingSince === 0 ? now : before.pollFailingSince }
+}
+
+/** The fields of the account's record that follow from a poll ('' takes one away). `readAt`: undefined = nothing was. */
+export function recordFields(
+  before: PollRecord,
+  outcome: PollOutcome,
+  readAt: number | undefined,
+  now: number,
+): Record<string, string> {
+  const [failure] = outcome.failures
+  const { count, since } = failingAfter(before, outcome, now)
+  return {
+    ...(readAt === undefined ? {} : { polledAt: String(readAt) }),
+    pollFailures: failure === undefined ? '' : String(count),
+    pollFailureReason: failure?.message ?? '',
+    pollFailureAt: failure === undefined ? '' : String(now),
+    pollFailingSince: failure === undefined ? '' : String(since),
+    ...blockedFields(before, outcome, now),
+  }
+}
+
+function blockedFields(
+  { pollBlockedSince }: PollRecord,
+  { refused, failures, readAnything }: PollOutcome,
+  now: number,
+): Record<string, string> {
+  // What failed may have been refused as well: nothing new is known of the rest.
+  if (failures.length > 0 && (refused === undefined || pollBlockedSince > 0)) return {}
+  if (refused === undefined) return { pollBlocked: '', pollBlockedSince: '', pollBlockedScopes: '' }
+  return {
+    pollBlocked: readAnything || failures.length > 0 ? 'part' : 'all',
+    pollBlockedSince: String(pollBlockedSince > 0 ? pollBlockedSince : now),
+    pollBlockedScopes: refused.scopes.join(' '),
+  }
+}

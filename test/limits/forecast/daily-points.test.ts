@@ -1,0 +1,153 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DAY_MS, dailyPoints, dayOf } from '../../../src/limits/forecast/daily-points.ts'
+import type { Snapshot } from '../../../src/limits/history/history.ts'
+
+const FIRST = 20_000
+const HOUR = 3_600_000
+const at = (day: number, hour = 12) => day * DAY_MS + hour * HOUR
+
+function overall(when: number, usage: number, missingSince?: number): Snapshot {
+  const series = [{ metric: 'customProperties.overall' as const, usage, limit: 1_000, percent: usage / 10 }]
+  return { at: when, series, ...(missingSince === undefined ? {} : { missingSince }) }
+}
+
+/** [day, usage] of the one series, days counted from FIRST. */
+function daysOf(snapshots: Snapshot[], days: number, readUntil: number | undefined = at(FIRST + 100)) {
+  const points = dailyPoints(snapshots, { from: FIRST, to: FIRST + days, readUntil: () => readUntil })
+  return (points.get('overall') ?? []).map(({ day, usage }) => [day - FIRST, usage])
+}
+
+describe('the value of a day', () => {
+  test('is the last one that was read on it', () => {
+    const snapshots = [overall(at(FIRST, 8), 1), overall(at(FIRST, 9), 2), overall(at(FIRST + 1, 23), 3)]
+    expect(daysOf(snapshots, 2)).toEqual([
+      [0, 2],
+      [1, 3],
+    ])
+  })
+
+  test('ends with the day: what is read at midnight is of the next one', () => {
+    expect(daysOf([overall(at(FIRST), 1), overall(at(FIRST + 1, 0), 2)], 2)).toEqual([
+      [0, 1],
+      [1, 2],
+    ])
+    expect(daysOf([overall(at(FIRST), 1), overall(at(FIRST + 1, 0) - 1, 2)], 1)).toEqual([[0, 2]])
+  })
+
+  test('stays through days on which nothing changed, also from before the first', () => {
+    expect(daysOf([overall(at(FIRST - 9), 5), overall(at(FIRST + 2), 6)], 4)).toEqual([
+      [0, 5],
+      [1, 5],
+      [2, 6],
+      [3, 6],
+    ])
+  })
+
+  test('is none before the first reading', () => {
+    expect(daysOf([overall(at(FIRST + 2), 6)], 4)).toEqual([
+      [2, 6],
+      [3, 6],
+    ])
+    expect(daysOf([], 4)).toEqual([])
+  })
+
+  test('is none for days that began after the last reading', () => {
+    expect(daysOf([overall(at(FIRST), 5)], 4, at(FIRST + 1, 7))).toEqual([
+      [0, 5],
+      [1, 5],
+    ])
+    expect(dailyPoints([overall(at(FIRST), 5)], { from: FIRST, to: FIRST + 2, readUntil: () => undefined }).size).toBe(
+      0,
+    )
+  })
+
+  test('is none for days wholly in a gap, and is for those in which it began and ended', () => {
+    const snapshots = [overall(at(FIRST - 3), 1), overall(at(FIRST + 4, 6), 9, at(FIRST + 1, 18))]
+    expect(daysOf(snapshots, 6)).toEqual([
+      [0, 1],
+      [1, 1],
+      [4, 9],
+      [5, 9],
+    ])
+  })
+
+  test('is there where a gap lies within the day, or over one midnight', () => {
+    const within = [overall(at(FIRST, 1), 1), overall(at(FIRST, 20), 2, at(FIRST, 2))]
+    expect(daysOf(within, 1)).toEqual([[0, 2]])
+    const over = [overall(at(FIRST, 1), 1), overall(at(FIRST + 1, 20), 2, at(FIRST, 2))]
+    expect(daysOf(over, 2)).toEqual([
+      [0, 1],
+      [1, 2],
+    ])
+  })
+
+  test('is that of each series, under its id, while it exists', () => {
+    const type = (usage: number) => ({
+      ...{
+        metric: 'customProperties.objectType' as const,
+        objectTypeId: 'p1/odd',
+        usage,
+        limit: 10,
+        percent: usage * 10,
+      },
+    })
+    const pair = {
+      metric: 'associations.fullest' as const,
+      from: '0-1',
+      to: '0-2',
+      usage: 3,
+      limit: null,
+      percent: null,
+    }
+    const snapshots: Snapshot[] = [
+      { at: at(FIRST), series: [type(1)] },
+      { at: at(FIRST + 1), series: [type(2), pair] },
+      { at: at(FIRST + 2), series: [pair] },
+    ]
+    const points = dailyPoints(snapshots, { from: FIRST, to: FIRST + 3, readUntil: () => at(FIRST + 9) })
+    expect([...points]).toEqual([
+      [
+        'type/p1%2Fodd',
+        [
+          { day: FIRST, usage: 1, limit: 10 },
+          { day: FIRST + 1, usage: 2, limit: 10 },
+        ],
+      ],
+      [
+        'fullest/0-1/0-2',
+        [
+          { day: FIRST + 1, usage: 3, limit: null },
+          { day: FIRST + 2, usage: 3, limit: null },
+        ],
+      ],
+    ])
+  })
+
+  test('is what a look at every day by itself finds', () => {
+    const changes = fc.array(fc.record({ passes: fc.integer({ min: 1, max: 40 }), lost: fc.boolean() }), {
+      maxLength: 30,
+    })
+    fc.assert(
+      fc.property(changes, (list) => {
+        let now = at(FIRST, 0)
+        const snapshots = list.map(({ passes, lost }, n) => {
+          const before = now
+          now += passes * HOUR
+          return overall(now, n, lost && n > 0 ? before : undefined)
+        })
+        const expected = Array.from({ length: 60 }, (_, day) => {
+          const [begins, ends] = [at(FIRST + day, 0), at(FIRST + day + 1, 0)]
+          const last = snapshots.findLast((one) => one.at < ends)
+          const isLost = snapshots.some((one) => (one.missingSince ?? begins) < begins && one.at >= ends)
+          return last === undefined || isLost ? undefined : [day, last.series[0]?.usage]
+        })
+        expect(daysOf(snapshots, 60)).toEqual(expected.filter((one) => one !== undefined))
+      }),
+    )
+  })
+})
+
+test('a day begins at midnight UTC', () => {
+  expect(dayOf(Date.parse('2026-11-21T00:00:00Z'))).toBe(dayOf(Date.parse('2026-11-20T23:59:59.999Z')) + 1)
+})

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest'
+import { purgeAccount } from '../../../src/accounts/purge-account.ts'
+import { decodeForecasts, storeForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
+import { DAY_MS, type DailyValue } from '../../../src/limits/forecast/daily-points.ts'
+import { forecastAccount, forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
+import { changeBetween } from '../../../src/limits/history/change.ts'
+import { History } from '../../../src/limits/history/history.ts'
+import { PollStore } from '../../../src/limits/poll-store.ts'
+import type { Readings } from '../../../src/limits/readings.ts'
+import type { Series } from '../../../src/limits/series.ts'
+import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
+import { seedAccount } from '../../support/accounts.ts'
+import { HandClock } from '../../support/hand-clock.ts'
+import { logLines } from '../../support/log-lines.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { associations, properties, readings } from '../reports.ts'
+
+const redis = useRedis()
+const HUB = 123
+const TODAY = 20_400
+const NOW = TODAY * DAY_MS + 7 * 3_600_000
+
+/** An account that was polled once a day at noon, the last time yesterday, n days back for the n-th reading from the end. */
+async function polledDaily(days: number, read: (n: number, at: number) => Readings) {
+  const keys = redis.freshKeys()
+  await seedAccount(redis.store, keys, { obtainedAt: NOW - 100 * DAY_MS })
+  const polls = new PollStore(redis.store, keys)
+  for (let n = 0; n < days; n++) {
+    const context = await polls.read(HUB)
+    const at = (TODAY - days + n) * DAY_MS + DAY_MS / 2
+    const after = read(n, at)
+    await polls.commit(HUB, {
+      ...{ polls: context?.polls ?? '', slots: context?.slots ?? new Map(), nextAt: at + 1, fields: {} },
+      ...{ readings: after, samples: undefined, alerts: NO_ALERT_WRITES },
+      change: changeBetween(context?.readings, after, at, 7 * DAY_MS),
+    })
+  }
+  const deps = { store: redis.store, keys, history: new History(redis.store, keys) }
+  return {
+    ...{ keys, deps },
+    stored: () => redis.store.get(keys.account(HUB).forecast),
+    told: async () => (await polls.read(HUB))?.forecasts,
+  }
+}
+
+describe('the forecast of an account', () => {
+  test('is told from its history, kept in few words, and found by the next poll', async () => {
+    const { deps, stored, told } = await polledDaily(20, (n, at) =>
+      readings(
+        at,
+        properties(500 + 3 * n, 1_000, {
+          '0-1': [7, 10],
+          '2-5': [100 - n, 100],
+          ...(n < 16 ? {} : { '2-9': [n, 90] }),
+        }),
+      ),
+    )
+    expect(await told()).toBeUndefined()
+    expect(await forecastAccount(deps, HUB, NOW)).toBe('stored')
+    expect(await told()).toEqual({
+      at: NOW,
+      rising: { overall: { perDay: 3, perDayLow: 3, perDayHigh: 3 } },
+      tooFew: { 'type/2-9': 4 },
+    })
+    expect((await stored())?.length).toBeLessThan(80)
+  })
+
+  test('reads a limit that moves as no growth', async () => {
+    const { deps, told } = await polledDaily(20, (n, at) => readings(at, properties(500, 1_000 - 20 * n)))
+    await forecastAccount(deps, HUB, NOW)
+    expect(await told()).toEqual({ at: NOW, rising: {}, tooFew: {} })
+  })
+
+  test('does without today, which is not over, and without days after the last reading', async () => {
+    const { deps, told } = await polledDaily(6, (n, at) => readings(at, properties(n)))
+    await forecastAccount(deps, HUB, NOW + DAY_MS * 5)
+    expect(await told()).toMatchObject({ tooFew: { overall: 6 } })
+  })
+
+  test('of a report that could not be read any more ends with its last day', async () => {
+    const { deps, told } = await polledDaily(20, (n, at) => ({
+      ...readings(at, properties(n)),
+      associations: readings(at - 15 * DAY_MS, undefined, { '0-1/0-2': associations(10, [9]) }).associations,
+    }))
+    await forecastAccount(deps, HUB, NOW)
+    expect(await told()).toMatchObject({ tooFew: { 'fullest/0-1/0-2': 5 } })
+  })
+
+  test('is taken away from an account that was never read', async () => {
+    const { deps, stored, keys } = await polledDaily(0, (_, at) => readings(at, undefined))
+    await storeForecasts(redis.store, keys, HUB, { at: NOW, rising: {}, tooFew: {} })
+    expect(await stored()).not.toBeNull()
+    expect(await forecastAccount(deps, HUB, NOW)).toBe('none')
+    expect(await stored()).toBeNull()
+  })
+
+  test('is told once: again changes nothing but when', async () => {
+    const { deps, told } = await polledDaily(12, (n, at) => readings(at, properties(5 * n)))
+    await forecastAccount(deps, HUB, NOW)
+    const first = await told()
+    await forecastAccount(deps, HUB, NOW + 1_000)
+    expect(await told()).toEqual({ ...first, at: NOW + 1_000 })
+  })
+
+  test('is not written for an account that leaves, and is forgotten with it', async () => {
+    const { deps, keys, stored } = await polledDaily(10, (n, at) => readings(at, properties(n)))
+    await forecastAccount(deps, HUB, NOW)
+    const before = await stored()
+    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '']
+    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
+    expect(await forecastAccount(deps, HUB, NOW + DAY_MS)).toBe('gone')
+    expect(await stored()).toBe(before)
+    await redis.store.hset(keys.account(HUB).account, { state: 'uninstalled', purgeAt: NOW })
+    const clock = new HandClock(NOW)
+    expect(await purgeAccount({ store: redis.store, keys, clock, log: logLines().log }, HUB)).toBe('purged')
+    expect(await stored()).toBeNull()
+    expect(await storeForecasts(redis.store, keys, HUB, { at: NOW, rising: {}, tooFew: {} })).toBe('gone')
+    expect(await stored()).toBeNull()
+  })
+
+  test.each(['{', '[]', '{}', 'null', '["x",[],[]]', '[1]'])('that reads %s is none', (stored) => {
+    expect(decodeForecasts(stored)).toBeUndefined()
+  })
+})
+
+describe('the pace of a series', () => {
+  const overall: Series = { id: 'overall', metric: 'customProperties.overall', usage: 1, limit: 100, percent: 1 }
+  const fullest: Series = { ...overall, id: 'fullest/0-1/0-2', metric: 'associations.fullest' }
+  const tell = (series: Series, usages: number[], limit: number | null = 100) =>
+    forecastSeries(
+      [series],
+      new Map([[series.id, usages.map((usage, n): DailyValue => ({ day: TODAY - 50 + n, usage, limit }))]]),
+      NOW,
+    )
+
+  test('is that of the days before it got stuck at its limit', () => {
+    const usages = Array.from({ length: 30 }, (_, n) => Math.min(100, 60 + 4 * n))
+    expect(tell(overall, usages).rising.overall).toEqual({ perDay: 4, perDayLow: 4, perDayHigh: 4 })
+    expect(tell(overall, Array(30).fill(100)).tooFew).toEqual({ overall: 0 })
+  })
+
+  test('over its limit goes on', () => {
+    expect(
+      tell(
+        overall,
+        Array.from({ length: 30 }, (_, n) => 90 + n),
+      ).rising.overall?.perDay,
+    ).toBe(1)
+  })
+
+  test('of the fullest record leaves out the days on which none was shown', () => {
+    const usages = [...Array(20).fill(0), ...Array.from({ length: 10 }, (_, n) => 80 + n)]
+    expect(tell(fullest, usages).rising[fullest.id]?.perDay).toBe(1)
+    expect(tell(fullest, [...usages.slice(0, 20), 80, 81]).tooFew).toEqual({ [fullest.id]: 2 })
+  })
+
+  test('is not told of counts, nor of a record that is not shown', () => {
+    const count: Series = { ...overall, id: 'at/0-1/0-2', metric: 'associations.atLimit', limit: null, percent: null }
+    const nothing = { at: NOW, rising: {}, tooFew: {} }
+    expect(
+      tell(
+        count,
+        Array.from({ length: 30 }, (_, n) => n),
+        null,
+      ),
+    ).toEqual(nothing)
+    expect(tell({ ...fullest, usage: 0 }, [])).toEqual(nothing)
+  })
+})

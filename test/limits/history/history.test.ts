@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { changeBetween } from '../../../src/limits/history/change.ts'
+import { History } from '../../../src/limits/history/history.ts'
+import { KeptSamples } from '../../../src/limits/history/kept-samples.ts'
+import { UnreadableKey } from '../../../src/limits/history/unreadable-key.ts'
+import { PollStore } from '../../../src/limits/poll-store.ts'
+import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
+import { seedAccount } from '../../support/accounts.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { associations, fetched, properties, readings } from '../reports.ts'
+import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
+
+const redis = useRedis()
+const HUB = 123
+
+/** Commits readings as polls do, each by a daemon that knows nothing but what Redis holds. */
+async function poll(keys: Keys, at: number, after: Readings): Promise<void> {
+  const store = new PollStore(redis.store, keys)
+  const context = await store.read(HUB)
+  if (context === undefined) throw new Error('there is no account')
+  const committed = await store.commit(HUB, {
+    polls: context.polls,
+    slots: context.slots,
+    nextAt: at + 1,
+    fields: { polledAt: String(at) },
+    readings: after,
+    change: changeBetween(context.readings, after, at, GAP_MS),
+    samples: undefined,
+    alerts: NO_ALERT_WRITES,
+  })
+  expect(committed).toBe('committed')
+}
+
+/** One after the other, a second apart from START on. */
+async function polled(...all: Readings[]) {
+  const keys = redis.freshKeys()
+  await seedAccount(redis.store, keys, { obtainedAt: START })
+  for (const [n, one] of all.entries()) await poll(keys, START + n * 1_000, one)
+  return { keys, history: new History(redis.store, keys), own: keys.account(HUB) }
+}
+
+const at = (n: number) => START + n * 1_000
+
+describe('history', () => {
+  test('whatever was reported reads back exactly at every poll, also after its oldest part was cut off', async () => {
+    await fc.assert(
+      fc.asyncProperty(sequences(6), fc.nat(), async (sequence, cut) => {
+        const keys = redis.freshKeys()
+        await seedAccount(redis.store, keys, { obtainedAt: START })
+        const expected = expectedOf(sequence)
+        for (const { at: when, readings: after } of expected) await poll(keys, when, after)
+        const history = new History(redis.store, keys)
+        const expectExact = async (since: number) => {
+          for (const { at: when, series, missingSince } of expected.filter((one) => one.at >= since)) {
+            const [snapshot, ...more] = await history.read(HUB, when, when)
+            expect(more).toEqual([])
+            expect(sorted(snapshot?.series ?? [])).toEqual(series)
+            if (missingSince !== undefined) expect(snapshot).toMatchObject({ at: when, missingSince })
+          }
+        }
+        await expectExact(0)
+        const changes = (await history.changes(HUB))?.changes ?? []
+        if (changes.length === 0) return
+        const first = cut % changes.length
+        await redis.store.ltrim(keys.account(HUB).history, first, -1)
+        expect((await history.changes(HUB))?.changes).toEqual(changes.slice(first))
+        await expectExact(changes[first]?.at ?? 0)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('has one snapshot per change, and one of how things stood at its beginning', async () => {
+    const all = [1, 1, 2, 3].map((usage, n) => readings(at(n), properties(usage)))
+    const { history } = await polled(...all)
+    const usages = async (from: number, to: number) =>
+      (await history.read(HUB, from, to)).map((one) => [one.at, one.series[0]?.usage])
+    expect(await usages(0, at(9))).toEqual([
+      [at(0), 1],
+      [at(2), 2],
+      [at(3), 3],
+    ])
+    expect(await usages(at(1), at(2))).toEqual([
+      [at(0), 1],
+      [at(2), 2],
+    ])
+    expect(await usages(at(0) + 1, at(1))).toEqual([[at(0), 1]])
+    expect(await usages(at(8), at(9))).toEqual([[at(3), 3]])
+    expect(await usages(0, START - 1)).toEqual([])
+  })
+
+  test('of an account that was never polled is empty', async () => {
+    const history = new History(redis.store, redis.freshKeys())
+    expect(await history.read(HUB, 0, START)).toEqual([])
+    expect(await history.changes(HUB)).toBeUndefined()
+  })
+
+  test('of which no change is kept any more tells how things stand', async () => {
+    const { history, own } = await polled(readings(at(0), properties(7)))
+    await redis.store.del(own.history)
+    expect(await history.read(HUB, 0, at(5))).toMatchObject([{ at: at(0), series: [{ usage: 7 }] }])
+    expect(await history.read(HUB, 0, START - 1)).toEqual([])
+  })
+
+  test('tells of a time in which nothing was read, even if nothing changed', async () => {
+    const { keys, history } = await polled(readings(at(0), properties(1)))
+    const later = at(1) + GAP_MS
+    await poll(keys, later, readings(later, properties(1)))
+    expect(await history.read(HUB, 0, later)).toMatchObject([
+      { at: at(0), series: [{ usage: 1 }] },
+      { at: later, missingSince: at(0), series: [{ usage: 1 }] },
+    ])
+  })
+
+  test('has no gap where only one of the endpoints could not be read', async () => {
+    const pairs = { '0-1/0-2': associations(500, [480]) }
+    let now = readings(at(0), properties(1), pairs)
+    const { keys, history } = await polled(now)
+    for (let n = 1; n <= 4; n++) {
+      const when = at(0) + (n * GAP_MS) / 2
+      now = mergeReadings(now, fetched(when, undefined, pairs))
+      await poll(keys, when, now)
+    }
+    expect(await history.read(HUB, 0, at(0) + 3 * GAP_MS)).toHaveLength(1)
+  })
+
+  test('takes an account with thousands of object types that all change', async () => {
+    const types = (plus: number) =>
+      Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`2-${n}`, [n + plus, 10_000] as [number, number]]))
+    const all = [0, 1].map((n) => readings(at(n), properties(1, 10, types(n))))
+    const { history } = await polled(...all)
+    const found = await history.read(HUB, 0, at(1))
+    expect(found.map(({ series }) => sorted(series))).toEqual(all.map(plainSeries))
+  })
+
+  test('keeps no more records than there is room for, if nobody thins it out', async () => {
+    const { keys, own, history } = await polled(readings(at(0), properties(0)))
+    const [record] = await redis.store.lrangeBuffer(own.history, 0, 0)
+    for (let n = 0; n < 20; n++)
+      await redis.store.rpush(own.history, ...Array.from({ length: 1_000 }, () => record ?? ''))
+    for (const n of [1, 2]) await poll(keys, at(n), readings(at(n), properties(n)))
+    expect(await redis.store.llen(own.history)).toBe(20_000)
+    expect(await history.read(HUB, at(2), at(2))).toMatchObject([{ series: [{ usage: 2 }] }])
+  })
+})
+
+describe('a history that is thinned out', () => {
+  const five = [0, 1, 2, 3, 4].map((n) => readings(at(n), properties(10 * n, 1_000, n === 1 ? { '2-7': [n, 9] } : {})))
+
+  test('reads as what was put in the place of its changes', async () => {
+    const { history } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    expect(read).toMatchObject({ readAt: at(4), current: new Map([['overall', { usage: 40, limit: 1_000 }]]) })
+    expect(read.changes.map((change) => change.at)).toEqual([0, 1, 2, 3, 4].map(at))
+    const thinned = [{ at: at(2), before: [['overall', undefined]] as [string, undefined][] }, ...read.changes.slice(3)]
+    expect(await history.replace(HUB, read, thinned)).toBe('replaced')
+    expect((await history.changes(HUB))?.changes).toEqual(thinned)
+    expect((await history.read(HUB, 0, at(9))).map((one) => [one.at, one.series[0]?.usage])).toEqual([
+      [at(2), 20],
+      [at(3), 30],
+      [at(4), 40],
+    ])
+  })
+
+  test('keeps the changes that polls have added meanwhile', async () => {
+    const { history, keys } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    await poll(keys, at(5), readings(at(5), properties(50, 1_000, { '2-7': [5, 9], '2-8': [6, 9] })))
+    await poll(keys, at(6), readings(at(6), properties(50, 1_000, { '2-8': [6, 9] })))
+    expect(await history.replace(HUB, read, [])).toBe('replaced')
+    expect((await history.read(HUB, 0, at(9))).map((one) => sorted(one.series))).toEqual(
+      [properties(50, 1_000, { '2-7': [5, 9], '2-8': [6, 9] }), properties(50, 1_000, { '2-8': [6, 9] })].map(
+        (report) => plainSeries(readings(0, report)),
+      ),
+    )
+  })
+
+  test('is left as it is when its oldest changes are not what they were', async () => {
+    const { history, own } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    await redis.store.ltrim(own.history, 1, -1)
+    const before = await redis.store.lrangeBuffer(own.history, 0, -1)
+    expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
+    expect(await redis.store.lrangeBuffer(own.history, 0, -1)).toEqual(before)
+    await redis.store.del(own.history)
+    expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
+    expect(await redis.store.exists(own.history)).toBe(0)
+  })
+
+  test('by two at once is thinned out by one of them', async () => {
+    const { history } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    const both = await Promise.all([3, 4].map((n) => history.replace(HUB, read, read.changes.slice(n))))
+    expect(both).toEqual(['replaced', 'lost'])
+    expect((await history.changes(HUB))?.changes).toEqual(read.changes.slice(3))
+  })
+
+  test('to what it is already is not written at all', async () => {
+    const { history, own } = await polled(...five)
+    const read = await history.changes(HUB)
+    if (read === undefined) throw new Error('there is no history')
+    await redis.store.del(own.history)
+    expect(await history.replace(HUB, read, structuredClone([...read.changes]))).toBe('replaced')
+    await expect(history.replace(HUB, read, [{ at: 1, before: [] }, ...read.changes])).rejects.toThrow('by fewer')
+  })
+})
+
+describe('what can not be read', () => {
+  test('is told with account, key and the way out', async () => {
+    const { history, own, keys } = await polled(readings(at(0), properties(1)), readings(at(1), properties(2)))
+    await redis.store.lset(own.history, 0, 'x')
+    await expect(history.read(HUB, 0, at(9))).rejects.toThrow(
+      `account 123: what ${own.history} holds can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
+    )
+    await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
+    await redis.store.set(own.readings, 'x')
+    const message = `account 123: what ${own.readings} holds can't be read`
+    await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
+    await expect(new PollStore(redis.store, keys).read(HUB)).rejects.toThrow(message)
+    await redis.store.set(own.samples, 'x')
+    const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 1_000 })
+    await expect(samples.read(HUB)).rejects.toThrow(`account 123: what ${own.samples} holds`)
+  })
+})

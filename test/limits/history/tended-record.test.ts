@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { History } from '../../../src/limits/history/history.ts'
+import { thinOut } from '../../../src/limits/history/thin-out.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { seedAccount } from '../../support/accounts.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { associations, properties, readings } from '../reports.ts'
+import { pollAccount } from './poll-account.ts'
+import { DAY, HOUR, START } from './records.ts'
+
+const redis = useRedis()
+const HUB = 123
+
+/** Object types and pairs come and go, and numbers come back, so that places in the record are used again. */
+const report = fc.record({
+  passes: fc.integer({ min: 1, max: 6 * HOUR }),
+  overall: fc.nat(2),
+  types: fc.dictionary(fc.constantFrom('0-1', '0-2', '2-9'), fc.tuple(fc.nat(2), fc.constantFrom(0, 5)), {
+    noNullPrototype: true,
+  }),
+  pairs: fc.dictionary(fc.constantFrom('0-1/0-2', '0-2/0-1'), fc.nat(2), { noNullPrototype: true }),
+})
+
+async function polled(keys: Keys, reports: (typeof report extends fc.Arbitrary<infer T> ? T : never)[], from: number) {
+  let at = from
+  for (const { passes, overall, types, pairs } of reports) {
+    at += passes
+    const shown = Object.entries(pairs).map(([pair, full]) => [pair, associations(10, [], full)])
+    const read = readings(at, properties(overall, 9, types), Object.fromEntries(shown))
+    await pollAccount(redis.store, keys, HUB, at, read, 4 * HOUR)
+  }
+  return at
+}
+
+test('what is thinned out, stored and polled on reads back as the same changes', async () => {
+  const reports = fc.array(report, { minLength: 1, maxLength: 15 })
+  const keep = { rawMs: 6 * HOUR, hourlyMs: 20 * HOUR, dailyMs: 3 * DAY }
+  await fc.assert(
+    fc.asyncProperty(reports, reports, async (before, later) => {
+      const keys = redis.freshKeys()
+      await seedAccount(redis.store, keys, { obtainedAt: START })
+      const history = new History(redis.store, keys)
+      let at = START
+      const days: (typeof reports extends fc.Arbitrary<infer T> ? T : never)[] = [before, later]
+      for (const some of days) {
+        at = await polled(keys, some, at)
+        const record = await history.changes(HUB)
+        if (record === undefined) throw new Error('nothing was polled')
+        const thinned = thinOut(record.current, record.changes, at, keep)
+        expect(await history.replace(HUB, record, thinned)).toBe('replaced')
+        const read = await history.changes(HUB)
+        expect(read?.changes.map(inOrder)).toEqual(thinned.map(inOrder))
+        expect(read?.current).toEqual(record.current)
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+function inOrder({ before, ...change }: { before: [string, unknown][] }): object {
+  return { ...change, before: [...before].sort(([a], [b]) => (a < b ? -1 : 1)) }
+}

@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { dayOf, dueRound, TendingRounds } from '../../../src/limits/history/tending-rounds.ts'
+import { PARTITIONS } from '../../../src/redis/keys.ts'
+import { useRedis } from '../../support/test-store.ts'
+
+const redis = useRedis()
+const DAY = 86_400_000
+const NOW = Date.parse('2026-11-21T10:00:00Z')
+
+test('each partition has one round a day, at a moment of its own', () => {
+  const begins = Array.from({ length: PARTITIONS }, (_, partition) => {
+    let at = NOW
+    const today = dayOf(partition, NOW)
+    while (dayOf(partition, at) === today) at += 60_000
+    return at % DAY
+  })
+  expect(new Set(begins).size).toBe(PARTITIONS)
+  expect(Math.max(...begins) - Math.min(...begins)).toBeGreaterThan(DAY * 0.9)
+  fc.assert(
+    fc.property(fc.nat(PARTITIONS - 1), fc.nat(10 * DAY), (partition, ms) => {
+      const day = dayOf(partition, NOW + ms)
+      expect(dayOf(partition, NOW + ms + DAY)).toBe(day + 1)
+      expect(dueRound({ day, after: 'over' }, partition, NOW + ms)).toBeUndefined()
+      expect(dueRound({ day, after: 'over' }, partition, NOW + ms + DAY)).toEqual({ day: day + 1, after: 0 })
+    }),
+  )
+})
+
+test('a round that is not over is gone on with, also on a later day', () => {
+  expect(dueRound({ day: 7, after: 123 }, 0, NOW)).toEqual({ day: 7, after: 123 })
+})
+
+test('a clock that was once far ahead stops no round', () => {
+  expect(dueRound({ day: 10 ** 6, after: 'over' }, 0, NOW)).toEqual({ day: dayOf(0, NOW), after: 0 })
+})
+
+test('what is kept is taken up again, and what is no round is begun anew', async () => {
+  const keys = redis.freshKeys()
+  const rounds = new TendingRounds(redis.store, keys)
+  expect(await rounds.due(NOW)).toHaveLength(PARTITIONS)
+  const begun = { day: dayOf(5, NOW), after: 0 }
+  expect(await rounds.read(5, NOW)).toEqual(begun)
+  await rounds.write(5, { ...begun, after: 69 })
+  expect(await rounds.read(5, NOW)).toEqual({ ...begun, after: 69 })
+  await rounds.write(5, { ...begun, after: 'over' })
+  expect(await rounds.read(5, NOW)).toBeUndefined()
+  expect(await rounds.due(NOW)).not.toContain(5)
+  await redis.store.hset(keys.partition(5).tended, 'day', 'x')
+  expect(await rounds.read(5, NOW)).toEqual(begun)
+})

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { CallShare } from '../../../src/limits/polling/call-share.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { HandClock } from '../../support/hand-clock.ts'
+import { useRedis } from '../../support/test-store.ts'
+
+const redis = useRedis()
+const HUB = 123
+const never = new AbortController().signal
+
+function worker(requests: number, keys: Keys = redis.freshKeys(), clock = new HandClock()) {
+  return { keys, clock, share: new CallShare(redis.store, keys, { requests, perMs: 10_000 }, clock) }
+}
+
+describe('the share of an account', () => {
+  test('lets through as many calls as fit the window, the next when the first falls out of it', async () => {
+    const { share, clock } = worker(3)
+    expect(await share.take(HUB, 2, never)).toEqual({ granted: 2 })
+    clock.move(4_000)
+    expect(await share.take(HUB, 2, never)).toEqual({ granted: 1 })
+    const waiting = share.take(HUB, 5, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([6_000])
+    clock.move(6_000)
+    expect(await waiting).toEqual({ granted: 2 })
+  })
+
+  test('has whoever waits for long say that it still does', async () => {
+    const keys = redis.freshKeys()
+    const clock = new HandClock()
+    const share = new CallShare(redis.store, keys, { requests: 1, perMs: 50_000 }, clock)
+    await share.take(HUB, 1, never)
+    let said = 0
+    const waiting = share.take(HUB, 1, never, async () => {
+      said++
+    })
+    for (const ms of [20_000, 20_000, 10_000]) {
+      await clock.sleeper()
+      clock.move(ms)
+    }
+    expect(await waiting).toEqual({ granted: 1 })
+    expect(said).toBe(3)
+  })
+
+  test('is 0 calls for whoever is told to stop, before or while waiting, and then takes nothing', async () => {
+    const { share, clock, keys } = worker(1)
+    await share.take(HUB, 1, never)
+    const stop = new AbortController()
+    const waiting = share.take(HUB, 1, stop.signal)
+    await clock.sleeper()
+    stop.abort(new Error('SIGTERM'))
+    expect(await waiting).toEqual({ granted: 0 })
+    clock.move(10_000)
+    expect(await share.take(HUB, 1, stop.signal)).toEqual({ granted: 0 })
+    expect(await redis.store.llen(keys.account(HUB).calls)).toBe(1)
+  })
+
+  test('is one for all workers', async () => {
+    const first = worker(3)
+    const second = worker(3, first.keys, first.clock)
+    const taken = await Promise.all([first.share.take(HUB, 2, never), second.share.take(HUB, 2, never)])
+    expect(taken.map(({ granted }) => granted).sort()).toEqual([1, 2])
+  })
+
+  test('does not wait for times from before the clock was set back', async () => {
+    const { share, clock } = worker(2)
+    await share.take(HUB, 2, never)
+    clock.move(-86_400_000)
+    expect(await share.take(HUB, 2, never)).toEqual({ granted: 2 })
+    clock.move(-5_000)
+    const waiting = share.take(HUB, 1, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([15_000])
+    clock.move(15_000)
+    expect(await waiting).toEqual({ granted: 1 })
+  })
+
+  test('of one account is not that of another', async () => {
+    const { share } = worker(1)
+    expect(await share.take(1, 1, never)).toEqual({ granted: 1 })
+    expect(await share.take(65, 1, never)).toEqual({ granted: 1 })
+  })
+
+  test('never grants more than it may within any window, whatever is asked when', async () => {
+    const { keys, clock } = worker(5)
+    const { calls, paused } = keys.account(HUB)
+    const granted: number[] = []
+    let random = 7
+    for (let step = 0; step < 300; step++) {
+      random = (random * 1_103_515_245 + 12_345) % 2_147_483_648
+      clock.move(random % 1_700)
+      const [now] = await redis.store.takeCalls(2, calls, paused, clock.now(), 1 + (random % 4), 5, 10_000)
+      granted.push(...Array<number>(now).fill(clock.now()))
+    }
+    for (const at of granted) {
+      expect(granted.filter((other) => other > at - 10_000 && other <= at).length).toBeLessThanOrEqual(5)
+    }
+    // And no less than it could: the window is never idle for long with so much asked.
+    expect(granted.length).toBeGreaterThan(((clock.now() - (granted[0] ?? 0)) / 10_000) * 4)
+  })
+
+  test('leaves nothing behind for an account that is quiet', async () => {
+    const { share, keys } = worker(20)
+    await share.take(HUB, 1, never)
+    expect(await redis.store.pttl(keys.account(HUB).calls)).toBeGreaterThan(0)
+  })
+})
+
+describe('a paused account', () => {
+  test('is left alone by every worker until the pause ends, and no other account is', async () => {
+    const one = worker(20)
+    const other = worker(20, one.keys, one.clock)
+    const until = one.clock.now() + 60_000
+    await one.share.pause(HUB, until)
+    for (const { share } of [one, other]) {
+      expect(await share.take(HUB, 3, never)).toEqual({ granted: 0, pausedUntil: until })
+      expect(await share.take(HUB + 64, 3, never)).toEqual({ granted: 3 })
+    }
+    one.clock.move(59_999)
+    expect(await other.share.take(HUB, 3, never)).toEqual({ granted: 0, pausedUntil: until })
+    one.clock.move(1)
+    expect(await other.share.take(HUB, 3, never)).toEqual({ granted: 3 })
+    // Nobody waited, and nothing was taken from the share meanwhile.
+    expect(one.clock.waits).toEqual([])
+    expect(await redis.store.llen(one.keys.account(HUB).calls)).toBe(3)
+  })
+
+  test('is told of to who waits for its share when the pause is said', async () => {
+    const { share, clock } = worker(1)
+    await share.take(HUB, 1, never)
+    const waiting = share.take(HUB, 1, never)
+    await clock.sleeper()
+    const until = clock.now() + 60_000
+    await share.pause(HUB, until)
+    clock.move(10_000)
+    expect(await waiting).toEqual({ granted: 0, pausedUntil: until })
+  })
+
+  test('stays so for the longest that was told, in whatever order', async () => {
+    const { share, clock } = worker(20)
+    const now = clock.now()
+    for (const until of [now + 10_000, now + 30_000.4, now + 20_000, now - 1]) await share.pause(HUB, until)
+    expect(await share.take(HUB, 1, never)).toEqual({ granted: 0, pausedUntil: now + 30_001 })
+  })
+
+  test('is not one because of a moment that has passed, and leaves nothing behind', async () => {
+    const { share, clock, keys } = worker(20)
+    await share.pause(HUB, clock.now())
+    expect(await share.take(HUB, 1, never)).toEqual({ granted: 1 })
+    expect(await redis.store.exists(keys.account(HUB).paused)).toBe(0)
+    await share.pause(HUB, clock.now() + 5_000)
+    const left = await redis.store.pttl(keys.account(HUB).paused)
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThanOrEqual(5_000)
+  })
+})

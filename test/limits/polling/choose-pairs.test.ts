@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type BusyPairs,
+  type ChooseFrom,
+  choosePairs,
+  chooseSources,
+  listedPairs,
+} from '../../../src/limits/polling/choose-pairs.ts'
+import { type AssociationReading, type Pair, pairId } from '../../../src/limits/readings.ts'
+
+const reading = (at: number, more: Partial<AssociationReading> = {}): AssociationReading => ({
+  ...{ at, limit: 100, atLimit: 0, nearLimit: 0, fullest: 0 },
+  ...more,
+})
+const busy = (targets: Record<string, string[]>, sources = Object.keys(targets)): BusyPairs => ({
+  sources,
+  targets: new Map(Object.entries(targets)),
+})
+const ids = (pairs: readonly Pair[]) => pairs.map(pairId)
+
+function chosen(from: Partial<ChooseFrom>) {
+  const { ask, empty } = choosePairs({
+    types: ['0-1', '0-2', '0-3'],
+    readings: {},
+    busy: 'away',
+    pairsPerPoll: 20,
+    ...from,
+  })
+  return { ask: ids(ask), empty: ids(empty) }
+}
+
+describe('listed pairs', () => {
+  test('are all asked for, those never read first, then those that have waited longest', () => {
+    const pairs = ['0-1/0-2', '0-2/0-1', '0-1/0-3', '0-3/0-1'].map((id) => {
+      const [from = '', to = ''] = id.split('/')
+      return { from, to }
+    })
+    const readings = { '0-1/0-2': reading(30), '0-2/0-1': reading(10) }
+    expect(ids(listedPairs(pairs, readings))).toEqual(['0-1/0-3', '0-3/0-1', '0-2/0-1', '0-1/0-2'])
+    expect(ids(listedPairs(pairs, {}))).toEqual(ids(pairs))
+  })
+})
+
+describe('automatic pairs without companions', () => {
+  test('are all ordered pairs of two object types', () => {
+    expect(chosen({})).toEqual({
+      ask: ['0-1/0-2', '0-1/0-3', '0-2/0-1', '0-2/0-3', '0-3/0-1', '0-3/0-2'],
+      empty: [],
+    })
+    expect(chosen({ types: ['0-1'] }).ask).toEqual([])
+  })
+
+  test('take turns: each is asked as often as any', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 1, max: 30 }), (count, pairsPerPoll) => {
+        const types = Array.from({ length: count }, (_, n) => `2-${n}`)
+        const all = count * (count - 1)
+        const round = Math.ceil(all / pairsPerPoll)
+        const readings: Record<string, AssociationReading> = {}
+        const polls: string[][] = []
+        for (let poll = 1; poll <= 3 * round; poll++) {
+          const { ask } = chosen({ types, readings, pairsPerPoll })
+          expect(ask.length).toBe(Math.min(all, pairsPerPoll))
+          for (const id of ask) readings[id] = reading(poll)
+          polls.push(ask)
+          if (polls.length >= round) expect(new Set(polls.slice(-round).flat()).size).toBe(all)
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test('have none of an object type that the account has no more', () => {
+    expect(chosen({ types: ['0-1', '0-2'], readings: { '0-1/2-9': reading(1, { atLimit: 3 }) } }).ask).toEqual([
+      '0-1/0-2',
+      '0-2/0-1',
+    ])
+  })
+})
+
+describe('automatic pairs with companions', () => {
+  test('are those that the companions name', () => {
+    expect(chosen({ busy: busy({ '0-1': ['0-3'], '0-3': ['0-1', '0-3'] }) })).toEqual({
+      ask: ['0-1/0-3', '0-3/0-1', '0-3/0-3'],
+      empty: [],
+    })
+    expect(chosen({ busy: busy({}) })).toEqual({ ask: [], empty: [] })
+  })
+
+  test('have none of an object type that the account does not have', () => {
+    expect(chosen({ busy: busy({ '0-1': ['2-9', '0-2'], '2-9': ['0-1'] }) }).ask).toEqual(['0-1/0-2'])
+  })
+
+  test('include one that had records, until it is seen to have none; then it is empty without being asked for', () => {
+    const had = { '0-1/0-2': reading(1, { atLimit: 2 }), '0-2/0-1': reading(1, { nearLimit: 1, fullest: 90 }) }
+    expect(chosen({ busy: busy({}), readings: had })).toEqual({ ask: ['0-1/0-2', '0-2/0-1'], empty: [] })
+    const gone = { '0-1/0-2': reading(2), '0-2/0-1': reading(1, { nearLimit: 1 }) }
+    expect(chosen({ busy: busy({}), readings: gone })).toEqual({ ask: ['0-2/0-1'], empty: ['0-1/0-2'] })
+  })
+
+  test('are empty only as far as was asked: where an object type leads to is unknown if it could not be asked', () => {
+    const readings = { '0-1/0-2': reading(1), '0-2/0-1': reading(1), '0-3/0-1': reading(1) }
+    const half = busy({ '0-2': ['0-3'] }, ['0-1', '0-2'])
+    expect(chosen({ busy: half, readings })).toEqual({ ask: ['0-2/0-3'], empty: ['0-2/0-1', '0-3/0-1'] })
+  })
+
+  test('are at most so many, those never read first, then those that have waited longest', () => {
+    const from = {
+      readings: { '0-1/0-2': reading(5), '0-2/0-1': reading(3, { atLimit: 1 }) },
+      busy: busy({ '0-1': ['0-2', '0-3'] }),
+    }
+    expect(chosen(from).ask).toEqual(['0-1/0-3', '0-2/0-1', '0-1/0-2'])
+    // What is not asked for for want of room keeps what it was.
+    expect(chosen({ ...from, pairsPerPoll: 2 })).toEqual({ ask: ['0-1/0-3', '0-2/0-1'], empty: [] })
+  })
+
+  test('that could not be asked now are those that had records', () => {
+    const readings = { '0-1/0-2': reading(1), '0-2/0-1': reading(1, { nearLimit: 1 }) }
+    expect(chosen({ busy: 'failed', readings })).toEqual({ ask: ['0-2/0-1'], empty: [] })
+  })
+
+  test('never are asked for and empty at once, nor more than allowed, nor of foreign object types', () => {
+    const type = fc.constantFrom('0-1', '0-2', '0-3', '2-9')
+    const pair = fc.tuple(type, type).map(([from, to]) => `${from}/${to}`)
+    const count = fc.integer({ min: 0, max: 2 })
+    const last = fc.record({ at: fc.nat(9), limit: fc.nat(9), atLimit: count, nearLimit: count, fullest: count })
+    const named = fc.dictionary(type, fc.array(type))
+    fc.assert(
+      fc.property(
+        fc.dictionary(pair, last),
+        named,
+        fc.array(type),
+        fc.integer({ min: 1, max: 5 }),
+        (readings, targets, more, pairsPerPoll) => {
+          const says = busy(targets, [...Object.keys(targets), ...more])
+          const { ask, empty } = chosen({ readings, busy: says, pairsPerPoll })
+          expect(ask.length).toBeLessThanOrEqual(pairsPerPoll)
+          expect(new Set([...ask, ...empty]).size).toBe(ask.length + empty.length)
+          for (const id of [...ask, ...empty]) expect(id).not.toContain('2-9')
+          for (const id of empty) expect(readings[id]).toMatchObject({ atLimit: 0, nearLimit: 0 })
+        },
+      ),
+    )
+  })
+})
+
+describe('object types whose targets are asked for', () => {
+  const source = (objectTypeId: string, at = true, near = false) => ({
+    ...{ objectTypeId, hasRecordsAtLimit: at, hasRecordsNearLimit: near },
+  })
+  const from = { types: ['0-1', '0-2', '0-3'], readings: {}, pairsPerPoll: 20 }
+
+  test('are those of the account that have records at or near a limit, each once', () => {
+    const named = [source('0-3', false, true), source('0-1'), source('0-2', false, false), source('2-9'), source('0-1')]
+    expect(chooseSources(named, from)).toEqual(['0-3', '0-1'])
+  })
+
+  test('are at most as many as pairs, those that have waited longest first', () => {
+    const readings = { '0-1/0-2': reading(1), '0-1/0-3': reading(9), '0-2/0-1': reading(5) }
+    const all = [source('0-1'), source('0-2'), source('0-3')]
+    expect(chooseSources(all, { ...from, readings, pairsPerPoll: 2 })).toEqual(['0-3', '0-2'])
+  })
+})

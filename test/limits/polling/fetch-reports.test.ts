@@ -1,0 +1,459 @@
+import { describe, expect, test } from 'vitest'
+import { CallShare } from '../../../src/limits/polling/call-share.ts'
+import { type Asked, type FetchDeps, fetchReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import { isFailure, mergeReadings, NOT_ASKED, type Pair, type Readings } from '../../../src/limits/readings.ts'
+import type { ProviderClient } from '../../../src/provider/client.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { InFlight } from '../../../src/runtime/in-flight.ts'
+import { Secret } from '../../../src/runtime/secret.ts'
+import { failure, fakeProvider } from '../../support/fake-provider.ts'
+import { HandClock } from '../../support/hand-clock.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { associations, properties, readings } from '../reports.ts'
+
+const redis = useRedis()
+const HUB = 123
+const token = new Secret('access-1')
+const PAIRS: Pair[] = [
+  { from: '0-1', to: '0-2' },
+  { from: '0-1', to: '0-3' },
+]
+const listed = (pairs: Pair[], readings?: Readings): Asked => ({ ...AUTO, pairs, readings })
+const AUTO: Asked = { pairs: 'auto', pairsPerPoll: 20, readings: undefined, companionsAwayUntil: 0 }
+const never = new AbortController().signal
+
+function worker(
+  does: Partial<ProviderClient> = {},
+  requests = 20,
+  keys: Keys = redis.freshKeys(),
+  clock = new HandClock(),
+) {
+  const calledAt: number[] = []
+  const noted = <T>(value: T) => {
+    calledAt.push(clock.now())
+    return value
+  }
+  const provider = fakeProvider({
+    customProperties: async () => noted({ ok: true, value: properties(1) }),
+    associations: async () => noted({ ok: true, value: associations(5) }),
+    ...does,
+  })
+  const share = new CallShare(redis.store, keys, { requests, perMs: 10_000 }, clock)
+  const kept: [hubId: number, calls: number][] = []
+  const deps: FetchDeps = {
+    ...{ provider, share, inFlight: new InFlight(64), clock },
+    stillPolling: async (hubId) => void kept.push([hubId, provider.calls.length]),
+  }
+  return { deps, provider, share, clock, keys, calledAt, kept }
+}
+
+describe('fetching the reports of an account', () => {
+  test('asks for the custom properties and each pair, with the access token', async () => {
+    const { deps, provider, clock } = worker()
+    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    expect(provider.calls.sort()).toEqual([
+      ['associations', 'access-1', '0-1', '0-2'],
+      ['associations', 'access-1', '0-1', '0-3'],
+      ['customProperties', 'access-1'],
+    ])
+    expect(fetched?.at).toBe(clock.now())
+    expect(fetched?.customProperties).toEqual(properties(1))
+    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/0-2', '0-1/0-3'])
+  })
+
+  test('loses nothing of the others when one call fails', async () => {
+    const { deps } = worker({
+      associations: async (_token, _from, to) =>
+        to === '0-2' ? failure('transient') : { ok: true, value: associations(5) },
+    })
+    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    expect(fetched?.customProperties).toEqual(properties(1))
+    expect(fetched?.associations.get('0-1/0-2')).toMatchObject({ class: 'transient' })
+    expect(fetched?.associations.get('0-1/0-3')).toEqual(associations(5))
+    expect(fetched && wasUnauthorized(fetched)).toBe(false)
+  })
+
+  test.each([
+    ['customProperties', { customProperties: async () => failure('unauthorized') }],
+    ['a pair', { associations: async () => failure('unauthorized') }],
+  ] as [string, Partial<ProviderClient>][])('tells that the access token was not accepted by %s', async (_, does) => {
+    const fetched = await fetchReports(worker(does).deps, HUB, token, listed(PAIRS), never)
+    expect(fetched && wasUnauthorized(fetched)).toBe(true)
+  })
+
+  test('without pairs asks for the custom properties alone', async () => {
+    const { deps, provider } = worker()
+    expect((await fetchReports(deps, HUB, token, listed([]), never))?.associations.size).toBe(0)
+    expect(provider.calls).toHaveLength(1)
+  })
+
+  test('tells nobody that it is still polling where one batch is enough', async () => {
+    const { deps, kept } = worker()
+    await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    expect(kept).toEqual([])
+  })
+
+  test('is nothing when it is told to stop between two batches, and the calls of the next are not made', async () => {
+    const { deps, provider, clock } = worker({}, 2)
+    const stop = new AbortController()
+    const fetching = fetchReports(deps, HUB, token, listed(PAIRS), stop.signal)
+    await clock.sleeper()
+    stop.abort(new Error('SIGTERM'))
+    expect(await fetching).toBeUndefined()
+    expect(provider.calls).toHaveLength(2)
+  })
+
+  test('makes no call when it is told to stop while it waits for its share', async () => {
+    const { deps, provider, share, clock } = worker({}, 20)
+    await share.take(HUB, 20, never)
+    const stop = new AbortController()
+    const fetching = fetchReports(deps, HUB, token, listed(PAIRS), stop.signal)
+    await clock.sleeper()
+    stop.abort(new Error('SIGTERM'))
+    expect(await fetching).toBeUndefined()
+    expect(provider.calls).toEqual([])
+  })
+
+  test('of more pairs than the share has room for never makes more calls in a window than the share', async () => {
+    const { deps, calledAt, kept, clock } = worker({}, 5)
+    const many = Array.from({ length: 11 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+    let done = false
+    const fetching = fetchReports(deps, HUB, token, listed(many), never).finally(() => {
+      done = true
+    })
+    while (!done) {
+      await Promise.race([clock.sleeper(), fetching])
+      clock.move(10_000)
+    }
+    expect((await fetching)?.associations.size).toBe(11)
+    expect(calledAt).toHaveLength(12)
+    // Before each wait for the share, and before each batch but the first: the claim would end while they last.
+    expect(kept).toEqual([
+      [HUB, 5],
+      [HUB, 5],
+      [HUB, 10],
+      [HUB, 10],
+    ])
+    for (const at of calledAt) {
+      expect(calledAt.filter((other) => other > at - 10_000 && other <= at).length).toBeLessThanOrEqual(5)
+    }
+  })
+})
+
+describe('a poll that is told that it is enough', () => {
+  const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+  const before = readings(1, properties(1), { '0-1/2-0': associations(5, [4]), '0-1/2-29': associations(6) })
+
+  test.each([
+    ['a 429 that tells how long', { status: 429, retryAfterMs: 7_000 }, 7_000],
+    ['a 429 that does not', { status: 429 }, 10_000],
+    ['a 503 that tells how long', { status: 503, retryAfterMs: 60_000 }, 60_000],
+  ])(
+    'begins no further call after %s, keeps what was read, and every worker leaves the account alone',
+    async (_, how, ms) => {
+      const { deps, provider, clock, share } = worker({ associations: async () => failure('transient', how) }, 1_000)
+      const fetched = await fetchReports(deps, HUB, token, listed(many, before), never)
+      const until = clock.now() + ms
+      // Those that were under way when it was said, and no more.
+      expect(provider.calls.length).toBeLessThanOrEqual(6)
+      expect(fetched).toMatchObject({
+        customProperties: properties(1),
+        pausedUntil: until,
+        calls: provider.calls.length,
+      })
+      expect(fetched?.failures.every((one) => one.status === how.status)).toBe(true)
+      expect(fetched?.failures.length).toBe(provider.calls.length - 1)
+      expect(await share.take(HUB, 1, never)).toEqual({ granted: 0, pausedUntil: until })
+      expect(await share.take(HUB + 1, 1, never)).toEqual({ granted: 1 })
+      // What was not asked for stays as it was read last.
+      expect(fetched && mergeReadings(before, fetched).associations).toEqual(before.associations)
+    },
+  )
+
+  test('leaves the rest of the bucket to the app: little left ends it although nothing failed', async () => {
+    const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
+    const { deps, provider, clock, share } = worker(
+      { associations: async () => ({ ok: true, value: associations(5), bucket }) },
+      1_000,
+    )
+    const fetched = await fetchReports(deps, HUB, token, listed(many, before), never)
+    expect(provider.calls.length).toBeLessThanOrEqual(6)
+    expect(fetched).toMatchObject({ failedCalls: 0, pausedUntil: clock.now() + 10_000 })
+    expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
+    expect(await share.take(HUB, 1, never)).toEqual({ granted: 0, pausedUntil: clock.now() + 10_000 })
+  })
+
+  test('has no failure where nothing was left out', async () => {
+    const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
+    const { deps, clock } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) })
+    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS), never)
+    expect(fetched).toMatchObject({ failures: [], pausedUntil: clock.now() + 10_000, calls: 3 })
+  })
+
+  test('by another worker before it began asks nothing', async () => {
+    const { deps, provider, share, clock } = worker()
+    await share.pause(HUB, clock.now() + 60_000)
+    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS, before), never)
+    expect(fetched).toMatchObject({ calls: 0, pausedUntil: clock.now() + 60_000, failures: [{ code: 'paused' }] })
+    expect(provider.calls).toEqual([])
+    expect(clock.waits).toEqual([])
+  })
+
+  test('by another worker while it waits for its share ends there', async () => {
+    const { deps, provider, share, clock } = worker({}, 2)
+    const fetching = fetchReports(deps, HUB, token, listed(PAIRS, before), never)
+    await clock.sleeper()
+    const until = clock.now() + 60_000
+    await share.pause(HUB, until)
+    clock.move(10_000)
+    expect(await fetching).toMatchObject({
+      calls: 2,
+      failedCalls: 0,
+      pausedUntil: until,
+      failures: [{ code: 'paused' }],
+    })
+    expect(provider.calls).toHaveLength(2)
+  })
+
+  test('asks first, the next time, for what has waited longest', async () => {
+    const { deps, provider } = worker({}, 20)
+    const before = readings(1, undefined, { '0-1/0-2': associations(1) })
+    const fetched = await fetchReports(deps, HUB, token, listed(PAIRS, before), never)
+    expect(provider.calls.map(([, , , to]) => to)).toEqual([undefined, '0-3', '0-2'])
+    // What it hands on stands in the same order each time.
+    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/0-2', '0-1/0-3'])
+  })
+})
+
+test('several pairs are under way at a time, and not more than a few', async () => {
+  let running = 0
+  let most = 0
+  const { deps } = worker(
+    {
+      associations: async () => {
+        most = Math.max(most, ++running)
+        await new Promise(setImmediate)
+        running--
+        return { ok: true, value: associations(5) }
+      },
+    },
+    1_000,
+  )
+  const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+  expect((await fetchReports(deps, HUB, token, listed(many), never))?.calls).toBe(31)
+  expect(most).toBe(5)
+})
+
+test('no call is counted earlier than it is made, however slow the answers are', async () => {
+  const made: number[] = []
+  const { deps, clock } = worker(
+    {
+      associations: async () => {
+        made.push(clock.now())
+        await clock.wait(900)
+        return { ok: true, value: associations(5) }
+      },
+    },
+    10,
+  )
+  const many = Array.from({ length: 40 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
+  const fetched = fetchReports(deps, HUB, token, listed(many), never)
+  let isOver = false
+  void fetched.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await Promise.race([fetched, clock.sleeper()])
+    await new Promise(setImmediate)
+    clock.move(900)
+  }
+  expect(made).toHaveLength(40)
+  for (const at of made)
+    expect(made.filter((other) => other > at - 10_000 && other <= at).length).toBeLessThanOrEqual(10)
+})
+
+describe('with automatic pairs', () => {
+  const report = properties(6, 100, { '0-1': [1, 9], '0-2': [2, 9], '2-7': [3, 9] })
+  const types = (n: number) =>
+    properties(6, 100, Object.fromEntries(Array.from({ length: n }, (_, id) => [`2-${id}`, [1, 9]])))
+  const named = (...ids: string[]) => ({
+    ok: true as const,
+    value: ids.map((objectTypeId) => ({ objectTypeId, hasRecordsAtLimit: true, hasRecordsNearLimit: false })),
+  })
+  const auto = (does: Partial<ProviderClient> = {}) =>
+    worker(
+      {
+        customProperties: async () => ({ ok: true, value: report }),
+        associationSources: async () => named('0-1', '2-7'),
+        associationTargets: async (_token, from) => (from === '0-1' ? named('2-7') : named('0-2', '2-7')),
+        ...does,
+      },
+      1_000,
+    )
+  const away = (status: number) => async () => failure(status === 403 ? 'forbidden' : 'client', { status })
+  const names = (calls: string[][]) => calls.map(([name, , ...args]) => [name, ...args].join(' '))
+
+  test('a first poll learns the object types, asks which pairs have something to tell, and asks for these', async () => {
+    const { deps, provider } = auto()
+    const fetched = await fetchReports(deps, HUB, token, AUTO, never)
+    expect(names(provider.calls)).toEqual([
+      'customProperties',
+      'associationSources',
+      ...['associationTargets 0-1', 'associationTargets 2-7'],
+      ...['associations 0-1 2-7', 'associations 2-7 0-2', 'associations 2-7 2-7'],
+    ])
+    expect([...(fetched?.associations.keys() ?? [])]).toEqual(['0-1/2-7', '2-7/0-2', '2-7/2-7'])
+    expect(fetched).toMatchObject({ customProperties: report, calls: 7, failedCalls: 0, failures: [] })
+  })
+
+  test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
+    const { deps, provider, clock } = auto({ associationSources: async () => named() })
+    const before = readings(1, report, { '0-1/0-2': associations(50, [45]), '0-2/0-1': associations(70) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    expect(names(provider.calls).slice(2)).toEqual(['associations 0-1 0-2'])
+    const at = clock.now()
+    expect(fetched && mergeReadings(before, fetched).associations).toEqual({
+      '0-1/0-2': { at, limit: 5, atLimit: 0, nearLimit: 0, fullest: 0 },
+      '0-2/0-1': { at, limit: 70, atLimit: 0, nearLimit: 0, fullest: 0 },
+    })
+  })
+
+  test.each([400, 403, 404, 405])(
+    'where the companions answer %i pairs take turns, and for a day nobody asks again',
+    async (status) => {
+      const { deps, provider, clock } = auto({ associationSources: away(status) })
+      const first = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 4 }, never)
+      const until = clock.now() + 24 * 3_600_000
+      expect(first).toMatchObject({ failures: [], calls: 6, failedCalls: 1, companionsAwayUntil: until })
+      const before = first && mergeReadings(undefined, first)
+      provider.calls.length = 0
+      clock.move(1_000)
+      const asked = { ...AUTO, pairsPerPoll: 4, readings: before, companionsAwayUntil: until }
+      const second = await fetchReports(deps, HUB, token, asked, never)
+      expect(names(provider.calls)).toEqual([
+        'customProperties',
+        ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 0-1 0-2', 'associations 0-1 2-7'],
+      ])
+      expect(second).not.toHaveProperty('companionsAwayUntil')
+      // Those whose turn it was not stay as they were.
+      expect(second?.associations.get('0-2/0-1')).toBe(NOT_ASKED)
+      expect(Object.keys(mergeReadings(before, second as never).associations)).toHaveLength(6)
+      provider.calls.length = 0
+      clock.move(24 * 3_600_000)
+      await fetchReports(deps, HUB, token, asked, never)
+      expect(names(provider.calls)).toContain('associationSources')
+    },
+  )
+
+  test('where only one of the two companions is there they are not there', async () => {
+    const { deps, clock } = auto({ associationTargets: away(404) })
+    const fetched = await fetchReports(deps, HUB, token, AUTO, never)
+    expect(fetched?.associations.size).toBe(6)
+    expect(fetched).toMatchObject({ failures: [], companionsAwayUntil: clock.now() + 24 * 3_600_000 })
+  })
+
+  test('a companion that fails is a failure of the poll, and loses neither what was read nor pairs that had records', async () => {
+    const { deps, provider, clock } = auto({ associationSources: async () => failure('transient', { status: 503 }) })
+    const before = readings(1, report, { '0-1/0-2': associations(50, [45]), '0-2/0-1': associations(70) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    expect(names(provider.calls)).toEqual(['customProperties', 'associationSources', 'associations 0-1 0-2'])
+    expect(fetched?.failures).toMatchObject([{ class: 'transient', status: 503 }])
+    expect(fetched).not.toHaveProperty('companionsAwayUntil')
+    expect(fetched && mergeReadings(before, fetched)).toEqual({
+      customProperties: { at: clock.now(), report },
+      associations: {
+        '0-1/0-2': { at: clock.now(), limit: 5, atLimit: 0, nearLimit: 0, fullest: 0 },
+        '0-2/0-1': before.associations['0-2/0-1'],
+      },
+    })
+  })
+
+  test('an object type whose targets could not be asked loses nothing of the others', async () => {
+    const { deps } = auto({
+      associationTargets: async (_token, from) =>
+        from === '0-1' ? failure('transient', { status: 500 }) : named('0-2'),
+    })
+    const before = readings(1, report, { '0-1/0-2': associations(9), '0-2/0-1': associations(8) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    expect(fetched?.failures).toHaveLength(1)
+    expect(fetched?.associations.get('2-7/0-2')).toEqual(associations(5))
+    expect(fetched?.associations.get('0-1/0-2')).toBe(NOT_ASKED)
+    expect(fetched?.associations.get('0-2/0-1')).toEqual(associations(8))
+  })
+
+  test.each(['unauthorized', 'forbidden'] as const)(
+    'a report that is %s is not followed by more of the same',
+    async (kind) => {
+      const { deps, provider } = auto({ customProperties: async () => failure(kind) })
+      const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
+      const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+      expect(provider.calls).toHaveLength(1)
+      expect(fetched && mergeReadings(before, fetched)).toEqual(before)
+      expect(fetched && wasUnauthorized(fetched)).toBe(kind === 'unauthorized')
+    },
+  )
+
+  test('a refused access token at a companion is worth a refresh, too', async () => {
+    const { deps } = auto({ associationSources: async () => failure('unauthorized', { status: 401 }) })
+    const fetched = await fetchReports(deps, HUB, token, AUTO, never)
+    expect(fetched && wasUnauthorized(fetched)).toBe(true)
+  })
+
+  test('a report that fails is no reason not to ask for the pairs of the object types that were known', async () => {
+    const { deps, provider } = auto({ customProperties: async () => failure('transient', { status: 500 }) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: readings(1, report) }, never)
+    expect(names(provider.calls)).toContain('associations 0-1 2-7')
+    expect(fetched?.failures).toHaveLength(1)
+    provider.calls.length = 0
+    await fetchReports(deps, HUB, token, AUTO, never)
+    expect(provider.calls).toHaveLength(1)
+  })
+
+  test('pairs of an object type that is gone are gone', async () => {
+    const { deps } = auto({ associationSources: away(404) })
+    const before = readings(1, report, { '0-1/2-9': associations(9, [8]), '2-7/0-1': associations(9) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 1, readings: before }, never)
+    expect(Object.keys(mergeReadings(before, fetched as never).associations).sort()).toEqual(['0-1/0-2', '2-7/0-1'])
+  })
+
+  test('a pair that nobody has heard of has nothing; one that was read before and now is not there failed', async () => {
+    const { deps } = auto({ associationSources: away(404), associations: away(404) })
+    const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    expect(fetched?.failures).toHaveLength(1)
+    const after = mergeReadings(before, fetched as never).associations
+    expect(after['0-1/0-2']).toEqual(before.associations['0-1/0-2'])
+    expect(after['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
+    const again = await fetchReports(
+      deps,
+      HUB,
+      token,
+      { ...AUTO, readings: { associations: { '0-2/0-1': after['0-2/0-1'] as never } } },
+      never,
+    )
+    expect(again?.failures).toEqual([])
+  })
+
+  test('a 429 at a companion ends the poll', async () => {
+    const { deps, provider, clock } = auto({ associationSources: async () => failure('transient', { status: 429 }) })
+    const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
+    const fetched = await fetchReports(deps, HUB, token, { ...AUTO, readings: before }, never)
+    expect(provider.calls).toHaveLength(2)
+    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000, customProperties: report })
+    expect(fetched && mergeReadings(before, fetched).associations).toEqual(before.associations)
+  })
+
+  test('an account of many object types is asked for no more pairs than allowed', async () => {
+    const { deps, provider } = auto({
+      customProperties: async () => ({ ok: true, value: types(40) }),
+      associationSources: away(404),
+    })
+    await fetchReports(deps, HUB, token, AUTO, never)
+    expect(provider.calls.filter(([name]) => name === 'associations')).toHaveLength(20)
+  })
+})
+
+test('a failure is told from a report', () => {
+  expect(isFailure(failure('transient').failure)).toBe(true)
+  expect([isFailure(properties(1)), isFailure(associations(1))]).toEqual([false, false])
+})

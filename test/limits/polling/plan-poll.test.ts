@@ -1,0 +1,296 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type Boundary,
+  type Found,
+  planAfterFailure,
+  planPoll,
+  planWithoutRoom,
+} from '../../../src/limits/polling/plan-poll.ts'
+import type { Near, PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import type { Series } from '../../../src/limits/series.ts'
+import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
+
+const NOW = 1_763_719_200_000
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+function series(usage: number, limit: number | null = 1_000, id = 'overall'): Series {
+  const percent = limit === null ? null : (usage * 100) / limit
+  return { id, metric: 'customProperties.overall', usage, limit, percent }
+}
+
+const enter = (percent: number, level: Boundary['level'] = 'warning', limit = 1_000): Boundary => {
+  return { level, move: 'enter', asks: 'percent', of: percent, at: (percent * limit) / 100 }
+}
+
+/** Ahead of every regular turn. */
+const EARLY: PollTurn = { regularAt: 2 * NOW, urgency: 1, because: { is: 'failed' } }
+
+/** A poll of an account that is far from everything and has not moved for ever. */
+function found(more: Partial<Found> = {}): Found {
+  return {
+    ...{ hubId: 123, at: NOW, everyMs: DAY, soonestMs: 5 * MINUTE, isFirst: false, turn: undefined, changedAt: null },
+    ...{ series: [series(100)], boundaries: new Map([['overall', [enter(80), enter(95, 'critical')]]]) },
+    growth: new Map(),
+    ...more,
+  }
+}
+
+const at = (usage: number, more: Partial<Found> = {}) => planPoll(found({ series: [series(usage)], ...more }))
+const period = (more: Partial<Found>) => planPoll(found(more)).at - NOW
+
+describe('an account that is far from every threshold, and still', () => {
+  test('is polled at its regular turn, just before the longest period ends', () => {
+    const plan = planPoll(found())
+    expect(plan).toMatchObject({ regularAt: plan.at, urgency: 0, because: { is: 'still' } })
+    expect(plan.at - NOW).toBeGreaterThan(0.93 * DAY)
+    expect(plan.at - NOW).toBeLessThan(0.98 * DAY)
+  })
+
+  test('gets a phase of its own after its first poll, and after one that many others had with it', () => {
+    expect(planPoll(found({ isFirst: true })).because).toEqual({ is: 'new' })
+    const phases = Array.from({ length: 200 }, (_, n) => period({ hubId: n + 1, isFirst: true }) / DAY)
+    expect(Math.min(...phases)).toBeLessThan(0.55)
+    expect(Math.max(...phases)).toBeGreaterThan(0.92)
+    expect(period({ hubId: 7, turn: EARLY })).toBe(period({ hubId: 7, isFirst: true }))
+  })
+
+  test('has its turn as often as ever where the longest period is shorter than the shortest is by default', () => {
+    const plan = planPoll(found({ everyMs: 3_000, soonestMs: 3_000, series: [series(800)], changedAt: NOW }))
+    expect(plan.because).toEqual({ is: 'still' })
+    expect(plan.at - NOW).toBeGreaterThan(2_800)
+    expect(plan.at - NOW).toBeLessThan(3_000)
+  })
+})
+
+describe('an account near a threshold', () => {
+  test('is polled sooner the nearer it is, down to the shortest period', () => {
+    expect(at(650).because).toEqual({ is: 'still' })
+    const periods = [720, 750, 780, 799, 800].map((usage) => at(usage).at - NOW)
+    expect(periods).toEqual([...periods].sort((a, b) => b - a))
+    expect(periods.at(-1)).toBe(5 * MINUTE)
+    expect(at(800).urgency).toBe(1)
+  })
+
+  test('is told with what it is near to', () => {
+    expect(at(780).because).toEqual({
+      ...{ is: 'near', series: 'overall', usage: 780, limit: 1_000 },
+      ...{ level: 'warning', move: 'enter', asks: 'percent', of: 80, since: NOW },
+    })
+  })
+
+  test('is eased the longer it stands still there, down to two polls where others have one', () => {
+    const waits: number[] = []
+    let poll = NOW
+    let turn: PollTurn | undefined
+    for (let n = 0; n < 200; n++) {
+      const plan = at(799, { at: poll, turn })
+      waits.push(plan.at - poll)
+      poll = plan.at
+      turn = { ...plan, because: n === 50 ? { is: 'budget', instead: plan.because as Near } : plan.because }
+    }
+    expect(waits.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => waits[0]))
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b))
+    expect((waits.at(-1) ?? 0) / DAY).toBeGreaterThan(0.25)
+    expect((waits.at(-1) ?? 0) / DAY).toBeLessThan(0.5)
+    expect(at(799, { at: poll, turn, changedAt: poll - MINUTE }).at - poll).toBe(5 * MINUTE)
+  })
+
+  test('may be about to leave a level', () => {
+    const boundaries = new Map([['overall', [{ ...enter(77), move: 'leave' as const }, enter(95, 'critical')]]])
+    expect(at(785, { boundaries }).because).toMatchObject({ is: 'near', level: 'warning', move: 'leave', of: 77 })
+    expect(at(900, { boundaries }).because).toMatchObject({ is: 'near', level: 'critical', move: 'enter' })
+  })
+
+  test('is none if it only has one record to go to a threshold of one', () => {
+    const one: Boundary = { level: 'warning', move: 'enter', asks: 'count', of: 1, at: 1 }
+    const none = { series: [series(0, null, 'at/0-1/0-2')], boundaries: new Map([['at/0-1/0-2', [one]]]) }
+    expect(planPoll(found(none)).because).toEqual({ is: 'still' })
+  })
+
+  test('is none where no rule watches the series', () => {
+    expect(at(800, { boundaries: new Map(), growth: new Map([['overall', 1_000]]) }).because).toEqual({ is: 'still' })
+  })
+})
+
+describe('an account that the call budget has no room for', () => {
+  const near = { ...at(790), urgency: 0.5 }
+
+  test('comes again a little later, more urgently, and after twice the pause each time', () => {
+    const first = planWithoutRoom(near, NOW - 20 * MINUTE, NOW)
+    expect(first).toEqual({
+      ...{ at: NOW + 20 * MINUTE, regularAt: near.regularAt, urgency: 0.5 + 2 / 9 },
+      because: { is: 'budget', instead: near.because },
+    })
+    const second = planWithoutRoom(first, NOW - 20 * MINUTE, first.at)
+    expect(second).toMatchObject({ at: first.at + 40 * MINUTE, because: first.because })
+    expect(planWithoutRoom({ ...near, urgency: 0.9 }, NOW - 1_000, NOW)).toMatchObject({ at: NOW + MINUTE, urgency: 1 })
+  })
+
+  test('comes at its regular turn at the latest, and then keeps its place', () => {
+    const turn = { ...near, regularAt: NOW + 30_000 }
+    expect(planWithoutRoom(turn, NOW - 20 * MINUTE, NOW).at).toBe(turn.regularAt)
+    expect(planWithoutRoom(turn, NOW - 20 * MINUTE, turn.regularAt + 500).at).toBe(turn.regularAt)
+  })
+})
+
+describe('an account that rises', () => {
+  test('is polled several times on its way, and told when it would arrive', () => {
+    const plan = at(300, { growth: new Map([['overall', 500]]) })
+    expect(plan.because).toEqual({ is: 'rising', series: 'overall', days: 1, to: 'warning' })
+    expect(plan.at - NOW).toBe(DAY / 8)
+    expect(plan.urgency).toBeGreaterThan(0)
+    expect(plan.urgency).toBeLessThan(1)
+  })
+
+  test('rises to its limit once the levels are behind it, and to nothing when that is too', () => {
+    const growth = new Map([['overall', 200]])
+    const boundaries = new Map([['overall', [{ ...enter(20), move: 'leave' as const }]]])
+    expect(at(900, { growth, boundaries }).because).toMatchObject({ is: 'rising', days: 0.5, to: 'limit' })
+    expect(at(1_100, { growth, boundaries }).because).toEqual({ is: 'still' })
+  })
+
+  test('is none if it falls, or rises so slowly that its regular turn comes in time', () => {
+    expect(at(300, { growth: new Map([['overall', -500]]) }).because).toEqual({ is: 'still' })
+    expect(at(300, { growth: new Map([['overall', 5]]) }).because).toEqual({ is: 'still' })
+  })
+})
+
+describe('an account that has just changed', () => {
+  test('is followed, and let go by and by while nothing more changes', () => {
+    const waits: number[] = []
+    let poll = NOW
+    for (let n = 0; n < 10; n++) {
+      const plan = planPoll(found({ at: poll, changedAt: NOW, turn: n > 0 ? EARLY : undefined }))
+      waits.push((plan.at - poll) / MINUTE)
+      expect(plan.because).toEqual(n < 9 ? { is: 'changed', at: NOW } : { is: 'still' })
+      poll = plan.at
+    }
+    expect(waits.slice(0, 9)).toEqual([5, 5, 10, 20, 40, 80, 160, 320, 640])
+  })
+
+  test('is less urgent than one that is near a threshold', () => {
+    expect(at(100, { changedAt: NOW }).urgency).toBe(0.5)
+    expect(at(800).urgency).toBe(1)
+  })
+})
+
+const somePolls = fc.record({
+  hubId: fc.integer({ min: 1, max: 1e9 }),
+  everyMs: fc.integer({ min: 1_000, max: 7 * DAY }),
+  soonestShare: fc.double({ min: 0.001, max: 1, noNaN: true }),
+  turn: fc.constantFrom(undefined, EARLY),
+  usage: fc.nat(1_500),
+  perDay: fc.integer({ min: -1_000, max: 100_000 }),
+  changedAgo: fc.option(fc.nat(DAY), { nil: null }),
+})
+
+describe('whatever a poll found, the next one', () => {
+  test('comes before the longest period ends and not before the shortest, and never after its regular turn', () => {
+    fc.assert(
+      fc.property(somePolls, fc.boolean(), ({ hubId, everyMs, soonestShare, turn, ...one }, isFirst) => {
+        const soonestMs = everyMs * soonestShare
+        const plan = planPoll(
+          found({
+            ...{ hubId, everyMs, soonestMs, turn, isFirst, series: [series(one.usage)] },
+            growth: new Map([['overall', one.perDay]]),
+            changedAt: one.changedAgo === null ? null : NOW - one.changedAgo,
+          }),
+        )
+        expect(plan.at).toBeLessThanOrEqual(NOW + everyMs * 0.97 + 1)
+        expect(plan.regularAt).toBeGreaterThanOrEqual(plan.at)
+        expect(plan.regularAt).toBeLessThanOrEqual(NOW + everyMs * 0.97 + 1)
+        // The first ones are spread over half a period, whatever the shortest one is.
+        if (!isFirst) expect(plan.at).toBeGreaterThanOrEqual(NOW + Math.min(soonestMs, everyMs * 0.94) - 1)
+        expect(plan.at).toBeGreaterThan(NOW)
+        expect(plan.urgency).toBeGreaterThanOrEqual(0)
+        expect(plan.urgency).toBeLessThanOrEqual(1)
+      }),
+    )
+  })
+
+  test('is not later for an account that is nearer to its threshold', () => {
+    fc.assert(
+      fc.property(somePolls, fc.nat(800), fc.nat(800), ({ hubId, everyMs, soonestShare, turn }, one, other) => {
+        const boundaries = new Map([['overall', [enter(80)]]])
+        const plan = (usage: number) =>
+          at(usage, { hubId, everyMs, soonestMs: everyMs * soonestShare, turn, boundaries })
+        const [far, near] = [plan(Math.min(one, other)), plan(Math.max(one, other))]
+        expect(near.at).toBeLessThanOrEqual(far.at)
+        expect(near.urgency).toBeGreaterThanOrEqual(far.urgency)
+      }),
+    )
+  })
+
+  test('is not later for an account that rises faster', () => {
+    fc.assert(
+      fc.property(fc.nat(799), fc.nat(100_000), fc.nat(100_000), (usage, one, other) => {
+        const plan = (perDay: number) => at(usage, { growth: new Map([['overall', perDay]]) })
+        expect(plan(Math.max(one, other)).at).toBeLessThanOrEqual(plan(Math.min(one, other)).at)
+      }),
+    )
+  })
+})
+
+describe('after a poll that failed', () => {
+  const EVERY = 15 * MINUTE
+  const POLL = { hubId: 123, at: NOW, everyMs: EVERY }
+  const failure = (kind: FailureClass, retryAfterMs?: number): ProviderFailure => {
+    return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  }
+  const once = { count: 0, mayRetry: true, now: NOW + 1_000 }
+
+  test('the next one is tried soon, as an early one', () => {
+    const plan = planAfterFailure(POLL, [failure('transient')], once, undefined)
+    expect(plan).toMatchObject({ at: NOW + 6_000, because: { is: 'failed' }, urgency: 0.7 })
+    expect(plan.regularAt).toBeGreaterThan(NOW + 0.93 * EVERY)
+  })
+
+  test('the next one waits for its turn where trying sooner would not help, or errors are too many', () => {
+    for (const [kind, mayRetry] of [
+      ['forbidden', true],
+      ['transient', false],
+    ] as const) {
+      const plan = planAfterFailure(POLL, [failure(kind)], { ...once, mayRetry }, undefined)
+      expect(plan).toMatchObject({ at: plan.regularAt, because: { is: 'failed' } })
+      expect(plan.at).toBeLessThanOrEqual(NOW + EVERY)
+    }
+  })
+
+  test('the next one comes when the provider says, sooner or later than any period', () => {
+    for (const told of [7_000, DAY]) {
+      const plan = planAfterFailure(POLL, [failure('transient', told)], once, undefined)
+      expect(plan).toMatchObject({ at: NOW + 1_000 + told, because: { is: 'told' } })
+      expect(plan.regularAt).toBeGreaterThanOrEqual(plan.at)
+    }
+  })
+
+  test('the next one is as planned by what was read, where that is sooner', () => {
+    const planned = at(800, { everyMs: EVERY })
+    expect(planAfterFailure(POLL, [failure('forbidden')], once, planned)).toEqual(planned)
+    expect(planAfterFailure(POLL, [failure('transient')], { ...once, count: 9 }, planned)).toEqual(planned)
+    expect(planAfterFailure(POLL, [failure('transient')], once, planned).at).toBe(NOW + 6_000)
+  })
+
+  test('the next one is in the future, and no later than its turn unless told so', () => {
+    const one = fc.record({
+      kind: fc.constantFrom<FailureClass>('transient', 'parked', 'unauthorized', 'forbidden', 'client'),
+      retryAfterMs: fc.option(fc.nat(DAY), { nil: undefined }),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(one, { minLength: 1, maxLength: 5 }),
+        fc.nat(100),
+        fc.integer({ min: 1_000, max: DAY }),
+        (some, count, everyMs) => {
+          const failures = some.map(({ kind, retryAfterMs }) => failure(kind, retryAfterMs))
+          const plan = planAfterFailure({ ...POLL, everyMs }, failures, { ...once, count, now: NOW }, undefined)
+          const told = Math.max(0, ...some.map(({ retryAfterMs }) => retryAfterMs ?? 0))
+          expect(plan.at).toBeGreaterThan(NOW)
+          expect(plan.at).toBeLessThanOrEqual(NOW + Math.max(everyMs, told))
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { outcomeOf, recordFields } from '../../../src/limits/polling/poll-outcome.ts'
+import { type Fetched, failuresOf } from '../../../src/limits/readings.ts'
+import { seriesOf } from '../../../src/limits/series.ts'
+import { typeChanges } from '../../../src/limits/type-changes.ts'
+import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
+import { associations, properties, readings } from '../reports.ts'
+
+const NOW = 1_763_719_200_000
+const failure = (kind: FailureClass, scopes?: string[]): ProviderFailure => ({
+  ...{ class: kind, code: kind, message: `it is ${kind}`, status: 400 },
+  ...(scopes === undefined ? {} : { scopes }),
+})
+const NEW = { pollFailures: 0, pollFailingSince: 0, pollBlockedSince: 0 }
+
+function fetched(customProperties: Fetched['customProperties'], ...pairs: Fetched['customProperties'][]) {
+  const reports = pairs.map((report, n) => [`0-1/0-${n + 2}`, report] as const)
+  const all: Fetched = { at: NOW, customProperties, associations: new Map(reports) as Fetched['associations'] }
+  return { ...all, failures: failuresOf(all) }
+}
+
+const READ = properties(1)
+const PAIR = associations(100) as unknown as Fetched['customProperties']
+
+describe('what a poll says of its account', () => {
+  test('that reads everything takes away whatever was held against it', () => {
+    const outcome = outcomeOf(fetched(READ, PAIR))
+    expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
+    const before = { pollFailures: 3, pollFailingSince: NOW - 5, pollBlockedSince: NOW - 5 }
+    expect(recordFields(before, outcome, NOW, NOW)).toEqual({
+      ...{ polledAt: String(NOW), pollFailures: '', pollFailureReason: '', pollFailureAt: '', pollFailingSince: '' },
+      ...{ pollBlocked: '', pollBlockedSince: '', pollBlockedScopes: '' },
+    })
+  })
+
+  test('that fails, wholly or in part, counts on from the first that did', () => {
+    const outcome = outcomeOf(fetched(READ, failure('transient')))
+    expect(outcome).toMatchObject({ readAnything: true, failures: [{ class: 'transient' }] })
+    expect(recordFields(NEW, outcome, NOW, NOW)).toMatchObject({ pollFailures: '1', pollFailingSince: String(NOW) })
+    const before = { ...NEW, pollFailures: 6, pollFailingSince: NOW - 9 }
+    expect(recordFields(before, outcomeOf(fetched(failure('transient'))), undefined, NOW)).toEqual({
+      ...{ pollFailures: '7', pollFailureReason: 'it is transient', pollFailureAt: String(NOW) },
+      pollFailingSince: String(NOW - 9),
+    })
+  })
+
+  test('that is refused for want of a scope did not fail: what is missing is noted, since when, and what would do', () => {
+    const outcome = outcomeOf(
+      fetched(failure('forbidden', ['contacts']), failure('forbidden', ['contacts', 'x y <b>'])),
+    )
+    expect(outcome).toEqual({
+      ...{ readAnything: false, readAll: false, failures: [] },
+      refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
+    })
+    expect(recordFields(NEW, outcome, undefined, NOW)).toMatchObject({
+      ...{ pollFailures: '', pollBlocked: 'all', pollBlockedSince: String(NOW), pollBlockedScopes: 'contacts' },
+    })
+    const known = { ...NEW, pollBlockedSince: NOW - 7 }
+    const part = outcomeOf(fetched(failure('forbidden'), PAIR))
+    expect(recordFields(known, part, NOW, NOW)).toMatchObject({
+      pollBlocked: 'part',
+      pollBlockedSince: String(NOW - 7),
+    })
+  })
+
+  test('that fails says nothing of the scopes that are known to be missing', () => {
+    const known = { ...NEW, pollBlockedSince: NOW - 7 }
+    for (const rest of [failure('transient'), failure('forbidden')]) {
+      const fields = recordFields(known, outcomeOf(fetched(failure('transient'), rest)), undefined, NOW)
+      expect(Object.keys(fields).filter((name) => name.startsWith('pollBlocked'))).toEqual([])
+    }
+  })
+})
+
+describe('object types that come and go', () => {
+  const series = (...types: string[]) =>
+    seriesOf(readings(NOW, properties(1, 10, Object.fromEntries(types.map((type) => [type, [1, 10]])))))
+
+  test('are named', () => {
+    expect(typeChanges(series('0-1', '0-2'), series('0-2', '2-7'))).toEqual({ appeared: ['2-7'], disappeared: ['0-1'] })
+    expect(typeChanges(series(), series('0-1'))).toEqual({ appeared: ['0-1'], disappeared: [] })
+  })
+
+  test('are none where the report was not read before', () => {
+    expect(typeChanges([], series('0-1'))).toEqual({ appeared: [], disappeared: [] })
+    expect(typeChanges(series('0-1'), [])).toEqual({ appeared: [], disappeared: [] })
+  })
+})
