@@ -76,7 +76,7 @@ export async function commitPoll(
       ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
       ...recordFields(context, outcome, readAnything ? at : undefined, now),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
-      ...companionFields(answers),
+      ...companionFields(context, answers),
     },
   })
   logTroubles(deps.log, poll, outcome, disagreement)
@@ -116,7 +116,7 @@ async function shownRecords(
 
 async function judge(
   deps: CommitPollDeps,
-  { hubId, context }: AnsweredPoll,
+  { hubId, context, settings }: AnsweredPoll,
   outcome: PollOutcome,
   {
     at,
@@ -125,15 +125,19 @@ async function judge(
   }: { at: number; after: Readings | undefined; samples: Parameters<typeof decideAlerts>[1]['samples'] },
 ): Promise<AlertWrites> {
   const { hubDomain, readings: before, alertStates: states, forecasts } = context
+  const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
   const series =
     after === undefined
       ? NO_ALERT_WRITES
-      : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, samples, forecasts, states }, at)
+      : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, pairsSeen, samples, forecasts, states }, at)
   return bothWrites(series, await pollAlertWrites(deps, hubId, context, outcome, deps.clock.now()))
 }
 
-function companionFields({ companionsAwayUntil }: Answers): Record<string, string> {
-  return companionsAwayUntil === undefined ? {} : { companionsAwayUntil: String(companionsAwayUntil) }
+function companionFields(context: PollContext, { companionsAwayUntil, pairsSeen }: Answers): Record<string, string> {
+  return {
+    ...(companionsAwayUntil === undefined ? {} : { companionsAwayUntil: String(companionsAwayUntil) }),
+    ...(pairsSeen === undefined || context.pairsSeen ? {} : { pairsSeen: '1' }),
+  }
 }
 
 function logTroubles(

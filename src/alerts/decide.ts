@@ -23,6 +23,8 @@ export interface PolledAccount extends RuleSubject {
   /** Before this poll; undefined for the first one. */
   before: Readings | undefined
   after: Readings
+  /** A pair that was not read before is known to have had nothing at or near its limit. */
+  pairsSeen?: boolean
   /** The records that this poll was shown. */
   samples: Samples
   /** As told last; undefined where nothing was. */
@@ -50,7 +52,7 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     }
     const outlook = outlookOf(series, account.forecasts, now)
     const foreseen = { ...series, daysLeft: outlook.daysLeft }
-    const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account.before))
+    const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account))
     noteState(writes, series.id, stored, evaluation)
     if (evaluation.event === undefined || evaluation.state === undefined) continue
     const alert = limitAlert(
@@ -71,9 +73,10 @@ function readBefore(series: Series, { before }: PolledAccount): number | undefin
   return before === undefined ? undefined : readAt(series, before)
 }
 
-/** Whether the report that a series comes from was never read before. */
-function isFirstReading(series: Series, before: Readings | undefined): boolean {
-  return before === undefined || readAt(series, before) === undefined
+/** Whether nobody could have known before how a series stands. */
+function isFirstReading(series: Series, { before, pairsSeen }: PolledAccount): boolean {
+  if (before === undefined) return true
+  return readAt(series, before) === undefined && !(series.from !== undefined && pairsSeen === true)
 }
 
 function noteState(writes: AlertWrites, id: string, stored: string | undefined, evaluation: Evaluation): void {

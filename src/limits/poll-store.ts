@@ -47,6 +47,8 @@ export interface PollContext {
   disagreed: boolean
   /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
   companionsAwayUntil: number
+  /** With automatic pairs: one that was not read before had nothing at or near its limit. */
+  pairsSeen: boolean
   accessToken: Buffer | null
   readings: Readings | undefined
   /** As told last, however old. */
@@ -101,6 +103,7 @@ export class PollStore {
           'disagreed',
           'metadataDue',
           'companionsAwayUntil',
+          'pairsSeen',
           'pollFailingSince',
           'pollBlockedSince',
           'changedAt',
@@ -113,7 +116,7 @@ export class PollStore {
       this.#store.get(keys.forecast),
     ])
     const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, ...more] = fields
-    const [disagreed, metadataDue, companionsAwayUntil, ...others] = more
+    const [disagreed, metadataDue, companionsAwayUntil, pairsSeen, ...others] = more
     const [pollFailingSince, pollBlockedSince, changedAt, pollBecause] = others
     if (state === null || state === undefined) return undefined
     if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
@@ -134,6 +137,7 @@ export class PollStore {
       metadataDue: metadataDue === '1',
       disagreed: disagreed === '1',
       companionsAwayUntil: Number(companionsAwayUntil ?? 0),
+      pairsSeen: pairsSeen === '1',
       accessToken,
       readings: kept?.readings,
       slots: kept?.slots ?? new Map(),

@@ -344,6 +344,14 @@ describe('the first reading of an account', () => {
       ['associations.fullest', true],
     ])
   })
+
+  test('is not that of a pair that is known to have had nothing before', () => {
+    const after = readings(NOW, properties(10, 1_000), { [PAIR]: associations(500, [], 60) })
+    const account = { hubId: 123, hubDomain: 'acme.example.com', before: well, after, samples: {}, states: {} }
+    const { messages } = decideAlerts(SETTINGS, { ...account, pairsSeen: true }, NOW)
+    expect(messages.map(decodeEntry)).toHaveLength(2)
+    for (const message of messages) expect(decodeEntry(message)).not.toHaveProperty('firstReading')
+  })
 })
 
 describe('a reading that is not new', () => {

@@ -104,6 +104,33 @@ describe('the next poll', () => {
   })
 })
 
+test('a pair that has something to tell for the first time is no first reading where all were seen before', async () => {
+  const rules = [{ name: 'full records', on: 'associations.atLimit', warning: { count: 1 } }]
+  const alerts = { ...{ rules, recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS }, firstRun: 'digest', pageOf }
+  const named = (...ids: string[]) => ({
+    ok: true as const,
+    value: ids.map((objectTypeId) => ({ objectTypeId, hasRecordsAtLimit: true, hasRecordsNearLimit: false })),
+  })
+  let sources = named()
+  const one = await polled(
+    { associationSources: async () => sources, associationTargets: async () => named('0-2') },
+    {
+      polling: { ...POLLING, associations: 'auto' },
+      alerts: alerts as unknown as PollLimitsDeps['alerts'],
+    },
+  )
+  await one.poll()
+  expect((await one.context())?.pairsSeen).toBe(true)
+  sources = named('0-1')
+  one.clock.move(await one.waits())
+  await one.poll()
+  const entries = await redis.store.xrange(one.keys.partition(one.keys.partitionOf(HUB)).outbox, '-', '+')
+  expect(entries.map(([, fields]) => JSON.parse(fields[1] ?? ''))).toMatchObject([
+    { alert: { series: { metric: 'associations.atLimit' }, reason: 'entered' } },
+  ])
+  expect(entries.join()).not.toContain('firstReading')
+})
+
 test('pairs whose turn it was not keep their numbers and their records', async () => {
   const gone = async () => failure('client', { status: 404 })
   const one = await polled(

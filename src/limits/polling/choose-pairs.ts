@@ -25,6 +25,8 @@ export interface ChosenPairs {
   ask: Pair[]
   /** Known pairs that have nothing at or near their limit any more, without being asked for. */
   empty: Pair[]
+  /** Whatever has records at or near its limit is among `ask`. */
+  isAll: boolean
 }
 
 /** Listed pairs are all asked for; those that have waited longest first, so that a poll that ends early wrongs none. */
@@ -42,14 +44,15 @@ export function choosePairs(from: ChooseFrom): ChosenPairs {
   const first = (pairs: readonly Pair[]) =>
     longestWaitingFirst(pairs, (pair) => readings[pairId(pair)]?.at).slice(0, pairsPerPoll)
 
-  if (busy === 'away') return { ask: first(everyPair(types)), empty: [] }
+  if (busy === 'away') return { ask: first(everyPair(types)), empty: [], isAll: false }
   // Asked until they are seen to go to zero, whatever the companions say.
   const hadRecords = read.filter(({ reading }) => reading.atLimit + reading.nearLimit > 0)
-  if (busy === 'failed') return { ask: first(hadRecords.map(justPair)), empty: [] }
+  if (busy === 'failed') return { ask: first(hadRecords.map(justPair)), empty: [], isAll: false }
   const named = namedPairs(busy, known)
   const asked = new Map([...named, ...hadRecords.map(justPair)].map((pair) => [pairId(pair), pair]))
   const empty = read.map(justPair).filter((pair) => !asked.has(pairId(pair)) && saysNothing(busy, pair))
-  return { ask: first([...asked.values()]), empty }
+  const isAll = asked.size <= pairsPerPoll && busy.sources.every((from) => busy.targets.has(from))
+  return { ask: first([...asked.values()]), empty, isAll }
 }
 
 /** Of the object types that have something to tell, those whose targets are asked for, longest waiting first. */

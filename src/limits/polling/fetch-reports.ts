@@ -42,6 +42,8 @@ export interface Answers extends Fetched {
   failures: ProviderFailure[]
   /** Nobody calls for this account before, ms since 1970. */
   pausedUntil?: number
+  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, as the companions tell. */
+  pairsSeen?: true
   /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
   companionsAwayUntil?: number
 }
@@ -78,6 +80,7 @@ interface Poll {
   calls: AccountCalls
   fetched: Fetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
+  pairsSeen?: boolean
   now: number
 }
 
@@ -88,7 +91,7 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function answersOf({ asked, calls, fetched, companions }: Poll): Answers {
+function answersOf({ asked, calls, fetched, companions, pairsSeen }: Poll): Answers {
   const failures = [...failuresOf(fetched), ...companions.failures]
   if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
   return {
@@ -98,6 +101,7 @@ function answersOf({ asked, calls, fetched, companions }: Poll): Answers {
     failedCalls: calls.failed,
     failures,
     ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
+    ...(pairsSeen === true ? { pairsSeen } : {}),
     ...(companions.awayUntil === undefined ? {} : { companionsAwayUntil: companions.awayUntil }),
   }
 }
@@ -130,9 +134,10 @@ async function askForAll(poll: Poll): Promise<void> {
   const readings = asked.readings?.associations ?? {}
   if (types.length > 0 && !closesAll(report)) {
     const busy = await askCompanions(poll, types)
-    const { ask, empty } = choosePairs({ types, readings, busy, pairsPerPoll: asked.pairsPerPoll })
+    const { ask, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: asked.pairsPerPoll })
     for (const pair of empty) fetched.associations.set(pairId(pair), emptyReport(readings[pairId(pair)]?.limit ?? 0))
     await calls.make(ask.map((pair) => associations(poll, pair)))
+    poll.pairsSeen = isAll && ask.every((pair) => !isFailure(fetched.associations.get(pairId(pair)) ?? NOT_ASKED))
   }
   keepTheRest(poll, knownPairs(readings, types))
 }

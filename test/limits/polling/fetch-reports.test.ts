@@ -381,6 +381,16 @@ describe('with automatic pairs', () => {
     expect(fetched?.associations.get('0-2/0-1')).toEqual(associations(8))
   })
 
+  test('all that had something to tell was seen, unless one was left out, failed, or nobody could say', async () => {
+    const seen = async (does: Partial<ProviderClient>, asked = AUTO) =>
+      (await fetchReports(auto(does).deps, HUB, token, asked, never))?.pairsSeen
+    expect(await seen({})).toBe(true)
+    expect(await seen({}, { ...AUTO, pairsPerPoll: 2 })).toBeUndefined()
+    expect(await seen({ associations: async () => failure('transient', { status: 503 }) })).toBeUndefined()
+    expect(await seen({ associationTargets: async () => failure('transient', { status: 503 }) })).toBeUndefined()
+    expect(await seen({ associationSources: away(404) })).toBeUndefined()
+  })
+
   test.each(['unauthorized', 'forbidden'] as const)(
     'a report that is %s is not followed by more of the same',
     async (kind) => {
