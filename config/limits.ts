@@ -1,0 +1,61 @@
+import * as z from 'zod'
+import { associationPairs } from './associations.ts'
+import { pollOverrides, pollPeriod } from './poll-overrides.ts'
+import { duration, share, whole } from './values.ts'
+
+export const limits = z
+  .strictObject({
+    every: pollPeriod().prefault('15m').describe('Longest period between two polls of an account.'),
+    soonest: pollPeriod()
+      .prefault('5m')
+      .describe(
+        'Shortest period: for accounts near a threshold, rising fast or just changed. Where `every` is shorter, it counts.',
+      ),
+    callsPerHour: whole(10, 1_000_000_000)
+      .exactOptional()
+      .describe('Most calls of the whole fleet to the limits endpoints in an hour. Default: as many as there are.'),
+    accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
+    associations: associationPairs
+      .prefault([])
+      .describe('Ordered pairs of object types to poll; auto: all pairs of the object types that an account has.'),
+    pairsPerPoll: whole(1, 1_000)
+      .prefault(20)
+      .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
+    alertAfter: whole(1, 1_000)
+      .prefault(8)
+      .describe(
+        'Polls of one account that must fail in a row before that is told. What may pass is tried again after 5 s, 10 s, 20 s ' +
+          'and so on up to `every`, so 8 take about 11 minutes; up to 8 times `every` where trying sooner is no use, or ' +
+          'retries wait for errorCeiling.',
+      ),
+    freshness: duration({ min: '1m', max: '365d' })
+      .prefault('26h')
+      .describe(
+        'Age from which the newest reading of an account is stale; never less than twice the `every` that holds for it.',
+      ),
+    coverage: share({ most: 100 })
+      .prefault('95%')
+      .describe('Share of the accounts that should have a fresh reading: below it the fleet gets one alert.'),
+    history: z
+      .strictObject({
+        raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every change is kept.'),
+        hourly: duration({ min: '1h', max: '3650d' })
+          .prefault('90d')
+          .describe('How long is kept how things stood at the end of each hour (UTC).'),
+        daily: duration({ min: '1h', max: '3650d' })
+          .prefault('800d')
+          .describe('How long is kept how things stood at the end of each day (UTC).'),
+        samples: duration({ min: '1m', max: '3650d' })
+          .prefault('30d')
+          .describe('How long the records that are shown at or near a limit are kept after they were last read.'),
+      })
+      .prefault({})
+      .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
+    records: z
+      .enum(['full', 'ids', 'none'])
+      .prefault('full')
+      .describe(
+        'What is kept and shown of records at or near a limit. full: label, id and usage; ids: no label; none: only how many there are.',
+      ),
+  })
+  .describe('What is polled, and how long it is kept.')
