@@ -11,6 +11,11 @@ const QUIET_MS = 10_000
 const FLOOD_MS = 13_000
 /** Calls of one poll follow each other at once. */
 const ONE_POLL_MS = 1_000
+/**
+ * Sweeps come by half seconds, so a poll that ends a moment later than usual makes the next one late by one of them, also
+ * where nothing is wrong: two are noise. Whoever waited with the account that is told to wait would be late by seconds.
+ */
+const NOISE_MS = 1_000
 
 let scene: Scene
 afterEach(() => scene.close())
@@ -78,7 +83,7 @@ test('an account that answers only 429 is asked again when it says, and the poll
     `one of ${ACCOUNTS} accounts answered only 429: the other polls' lateness p99 was ${before} ms before and ` +
       `${meanwhile} ms meanwhile; ${refused.length} calls to it in ${FLOOD_MS / 1_000} s`,
   )
-  expect(meanwhile).toBeLessThan(before + 500)
+  expect(meanwhile).toBeLessThan(before + NOISE_MS)
 
   await send(`${url}/sandbox/faults`, 'DELETE')
   await eventually('a good answer of the account that was refused', async () =>
