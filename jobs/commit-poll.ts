@@ -9,7 +9,7 @@ import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { mergeReadings, type Readings } from '../src/limits/readings.ts'
-import { mergeSamples } from '../src/limits/samples.ts'
+import { mergeSamples, type Samples } from '../src/limits/samples.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
@@ -50,15 +50,17 @@ export async function commitPoll(
   const now = deps.clock.now()
   // Never before the poll that came before, whatever this machine's clock says.
   const at = Math.max(answers.at, context.polledAt + 1)
+  // But the next one counts from when it really was.
+  const readAt = Math.min(at, now)
   const before = context.readings
   const after = readAnything ? mergeReadings(before, { ...answers, at }) : undefined
   const change = after === undefined ? undefined : changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
-  const shown = after === undefined ? undefined : await shownRecords(deps, poll, outcome, at)
-  const alerts = await judge(deps, poll, outcome, { at, after, samples: shown?.shown ?? {} })
+  const samples = after === undefined ? undefined : await samplesAfter(deps, poll, outcome, at)
+  const alerts = await judge(deps, poll, outcome, { at, after, samples: samples?.shown ?? {} })
   const changedAt = hasMoved(change) ? at : context.changedAt
   const next = planNextPoll(deps, {
     hubId,
-    at: Math.min(at, now),
+    at: readAt,
     context,
     settings,
     after,
@@ -68,9 +70,9 @@ export async function commitPoll(
   })
   const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
   const committed = await deps.polls.commit(hubId, {
-    ...{ polls: context.polls, slots: context.slots, readings: after, change, samples: shown, alerts },
+    ...{ polls: context.polls, slots: context.slots, readings: after, change, samples, alerts },
     nextAt: Math.max(next.at, answers.pausedUntil ?? 0),
-    freshAt: readAnything ? freshAt(deps, settings, Math.min(at, now)) : undefined,
+    freshAt: readAnything ? freshAt(deps, settings, readAt) : undefined,
     fields: {
       pollBecause: encodeTurn(next),
       ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
@@ -103,7 +105,7 @@ function noteCalls({ endpoint }: CommitPollDeps, answers: Answers, { failures }:
   endpoint.noteOthers(answers.calls - errors, errors)
 }
 
-async function shownRecords(
+async function samplesAfter(
   { samples }: CommitPollDeps,
   { hubId, answers }: AnsweredPoll,
   outcome: PollOutcome,
@@ -118,11 +120,7 @@ async function judge(
   deps: CommitPollDeps,
   { hubId, context, settings }: AnsweredPoll,
   outcome: PollOutcome,
-  {
-    at,
-    after,
-    samples,
-  }: { at: number; after: Readings | undefined; samples: Parameters<typeof decideAlerts>[1]['samples'] },
+  { at, after, samples }: { at: number; after: Readings | undefined; samples: Samples },
 ): Promise<AlertWrites> {
   const { hubDomain, readings: before, alertStates: states, forecasts } = context
   const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
