@@ -1,4 +1,4 @@
-import { type AlertSettings, decideAlerts } from '../src/alerts/decide.ts'
+import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { staleAfter } from '../src/limits/coverage.ts'
 import { type Change, changeBetween } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
@@ -84,7 +84,7 @@ export async function commitPoll(
   logTroubles(deps.log, poll, outcome, disagreement)
   if (committed !== 'committed') return committed
   if (after !== undefined) logTypes(deps.log, hubId, before, after)
-  if (alerts.messages.length > 0) await deps.queues.wake('alerts', now)
+  if (alerts.entries.length > 0) await deps.queues.wake('alerts', now)
   if (readAnything) return 'committed'
   return failures.length > 0 ? 'failed' : 'blocked'
 }

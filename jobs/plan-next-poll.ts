@@ -1,5 +1,5 @@
-import { boundariesOf, statesAfter } from '../src/alerts/boundaries.ts'
-import type { AlertSettings } from '../src/alerts/decide.ts'
+import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
+import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { growthBetween } from '../src/limits/polling/growth.ts'
 import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'

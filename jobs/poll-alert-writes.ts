@@ -1,4 +1,4 @@
-import type { PollAnnouncer } from '../src/alerts/poll-alert.ts'
+import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { CoverageStore } from '../src/limits/coverage-store.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { failingAfter, type PollOutcome } from '../src/limits/polling/poll-outcome.ts'

@@ -1,4 +1,4 @@
-import { closeGroups, collectOutbox, type RelayDeps } from '../src/alerts/relay.ts'
+import { closeGroups, collectOutbox, type RelayDeps } from '../src/alerts/outbox/relay.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'

@@ -78,7 +78,7 @@ export async function readDueMetadata(
     ...(isShorter ? [times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt] : ['', '']),
     stepJson(alerts),
   )
-  return is === 'stored' ? { is, hubDomain, alerted: alerts.messages.length > 0 } : { is }
+  return is === 'stored' ? { is, hubDomain, alerted: alerts.entries.length > 0 } : { is }
 }
 
 /** The same for whoever can't wait for the next poll. Undefined: there is nothing to be read. */

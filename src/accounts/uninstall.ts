@@ -208,5 +208,5 @@ async function recordFailure(
   if (recorded === 'lost') return { is: 'lost' }
   const facts = { code: 'uninstall.failed', hubId, reason: failure.code, attempts: attempts + 1 }
   deps.log.warn(facts, failure.message)
-  return { is: 'failed', failure, at, announced: alerts.messages.length > 0 }
+  return { is: 'failed', failure, at, announced: alerts.entries.length > 0 }
 }

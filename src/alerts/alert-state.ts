@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AlertKind, AlertLevel } from './alert.ts'
-import type { SeriesState } from './evaluate.ts'
+import type { SeriesState } from './evaluation/evaluate.ts'
 
 /** The field of an account's token alert among its alert states. */
 export const TOKEN_FIELD = 'token'
@@ -12,28 +12,28 @@ export const POLL_FIELD = 'poll'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, messages, messageAt, said, pending, foreseen, cause } = state
-  const list: unknown[] = [level, rule, since, messages, messageAt, said, pending]
+  const { level, rule, since, transitions, toldAt, said, pending, foreseen, cause } = state
+  const list: unknown[] = [level, rule, since, transitions, toldAt, said, pending]
   // One of the two at most: the first is about numbers, the second about an account that can't be read.
   const more = foreseen ?? cause
   return JSON.stringify(more === undefined ? list : [...list, more])
 }
 
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, messages, messageAt, said, pending, more] = JSON.parse(stored)
-  const state = { level, rule, since, messages, messageAt, said, pending }
+  const [level, rule, since, transitions, toldAt, said, pending, more] = JSON.parse(stored)
+  const state = { level, rule, since, transitions, toldAt, said, pending }
   if (more === true) return { ...state, foreseen: more }
   return more === undefined ? state : { ...state, cause: more }
 }
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */
 export function openedState(level: AlertLevel, rule: string, now: number): SeriesState {
-  return { level, rule, since: now, messages: 1, messageAt: now, said: null, pending: null }
+  return { level, rule, since: now, transitions: 1, toldAt: now, said: null, pending: null }
 }
 
 /** With one more message. */
 export function toldState(before: SeriesState, now: number): SeriesState {
-  return { ...before, messages: before.messages + 1, messageAt: now }
+  return { ...before, transitions: before.transitions + 1, toldAt: now }
 }
 
 /** What an alert is about, from its field. */
@@ -51,5 +51,5 @@ export function alertId(hubId: number, field: string, since: number): string {
  * because its answer was lost, because two workers polled at once - can't say the same thing under two ids.
  */
 export function transitionId(hubId: number, field: string, state: SeriesState): string {
-  return `${alertId(hubId, field, state.since)}-${state.messages}`
+  return `${alertId(hubId, field, state.since)}-${state.transitions}`
 }

@@ -5,7 +5,7 @@ import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { decodeState, kindOf, transitionId } from './alert-state.ts'
-import type { FleetTrouble } from './fleet-alert.ts'
+import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 
 /** An alert that is open now, with the number as it was last read. */

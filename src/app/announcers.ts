@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts'
-import { grantAnnouncer, pollAnnouncer } from '../alerts/poll-alert.ts'
-import { tokenAnnouncer } from '../alerts/token-alert.ts'
+import { grantAnnouncer, pollAnnouncer } from '../alerts/kinds/poll-alert.ts'
+import { tokenAnnouncer } from '../alerts/kinds/token-alert.ts'
 import { opensLimits } from '../provider/scopes.ts'
 
 /** Where an account's page is. */

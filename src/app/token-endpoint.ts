@@ -1,4 +1,4 @@
-import { fleetAnnouncer } from '../alerts/fleet-alert.ts'
+import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { EndpointStore } from '../tokens/endpoint/endpoint-store.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { wakeNow } from './account-actions.ts'

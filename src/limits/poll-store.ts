@@ -166,7 +166,7 @@ export class PollStore {
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const noAlerts = result.alerts.changes.length === 0 && result.alerts.messages.length === 0
+    const noAlerts = result.alerts.changes.length === 0 && result.alerts.entries.length === 0
     return this.#store.commitPoll(
       ...accountStepKeys(this.#keys, hubId),
       ...[hubId, result.polls, Math.round(result.nextAt), stepJson(result.fields)],

@@ -13,13 +13,13 @@ export function accountStepKeys(keys: Keys, hubId: number): string[] {
 
 /**
  * What an atomic step writes about alerts beside its own business: states, each guarded by the state that was read, and
- * the messages that go out because of it. Rooms that don't know alerts pass it on as it is.
+ * the entries of the outbox that say so. Rooms that don't know alerts pass it on as it is.
  */
 export interface AlertWrites {
   /** [field, state as it was read ('' = none), state from now on ('' = none)] */
   changes: [field: string, before: string, after: string][]
-  /** Alerts as JSON. */
-  messages: string[]
+  /** For the outbox, as JSON. */
+  entries: string[]
 }
 
 /** As an argument of an atomic step. Lua's JSON refuses half a surrogate pair, and with it the whole step. */
@@ -31,7 +31,7 @@ export function stepJson(value: unknown): string {
 
 /** Of two that change different alerts. */
 export function bothWrites(one: AlertWrites, other: AlertWrites): AlertWrites {
-  return { changes: [...one.changes, ...other.changes], messages: [...one.messages, ...other.messages] }
+  return { changes: [...one.changes, ...other.changes], entries: [...one.entries, ...other.entries] }
 }
 
-export const NO_ALERT_WRITES: AlertWrites = { changes: [], messages: [] }
+export const NO_ALERT_WRITES: AlertWrites = { changes: [], entries: [] }

@@ -205,7 +205,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     { code: `token.${reauthorize ? 'reauthorize' : failure.class}`, hubId, reason: failure.code, state: next.state },
     failure.message,
   )
-  const alerted = alerts.messages.length > 0
+  const alerted = alerts.entries.length > 0
   return { is: 'failed', failure, state: next.state, alerted, rejectedAt: next.rejectedAt }
 }
 

@@ -68,7 +68,7 @@ describe('an uninstall that begins', () => {
 
   test('closes its open alerts in the same step; what was only pending goes without a word', async () => {
     const one = await installed(async () => ({ ok: true, value: 'deleted' }))
-    const state = { rule: 'r', since: 1, messages: 2, messageAt: 1, pending: null }
+    const state = { rule: 'r', since: 1, transitions: 2, toldAt: 1, pending: null }
     await redis.store.hset(one.keys.account(HUB).alerts, {
       overall: encodeState({ ...state, level: 'critical', said: { level: 'critical', usage: 960, at: 1 } }),
       'at/0-1/0-2': encodeState({

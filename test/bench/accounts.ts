@@ -34,7 +34,7 @@ export function accountsOf(count: number): BenchAccount[] {
 
 function openAlert(since: number): string {
   const said = { level: 'warning' as const, usage: 812, at: since }
-  const state = { level: 'warning' as const, rule: 'custom-properties', since, messages: 2, messageAt: since }
+  const state = { level: 'warning' as const, rule: 'custom-properties', since, transitions: 2, toldAt: since }
   return encodeState({ ...state, said, pending: null })
 }
 
@@ -55,7 +55,7 @@ export async function connectAccount(store: Store, keys: Keys, account: BenchAcc
 }
 
 export function alertsOf({ alerts }: BenchAccount): AlertWrites {
-  return { changes: Object.entries(alerts).map(([series, state]) => [series, '', state]), messages: [] }
+  return { changes: Object.entries(alerts).map(([series, state]) => [series, '', state]), entries: [] }
 }
 
 /** What a poll at `at` gets. */

@@ -8,8 +8,8 @@ import { identifyAccount } from '../../src/accounts/lazy-metadata.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
-import type { SeriesState } from '../../src/alerts/evaluate.ts'
-import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
+import type { SeriesState } from '../../src/alerts/evaluation/evaluate.ts'
+import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
@@ -162,7 +162,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
         samples: shown === undefined ? undefined : { shown, keepMs: 2_592_000_000 },
         alerts: {
           changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),
-          messages: [],
+          entries: [],
         },
       })
     },
@@ -312,5 +312,5 @@ export function readings(
 }
 
 export function openState(level: 'warning' | 'critical', rule: string, since: number): SeriesState {
-  return { level, rule, since, messages: 1, messageAt: since, said: null, pending: null }
+  return { level, rule, since, transitions: 1, toldAt: since, said: null, pending: null }
 }

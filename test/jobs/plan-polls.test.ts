@@ -3,7 +3,7 @@ import { type PollLimitsDeps, pollLimits, pollOne } from '../../jobs/poll-limits
 import { replanPolls } from '../../jobs/replan-polls.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
-import type { Rule } from '../../src/alerts/rules.ts'
+import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'

@@ -3,7 +3,7 @@ import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { sweepCoverage } from '../../jobs/sweep-coverage.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import { fleetAnnouncer } from '../../src/alerts/fleet-alert.ts'
+import { fleetAnnouncer } from '../../src/alerts/kinds/fleet-alert.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -312,7 +312,7 @@ describe('the index of fresh readings', () => {
     await one.poll()
     expect(await one.fresh(HUB)).toBe(String(connected + 5))
     const tokenStore = new TokenStore(redis.store, one.keys)
-    const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], messages: [] } }
+    const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], entries: [] } }
     await tokenStore.recordFailure(HUB, 'owner', { ...record, generation: '1', pollAt: 'never' })
     expect(await one.fresh(HUB)).toBeNull()
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })

@@ -40,7 +40,7 @@ function result(more: Partial<PollResult> = {}): PollResult {
 
 const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
   changes: [['overall', before, after]],
-  messages: [JSON.stringify({ alert: { id: alert } })],
+  entries: [JSON.stringify({ alert: { id: alert } })],
 })
 
 describe('a poll', () => {

@@ -11,7 +11,7 @@ test('the state is changed only as it was read, and the alerts with it or not at
   const store = new EndpointStore(redis.store, keys)
   expect(await store.read()).toBe('')
   expect(await store.change('', 'one', NO_ALERT_WRITES)).toBeUndefined()
-  const alerts = { changes: [['clock', '', '{}'] as [string, string, string]], messages: ['{"alert":{"id":"a"}}'] }
+  const alerts = { changes: [['clock', '', '{}'] as [string, string, string]], entries: ['{"alert":{"id":"a"}}'] }
   for (const wrong of ['', 'two', 'ONE']) expect(await store.change(wrong, 'three', alerts)).toBe('one')
   expect(await store.read()).toBe('one')
   expect(await outboxOf(redis.store, keys, 0)).toEqual([])
@@ -19,7 +19,7 @@ test('the state is changed only as it was read, and the alerts with it or not at
   expect(await store.change('one', 'two', alerts)).toBeUndefined()
   expect(await outboxOf(redis.store, keys, 0)).toEqual([{ id: 'a' }])
   expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
-  expect(await store.change('two', 'three', { changes: [['clock', '{}', '']], messages: [] })).toBeUndefined()
+  expect(await store.change('two', 'three', { changes: [['clock', '{}', '']], entries: [] })).toBeUndefined()
   expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual([])
 
   await redis.store.del(keys.endpoint)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
+import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -693,7 +693,7 @@ describe('a worker that dies between its lease and its answer', () => {
     if (begun.is !== 'begun') throw new Error(begun.is)
     const record = { state: 'failing' as const, refreshAt: 0, pollAt: 'unchanged' as const, fields: {} }
     // Somebody else has opened the alert meanwhile.
-    const alerts = { changes: [['token', 'as it was', ''] as [string, string, string]], messages: [] }
+    const alerts = { changes: [['token', 'as it was', ''] as [string, string, string]], entries: [] }
     const { generation } = begun.context
     expect(await w.deps.tokens.recordFailure(HUB, 'late', { ...record, generation, alerts })).toBe('lost')
     expect(await w.record()).not.toHaveProperty('refreshing')

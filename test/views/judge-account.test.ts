@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Rule } from '../../src/alerts/rules.ts'
+import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import type { CurrentSeries } from '../../src/views/account-view.ts'
 import { addAccount, noCounts, statusOf } from '../../src/views/check-counts.ts'
 import { type JudgedSubject, judgeAbsent, judgeAccount } from '../../src/views/judge-account.ts'

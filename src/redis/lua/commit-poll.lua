@@ -13,7 +13,7 @@ local MOST_RECORDS = 20000
 local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt')
 if not isLive(a[1]) then return 'gone' end
 if (a[2] or '0') ~= poll then return 'lost' end
-local alerts = writes ~= '' and cjson.decode(writes) or { changes = {}, messages = {} }
+local alerts = writes ~= '' and cjson.decode(writes) or { changes = {}, entries = {} }
 if not alertsAreAsRead(alerts.changes) then return 'lost' end
 
 redis.call('HINCRBY', ACCOUNT, 'polls', 1)

@@ -23,12 +23,12 @@ export function announceTroubles(
 ): { state: EndpointState; writes: AlertWrites } {
   const { breaker, skewMs } = state
   const alerts = { ...state.alerts }
-  const all: AlertWrites = { changes: [], messages: [] }
+  const all: AlertWrites = { changes: [], entries: [] }
   const say = (trouble: EndpointTrouble, firing: boolean, message: string) => {
     const said = announce.fleet(trouble, firing ? 'firing' : 'over', alerts[trouble], message, now)
     alerts[trouble] = said.stored
     all.changes.push(...said.writes.changes)
-    all.messages.push(...said.writes.messages)
+    all.entries.push(...said.writes.entries)
   }
   if (breaker.is === 'open') say('token-endpoint', true, describeTrouble(breaker))
   if (breaker.is === 'closed' && alerts['token-endpoint'] !== '') {

@@ -274,7 +274,7 @@ export class TokenEndpoint {
       this.#used = 0
       this.#logChange(before.breaker, state.breaker)
       this.#logRefusal(before.pace, state.pace, now)
-      if (writes.messages.length > 0) await this.#wakeAlerts()
+      if (writes.entries.length > 0) await this.#wakeAlerts()
       return { granted, until }
     }
   }

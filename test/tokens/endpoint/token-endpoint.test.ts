@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fleetAnnouncer } from '../../../src/alerts/fleet-alert.ts'
+import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'

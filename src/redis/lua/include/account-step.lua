@@ -85,8 +85,8 @@ local function writeAlerts(hubId, writes)
     if change[3] == '' then redis.call('HDEL', ALERTS, change[1])
     else redis.call('HSET', ALERTS, change[1], change[3]) end
   end
-  for _, message in ipairs(writes.messages) do
-    redis.call('XADD', OUTBOX, '*', 'alert', message)
+  for _, entry in ipairs(writes.entries) do
+    redis.call('XADD', OUTBOX, '*', 'alert', entry)
   end
   if #writes.changes > 0 then
     if redis.call('EXISTS', ALERTS) == 1 then redis.call('SADD', ALERTING, hubId)

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
-import { boundariesOf, statesAfter } from '../../src/alerts/boundaries.ts'
-import { evaluate } from '../../src/alerts/evaluate.ts'
-import type { Rule } from '../../src/alerts/rules.ts'
-import type { Series } from '../../src/limits/series.ts'
+import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
+import { boundariesOf, statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
+import { evaluate } from '../../../src/alerts/evaluation/evaluate.ts'
+import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
+import type { Series } from '../../../src/limits/series.ts'
 
 const NOW = 1_763_719_200_000
 
@@ -95,5 +95,5 @@ test('states after a poll are those before with its writes on top', () => {
     ['b', '1', ''],
     ['c', '', '1'],
   ]
-  expect(statesAfter({ a: '1', b: '1', d: '1' }, { changes, messages: [] })).toEqual({ a: '2', c: '1', d: '1' })
+  expect(statesAfter({ a: '1', b: '1', d: '1' }, { changes, entries: [] })).toEqual({ a: '2', c: '1', d: '1' })
 })

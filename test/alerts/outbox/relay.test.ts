@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Alert, Message } from '../../src/alerts/alert.ts'
-import { announceDisabled } from '../../src/alerts/delivery-alert.ts'
-import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox-entry.ts'
-import { closeGroups, collectOutbox, type RelayDeps } from '../../src/alerts/relay.ts'
-import type { Route } from '../../src/alerts/route.ts'
-import type { Keys } from '../../src/redis/keys.ts'
-import { logLines } from '../support/log-lines.ts'
-import { useRedis } from '../support/test-store.ts'
-import { anAlert } from './an-alert.ts'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
+import { announceDisabled } from '../../../src/alerts/kinds/delivery-alert.ts'
+import { encodeEntry, type OutboxEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import { closeGroups, collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
+import type { Route } from '../../../src/alerts/routing/route.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { logLines } from '../../support/log-lines.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { anAlert } from '../an-alert.ts'
 
 const redis = useRedis()
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fleetAnnouncer } from '../../src/alerts/fleet-alert.ts'
-import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
+import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = fleetAnnouncer({ repeatEveryMs: 24 * 3_600_000, page: 'https://plimsoll.example.com/' })
@@ -8,7 +8,7 @@ const fire = (stored: string, now: number) => announcer.fleet('token-endpoint', 
 
 test('the alert about the fleet names no account, is repeated after a day and closed once', () => {
   const first = fire('', NOW)
-  expect(decodeEntry(first.writes.messages[0] ?? '').alert).toEqual({
+  expect(decodeEntry(first.writes.entries[0] ?? '').alert).toEqual({
     ...{
       id: expect.any(String),
       kind: 'fleet',
@@ -22,14 +22,14 @@ test('the alert about the fleet names no account, is repeated after a day and cl
   })
   expect(first.writes.changes).toEqual([['token-endpoint', '', first.stored]])
   expect(fire(first.stored, NOW + 24 * 3_600_000 - 1)).toEqual({
-    ...{ writes: { changes: [], messages: [] }, stored: first.stored },
+    ...{ writes: { changes: [], entries: [] }, stored: first.stored },
   })
   const again = fire(first.stored, NOW + 24 * 3_600_000)
-  expect(decodeEntry(again.writes.messages[0] ?? '').alert).toMatchObject({ reason: 'repeat', status: 'firing' })
+  expect(decodeEntry(again.writes.entries[0] ?? '').alert).toMatchObject({ reason: 'repeat', status: 'firing' })
   const over = announcer.fleet('token-endpoint', 'over', again.stored, 'it works', NOW + 25 * 3_600_000)
   expect(over.writes.changes).toEqual([['token-endpoint', again.stored, '']])
-  expect(decodeEntry(over.writes.messages[0] ?? '').alert).toMatchObject({ status: 'resolved', message: 'it works' })
+  expect(decodeEntry(over.writes.entries[0] ?? '').alert).toMatchObject({ status: 'resolved', message: 'it works' })
   expect(announcer.fleet('token-endpoint', 'over', over.stored, 'x', NOW)).toEqual({
-    ...{ writes: { changes: [], messages: [] }, stored: '' },
+    ...{ writes: { changes: [], entries: [] }, stored: '' },
   })
 })

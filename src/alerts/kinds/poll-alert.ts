@@ -1,12 +1,12 @@
-import type { GrantedAccount, ScopesAnnouncer } from '../accounts/metadata.ts'
-import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../limits/polling/poll-outcome.ts'
-import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
-import { countOf } from '../text/format-number.ts'
-import { formatTime } from '../text/format-time.ts'
-import type { Alert, PollCause } from './alert.ts'
-import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from './alert-state.ts'
-import type { SeriesState } from './evaluate.ts'
-import { encodeEntry } from './outbox-entry.ts'
+import type { GrantedAccount, ScopesAnnouncer } from '../../accounts/metadata.ts'
+import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../../limits/polling/poll-outcome.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import { countOf } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
+import type { Alert, PollCause } from '../alert.ts'
+import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from '../alert-state.ts'
+import type { SeriesState } from '../evaluation/evaluate.ts'
+import { encodeEntry } from '../outbox/outbox-entry.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */
@@ -74,7 +74,7 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
     const before = pollAlert === '' ? undefined : decodeState(pollAlert)
     const { count, since } = failingAfter(account, outcome, now)
     if (count >= settings.alertAfter) {
-      const isNews = before?.cause !== 'failing' || now - before.messageAt >= settings.repeatEveryMs
+      const isNews = before?.cause !== 'failing' || now - before.toldAt >= settings.repeatEveryMs
       if (!isNews || isFleetTrouble) return NO_ALERT_WRITES
       return tell(settings, account, 'failing', describeFailing(settings, outcome, count, since))
     }
@@ -95,7 +95,7 @@ function tell(settings: GrantAlertSettings, account: Subject, cause: PollCause, 
   const state = { ...told, cause }
   return {
     changes: [[POLL_FIELD, account.pollAlert, encodeState(state)]],
-    messages: [
+    entries: [
       encodeEntry({ alert: pollAlert(settings, account, state, before === undefined ? 'entered' : 'repeat', message) }),
     ],
   }
@@ -105,7 +105,7 @@ function closed(settings: GrantAlertSettings, account: Subject, before: SeriesSt
   const state = toldState(before, account.now)
   return {
     changes: [[POLL_FIELD, account.pollAlert, '']],
-    messages: [encodeEntry({ alert: pollAlert(settings, account, state, 'recovered', message) })],
+    entries: [encodeEntry({ alert: pollAlert(settings, account, state, 'recovered', message) })],
   }
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
-import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../src/alerts/poll-alert.ts'
-import type { PollOutcome } from '../../src/limits/polling/poll-outcome.ts'
-import type { ProviderFailure } from '../../src/provider/failure.ts'
-import type { AlertWrites } from '../../src/redis/steps.ts'
+import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../../src/alerts/kinds/poll-alert.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import type { PollOutcome } from '../../../src/limits/polling/poll-outcome.ts'
+import type { ProviderFailure } from '../../../src/provider/failure.ts'
+import type { AlertWrites } from '../../../src/redis/steps.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 86_400_000
@@ -40,9 +40,9 @@ function polled(outcome: PollOutcome, more: Partial<AttemptedAccount> & { failed
   }
 }
 
-function alertOf({ messages }: AlertWrites) {
-  expect(messages).toHaveLength(1)
-  return decodeEntry(messages[0] ?? '').alert
+function alertOf({ entries }: AlertWrites) {
+  expect(entries).toHaveLength(1)
+  return decodeEntry(entries[0] ?? '').alert
 }
 
 function storedBy({ changes }: AlertWrites): string {
@@ -50,7 +50,7 @@ function storedBy({ changes }: AlertWrites): string {
   return changes[0]?.[2] ?? ''
 }
 
-const NOTHING = { changes: [], messages: [] }
+const NOTHING = { changes: [], entries: [] }
 
 describe('what the metadata says of scopes that do not let limits be read', () => {
   test('is told with what is missing, and where to grant it', () => {
@@ -66,7 +66,7 @@ describe('what the metadata says of scopes that do not let limits be read', () =
 
   test('is told where the app itself asks for none that would do', () => {
     const asksForNothing = grantAnnouncer({ ...pages, scopes: ['oauth'] })
-    expect(asksForNothing(lacking).messages[0]).toContain('nor do those that the app asks for')
+    expect(asksForNothing(lacking).entries[0]).toContain('nor do those that the app asks for')
   })
 
   test('is told once, and closed once, under one id', () => {

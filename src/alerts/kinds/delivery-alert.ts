@@ -1,8 +1,8 @@
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
-import { NOBODY } from '../redis/steps.ts'
-import { alertId } from './alert-state.ts'
-import { encodeEntry } from './outbox-entry.ts'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { NOBODY } from '../../redis/steps.ts'
+import { alertId } from '../alert-state.ts'
+import { encodeEntry } from '../outbox/outbox-entry.ts'
 
 /** Tells the other receivers that one is disabled. It closes by itself: there is no state to leave. */
 export async function announceDisabled(

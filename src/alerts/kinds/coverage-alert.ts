@@ -1,6 +1,6 @@
-import { COVERAGE, type Coverage, type CoverageSettings, type CoverageTrouble } from '../limits/coverage.ts'
-import type { AlertWrites } from '../redis/steps.ts'
-import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
+import { COVERAGE, type Coverage, type CoverageSettings, type CoverageTrouble } from '../../limits/coverage.ts'
+import type { AlertWrites } from '../../redis/steps.ts'
+import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
 import type { FleetAlerts } from './fleet-alert.ts'
 
 /** What is found of the fleet's readings, as a sweep sees it. */

@@ -1,5 +1,5 @@
-import type { Alert, AlertLevel, Message } from './alert.ts'
-import type { OutboxEntry } from './outbox-entry.ts'
+import type { Alert, AlertLevel, Message } from '../alert.ts'
+import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 
 export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
 

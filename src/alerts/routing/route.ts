@@ -1,6 +1,6 @@
-import { type AccountMatch, matchesAccount } from '../accounts/match-account.ts'
-import { fits } from '../text/pattern.ts'
-import type { Alert, AlertKind, AlertLevel } from './alert.ts'
+import { type AccountMatch, matchesAccount } from '../../accounts/match-account.ts'
+import { fits } from '../../text/pattern.ts'
+import type { Alert, AlertKind, AlertLevel } from '../alert.ts'
 
 export interface Route {
   match?:

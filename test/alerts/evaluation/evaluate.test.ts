@@ -1,9 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AlertLevel } from '../../src/alerts/alert.ts'
-import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from '../../src/alerts/evaluate.ts'
-import type { Rule } from '../../src/alerts/rules.ts'
-import type { Series } from '../../src/limits/series.ts'
+import type { AlertLevel } from '../../../src/alerts/alert.ts'
+import {
+  type Evaluation,
+  type EvaluationSettings,
+  evaluate,
+  type SeriesState,
+} from '../../../src/alerts/evaluation/evaluate.ts'
+import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
+import type { Series } from '../../../src/limits/series.ts'
 
 const NOW = 1_763_719_200_000
 const DAY = 86_400_000
@@ -25,8 +30,8 @@ function open(level: AlertLevel, more: Partial<SeriesState> = {}): SeriesState {
     level,
     rule: 'r',
     since: NOW - 5_000,
-    messages: 1,
-    messageAt: NOW - 1_000,
+    transitions: 1,
+    toldAt: NOW - 1_000,
     said: { level, usage: 90, at: NOW - 1_000 },
     pending: null,
     ...more,
@@ -292,8 +297,8 @@ describe('a level that must be confirmed by several polls', () => {
       level: 'warning',
       rule: 'r',
       since: NOW + 900,
-      messages: 1,
-      messageAt: NOW + 900,
+      transitions: 1,
+      toldAt: NOW + 900,
       said: { level: 'warning', usage: 85, limit: 100, at: NOW + 900 },
       pending: null,
     })
@@ -337,17 +342,17 @@ describe('what began with the first reading', () => {
 
 describe('an alert that stays', () => {
   test('is told again when it is time, and not before', () => {
-    const stay = (ago: number) => evaluate(RULE, open('warning', { messageAt: NOW - ago }), series(85), NOW, SETTINGS)
+    const stay = (ago: number) => evaluate(RULE, open('warning', { toldAt: NOW - ago }), series(85), NOW, SETTINGS)
     expect(stay(DAY - 1).event).toBeUndefined()
     expect(stay(DAY).event).toEqual({
       ...{ reason: 'repeat', level: 'warning', before: 'warning' },
       beganWithFirstReading: false,
     })
-    expect(stay(DAY).state).toMatchObject({ messages: 2, messageAt: NOW, since: NOW - 5_000 })
+    expect(stay(DAY).state).toMatchObject({ transitions: 2, toldAt: NOW, since: NOW - 5_000 })
   })
 
   test('within its margin is told again too', () => {
-    const state = open('critical', { messageAt: NOW - DAY })
+    const state = open('critical', { toldAt: NOW - DAY })
     expect(brief(evaluate(RULE, state, series(93), NOW, SETTINGS))).toEqual([
       'critical',
       'repeat',
@@ -359,7 +364,7 @@ describe('an alert that stays', () => {
   test('keeps when it opened, through escalating, easing and repeating', () => {
     let state: SeriesState | undefined = open('warning')
     for (const percent of [96, 85, 99]) state = evaluate(RULE, state, series(percent), NOW, SETTINGS).state
-    expect(state).toMatchObject({ since: NOW - 5_000, messages: 4, level: 'critical' })
+    expect(state).toMatchObject({ since: NOW - 5_000, transitions: 4, level: 'critical' })
   })
 })
 
@@ -403,7 +408,7 @@ describe('whatever is read, poll after poll', () => {
           expect(told).toBe(was)
           if (event === undefined) {
             expect(is).toBe(was)
-            if (before !== undefined && is !== 'ok') expect(after?.messages).toBe(before.messages)
+            if (before !== undefined && is !== 'ok') expect(after?.transitions).toBe(before.transitions)
             continue
           }
           const expected =
@@ -419,7 +424,7 @@ describe('whatever is read, poll after poll', () => {
           expect(event.reason).toBe(expected)
           expect(event.before).toBe(was)
           if (event.reason === 'repeat') expect(now - toldAt).toBeGreaterThanOrEqual(DAY)
-          if (is !== 'ok') expect(after).toMatchObject({ messageAt: now, said: { level: is, at: now } })
+          if (is !== 'ok') expect(after).toMatchObject({ toldAt: now, said: { level: is, at: now } })
           told = is
           toldAt = now
         }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
-import { closeAlerts } from '../../src/alerts/close-alerts.ts'
-import { type AlertSettings, decideAlerts, type PolledAccount } from '../../src/alerts/decide.ts'
-import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
-import type { Rule } from '../../src/alerts/rules.ts'
-import type { Readings } from '../../src/limits/readings.ts'
-import type { Samples } from '../../src/limits/samples.ts'
-import type { AlertWrites } from '../../src/redis/steps.ts'
-import { associations, properties, readings, samples } from '../limits/reports.ts'
+import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { type AlertSettings, decideAlerts, type PolledAccount } from '../../../src/alerts/evaluation/decide.ts'
+import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
+import { closeAlerts } from '../../../src/alerts/kinds/close-alerts.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import type { Readings } from '../../../src/limits/readings.ts'
+import type { Samples } from '../../../src/limits/samples.ts'
+import type { AlertWrites } from '../../../src/redis/steps.ts'
+import { associations, properties, readings, samples } from '../../limits/reports.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const BEFORE = NOW - 900_000
@@ -41,8 +41,8 @@ function decide(
   const writes = decideAlerts(settings, account, now)
   return {
     writes,
-    entries: writes.messages.map(decodeEntry),
-    alerts: writes.messages.map((one) => decodeEntry(one).alert),
+    entries: writes.entries.map(decodeEntry),
+    alerts: writes.entries.map((one) => decodeEntry(one).alert),
   }
 }
 
@@ -85,7 +85,7 @@ describe('a poll that finds a limit near', () => {
       },
     ])
     expect(writes.changes).toEqual([['overall', '', expect.any(String)]])
-    expect(decodeState(writes.changes[0]?.[2] ?? '')).toMatchObject({ level: 'critical', messages: 1, since: NOW })
+    expect(decodeState(writes.changes[0]?.[2] ?? '')).toMatchObject({ level: 'critical', transitions: 1, since: NOW })
   })
 
   test('of an object type names it, with its label', () => {
@@ -139,7 +139,7 @@ describe('a poll that finds a limit near', () => {
         forecasts,
       }
       const writes = decideAlerts({ ...SETTINGS, rules }, account, NOW)
-      return { writes, alerts: writes.messages.map((one) => decodeEntry(one).alert) }
+      return { writes, alerts: writes.entries.map((one) => decodeEntry(one).alert) }
     }
     const told = { at: NOW - 86_400_000, rising: { overall: pace }, tooFew: {} }
 
@@ -169,7 +169,7 @@ describe('a poll that finds a limit near', () => {
 
     test('stays while the forecast is late, and ends with the forecast that sees no growth', () => {
       const states = afterwards(decideAt(800, told).writes)
-      expect(decideAt(800, undefined, states).writes).toEqual({ changes: [], messages: [] })
+      expect(decideAt(800, undefined, states).writes).toEqual({ changes: [], entries: [] })
       expect(decideAt(800, { ...told, rising: {} }, states).alerts).toMatchObject([{ reason: 'recovered' }])
     })
   })
@@ -180,7 +180,7 @@ describe('a poll that finds a limit near', () => {
   })
 
   test('says nothing, and changes nothing, when all is well or stays as it is', () => {
-    expect(decide(well, readings(NOW, properties(11, 1_000))).writes).toEqual({ changes: [], messages: [] })
+    expect(decide(well, readings(NOW, properties(11, 1_000))).writes).toEqual({ changes: [], entries: [] })
     const first = decide(well, readings(NOW, properties(960, 1_000)))
     const states = afterwards(first.writes)
     const second = decide(
@@ -190,7 +190,7 @@ describe('a poll that finds a limit near', () => {
       SETTINGS,
       NOW + 1,
     )
-    expect(second.writes).toEqual({ changes: [], messages: [] })
+    expect(second.writes).toEqual({ changes: [], entries: [] })
   })
 
   test('twice, from the same state, says the same under the same id', () => {
@@ -259,7 +259,7 @@ describe('the story of an alert', () => {
   })
 
   test('does not touch the alert about the account’s tokens', () => {
-    expect(decide(well, well, { token: '["critical"]' }).writes).toEqual({ changes: [], messages: [] })
+    expect(decide(well, well, { token: '["critical"]' }).writes).toEqual({ changes: [], entries: [] })
   })
 
   test('ends when its rule is switched off', () => {
@@ -348,9 +348,9 @@ describe('the first reading of an account', () => {
   test('is not that of a pair that is known to have had nothing before', () => {
     const after = readings(NOW, properties(10, 1_000), { [PAIR]: associations(500, [], 60) })
     const account = { hubId: 123, hubDomain: 'acme.example.com', before: well, after, samples: {}, states: {} }
-    const { messages } = decideAlerts(SETTINGS, { ...account, pairsSeen: true }, NOW)
-    expect(messages.map(decodeEntry)).toHaveLength(2)
-    for (const message of messages) expect(decodeEntry(message)).not.toHaveProperty('firstReading')
+    const { entries } = decideAlerts(SETTINGS, { ...account, pairsSeen: true }, NOW)
+    expect(entries.map(decodeEntry)).toHaveLength(2)
+    for (const message of entries) expect(decodeEntry(message)).not.toHaveProperty('firstReading')
   })
 })
 
@@ -373,8 +373,8 @@ describe('a reading that is not new', () => {
     const settings = { ...SETTINGS, recoverBelow: 0 }
     const later = NOW + 10 * SETTINGS.repeatEveryMs
     const loose = { ...settings, rules: [{ name: 'overall', on: '*', warning: { percent: 99 } }] }
-    expect(decide(kept, kept, states, settings, later).writes).toEqual({ changes: [], messages: [] })
-    expect(decide(kept, kept, states, loose, later).writes).toEqual({ changes: [], messages: [] })
+    expect(decide(kept, kept, states, settings, later).writes).toEqual({ changes: [], entries: [] })
+    expect(decide(kept, kept, states, loose, later).writes).toEqual({ changes: [], entries: [] })
   })
 
   test('holds back nothing of the report beside it that is new', () => {
@@ -386,7 +386,7 @@ describe('a reading that is not new', () => {
 
 describe('closing all alerts of an account', () => {
   const account = { hubId: 123, hubDomain: 'acme.example.com' }
-  const state = { rule: 'r', since: BEFORE, messages: 4, messageAt: BEFORE, pending: null }
+  const state = { rule: 'r', since: BEFORE, transitions: 4, toldAt: BEFORE, pending: null }
 
   test('tells what was open, once each, and forgets everything', () => {
     const states = {
@@ -401,7 +401,7 @@ describe('closing all alerts of an account', () => {
     }
     const writes = closeAlerts(SETTINGS.pageOf, account, states, NOW)
     expect(writes.changes).toEqual(Object.entries(states).map(([field, stored]) => [field, stored, '']))
-    const alerts = writes.messages.map((one) => decodeEntry(one).alert)
+    const alerts = writes.entries.map((one) => decodeEntry(one).alert)
     expect(alerts).toMatchObject([
       {
         kind: 'limit',
@@ -418,7 +418,7 @@ describe('closing all alerts of an account', () => {
   })
 
   test('of an account without alerts is nothing', () => {
-    expect(closeAlerts(SETTINGS.pageOf, account, {}, NOW)).toEqual({ changes: [], messages: [] })
+    expect(closeAlerts(SETTINGS.pageOf, account, {}, NOW)).toEqual({ changes: [], entries: [] })
   })
 })
 
@@ -427,8 +427,8 @@ test('a state reads back as it was kept', () => {
     level: 'critical' as const,
     rule: 'with "quotes", commas | and ünïcode',
     since: NOW,
-    messages: 3,
-    messageAt: NOW,
+    transitions: 3,
+    toldAt: NOW,
     said: { level: 'warning' as const, usage: 5.5, at: BEFORE },
     pending: { warning: 0, critical: 2, sinceFirstReading: true },
   }

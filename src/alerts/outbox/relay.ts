@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
-import type { Logger } from '../runtime/logger.ts'
-import { composeMessages, type GroupSettings, groupKey, isDigest } from './group.ts'
+import type { Store } from '../../redis/connect.ts'
+import { type Keys, PARTITIONS } from '../../redis/keys.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { composeMessages, type GroupSettings, groupKey, isDigest } from '../groups/group.ts'
+import { type Route, receiversOf } from '../routing/route.ts'
 import { decodeEntry, type OutboxEntry } from './outbox-entry.ts'
-import { type Route, receiversOf } from './route.ts'
 
 export interface RelayDeps {
   store: Store

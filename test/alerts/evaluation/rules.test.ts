@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Rule, ruleFor } from '../../src/alerts/rules.ts'
-import type { Series } from '../../src/limits/series.ts'
+import { type Rule, ruleFor } from '../../../src/alerts/evaluation/rules.ts'
+import type { Series } from '../../../src/limits/series.ts'
 
 const ACCOUNT = { hubId: 1234567, hubDomain: 'Shop.Example.com' }
 const OVERALL: Series = { id: 'overall', metric: 'customProperties.overall', usage: 1, limit: 2, percent: 50 }

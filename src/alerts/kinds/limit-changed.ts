@@ -1,9 +1,9 @@
-import type { Series } from '../limits/series.ts'
-import { formatCount, formatPercent } from '../text/format-number.ts'
-import type { Alert, AlertLevel } from './alert.ts'
-import { alertId } from './alert-state.ts'
-import type { RuleSubject } from './rules.ts'
-import { seriesFields } from './series-fields.ts'
+import type { Series } from '../../limits/series.ts'
+import { formatCount, formatPercent } from '../../text/format-number.ts'
+import type { Alert, AlertLevel } from '../alert.ts'
+import { alertId } from '../alert-state.ts'
+import type { RuleSubject } from '../evaluation/rules.ts'
+import { seriesFields } from '../series-fields.ts'
 
 const RULE = 'limit-changed'
 

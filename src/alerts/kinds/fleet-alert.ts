@@ -1,11 +1,11 @@
-import type { COVERAGE } from '../limits/coverage.ts'
-import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../redis/steps.ts'
-import type { FleetAnnouncer } from '../tokens/endpoint/announce-troubles.ts'
-import type { EndpointTrouble } from '../tokens/endpoint/state.ts'
-import type { Alert } from './alert.ts'
-import { decodeState, encodeState, openedState, toldState, transitionId } from './alert-state.ts'
-import type { SeriesState } from './evaluate.ts'
-import { encodeEntry } from './outbox-entry.ts'
+import type { COVERAGE } from '../../limits/coverage.ts'
+import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
+import type { FleetAnnouncer } from '../../tokens/endpoint/announce-troubles.ts'
+import type { EndpointTrouble } from '../../tokens/endpoint/state.ts'
+import type { Alert } from '../alert.ts'
+import { decodeState, encodeState, openedState, toldState, transitionId } from '../alert-state.ts'
+import type { SeriesState } from '../evaluation/evaluate.ts'
+import { encodeEntry } from '../outbox/outbox-entry.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
 export type FleetTrouble = EndpointTrouble | typeof COVERAGE
@@ -38,7 +38,7 @@ export function fleetAnnouncer({ repeatEveryMs, page }: FleetAlertSettings): Fle
         const alert = fleetAlert(trouble, toldState(before, now), 'recovered', message, now, page)
         return { writes: fleetWrites(trouble, stored, '', alert), stored: '' }
       }
-      if (before !== undefined && now - (before.messageAt ?? 0) < repeatEveryMs) {
+      if (before !== undefined && now - (before.toldAt ?? 0) < repeatEveryMs) {
         return { writes: NO_ALERT_WRITES, stored }
       }
       const state = before === undefined ? openedState('critical', 'fleet', now) : toldState(before, now)
@@ -72,5 +72,5 @@ function fleetAlert(
 }
 
 function fleetWrites(trouble: FleetTrouble, before: string, after: string, alert: Alert): AlertWrites {
-  return { changes: [[trouble, before, after]], messages: [encodeEntry({ alert })] }
+  return { changes: [[trouble, before, after]], entries: [encodeEntry({ alert })] }
 }

@@ -1,4 +1,4 @@
-import type { Alert } from './alert.ts'
+import type { Alert } from '../alert.ts'
 
 /** What is committed to the outbox. */
 export interface OutboxEntry {

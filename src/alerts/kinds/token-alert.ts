@@ -1,10 +1,10 @@
-import type { UninstallAnnouncer } from '../accounts/uninstall.ts'
-import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
-import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../tokens/refresh-account.ts'
-import { type Alert, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
-import { decodeState, encodeState, openedState, TOKEN_FIELD, toldState, transitionId } from './alert-state.ts'
-import type { SeriesState } from './evaluate.ts'
-import { encodeEntry } from './outbox-entry.ts'
+import type { UninstallAnnouncer } from '../../accounts/uninstall.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
+import { type Alert, type AlertLevel, UNINSTALL_RULE } from '../alert.ts'
+import { decodeState, encodeState, openedState, TOKEN_FIELD, toldState, transitionId } from '../alert-state.ts'
+import type { SeriesState } from '../evaluation/evaluate.ts'
+import { encodeEntry } from '../outbox/outbox-entry.ts'
 
 export interface TokenAlertSettings {
   /** Where the customer connects again. */
@@ -84,7 +84,7 @@ function change(
   const after = reason === 'recovered' ? '' : encodeState(state)
   return {
     changes: [[TOKEN_FIELD, account.tokenAlert, after]],
-    messages: [encodeEntry({ alert: tokenAlert(settings, account, state, reason, message) })],
+    entries: [encodeEntry({ alert: tokenAlert(settings, account, state, reason, message) })],
   }
 }
 

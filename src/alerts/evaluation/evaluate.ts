@@ -1,5 +1,5 @@
-import type { Series } from '../limits/series.ts'
-import type { AlertLevel, AlertReason, PollCause } from './alert.ts'
+import type { Series } from '../../limits/series.ts'
+import type { AlertLevel, AlertReason, PollCause } from '../alert.ts'
 import type { Level, Rule } from './rules.ts'
 
 /** A series with what its pace foretells. */
@@ -15,10 +15,10 @@ export interface SeriesState {
   rule: string
   /** When the alert opened, ms; the level may have changed since. */
   since: number
-  /** Messages about this alert so far: part of their ids. */
-  messages: number
-  /** When the last message was committed, ms. */
-  messageAt: number
+  /** Transitions of this alert so far: part of their ids. */
+  transitions: number
+  /** When the last of them was committed, ms. */
+  toldAt: number
   /** What the last message said. */
   said: { level: AlertLevel; usage: number; limit?: number; at: number } | null
   /** Polls in a row that found a higher level than the one in force. */
@@ -203,7 +203,7 @@ function stay(
   now: number,
   settings: EvaluationSettings,
 ): Evaluation {
-  if (before !== undefined && now - before.messageAt < settings.repeatEveryMs) {
+  if (before !== undefined && now - before.toldAt < settings.repeatEveryMs) {
     return { state: withoutPending(before), stands: level }
   }
   return message(rule, before, series, now, { reason: 'repeat', level, before: level })
@@ -212,7 +212,7 @@ function stay(
 function leave(before: SeriesState | undefined, level: AlertLevel | 'ok', now: number): Evaluation {
   if (before === undefined || level === 'ok') return { state: undefined, stands: 'ok' }
   // The number of the message is still needed: the caller makes its id of it.
-  const state = { ...before, messages: before.messages + 1, messageAt: now, level: 'ok' as const, pending: null }
+  const state = { ...before, transitions: before.transitions + 1, toldAt: now, level: 'ok' as const, pending: null }
   return { state, stands: 'ok', event: { reason: 'recovered', level, before: level, beganWithFirstReading: false } }
 }
 
@@ -229,8 +229,8 @@ function message(
     ...opened,
     rule,
     level: event.level,
-    messages: opened.messages + 1,
-    messageAt: now,
+    transitions: opened.transitions + 1,
+    toldAt: now,
     said: {
       ...{ level: event.level, usage: series.usage, at: now },
       ...(series.limit === null ? {} : { limit: series.limit }),
@@ -241,7 +241,7 @@ function message(
 }
 
 function newState(rule: string, now: number): SeriesState {
-  return { level: 'ok', rule, since: now, messages: 0, messageAt: 0, said: null, pending: null }
+  return { level: 'ok', rule, since: now, transitions: 0, toldAt: 0, said: null, pending: null }
 }
 
 function withoutPending(state: SeriesState | undefined): SeriesState | undefined {

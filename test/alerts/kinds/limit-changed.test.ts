@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Alert } from '../../src/alerts/alert.ts'
-import { type AlertSettings, decideAlerts } from '../../src/alerts/decide.ts'
-import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
-import type { Rule } from '../../src/alerts/rules.ts'
-import type { Readings } from '../../src/limits/readings.ts'
-import { associations, properties, readings } from '../limits/reports.ts'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
+import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import type { Readings } from '../../../src/limits/readings.ts'
+import { associations, properties, readings } from '../../limits/reports.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const BEFORE = NOW - 900_000
@@ -21,7 +21,7 @@ const SETTINGS: AlertSettings = {
 function decide(before: Readings | undefined, after: Readings, now = NOW) {
   const account = { hubId: 123, hubDomain: 'acme.example.com', before, after, samples: {}, states: {} }
   const writes = decideAlerts(SETTINGS, account, now)
-  const alerts = writes.messages.map((one) => decodeEntry(one).alert)
+  const alerts = writes.entries.map((one) => decodeEntry(one).alert)
   return { writes, alerts, changed: alerts.filter(({ kind }) => kind === 'limit-changed') }
 }
 

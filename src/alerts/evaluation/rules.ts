@@ -1,6 +1,6 @@
-import { type AccountMatch, type AccountName, matchesAccount } from '../accounts/match-account.ts'
-import type { SeriesName } from '../limits/series.ts'
-import { fits } from '../text/pattern.ts'
+import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
+import type { SeriesName } from '../../limits/series.ts'
+import { fits } from '../../text/pattern.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {

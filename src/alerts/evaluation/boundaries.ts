@@ -1,8 +1,8 @@
-import type { Boundaries, Boundary } from '../limits/polling/plan-poll.ts'
-import type { Series } from '../limits/series.ts'
-import type { AlertWrites } from '../redis/steps.ts'
-import type { AlertLevel } from './alert.ts'
-import { decodeState } from './alert-state.ts'
+import type { Boundaries, Boundary } from '../../limits/polling/plan-poll.ts'
+import type { Series } from '../../limits/series.ts'
+import type { AlertWrites } from '../../redis/steps.ts'
+import type { AlertLevel } from '../alert.ts'
+import { decodeState } from '../alert-state.ts'
 import type { EvaluationSettings } from './evaluate.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 

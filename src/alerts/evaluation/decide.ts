@@ -1,16 +1,16 @@
-import type { AccountForecasts } from '../limits/forecast/account-forecasts.ts'
-import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
-import { type Readings, readAt } from '../limits/readings.ts'
-import { type Samples, shownRecords } from '../limits/samples.ts'
-import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'
-import type { AlertWrites } from '../redis/steps.ts'
-import type { Alert } from './alert.ts'
-import { decodeState, encodeState, toldState, transitionId } from './alert-state.ts'
+import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
+import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
+import { type Readings, readAt } from '../../limits/readings.ts'
+import { type Samples, shownRecords } from '../../limits/samples.ts'
+import { parseSeriesId, type Series, seriesOf } from '../../limits/series.ts'
+import type { AlertWrites } from '../../redis/steps.ts'
+import type { Alert } from '../alert.ts'
+import { decodeState, encodeState, toldState, transitionId } from '../alert-state.ts'
+import { limitChangedAlert } from '../kinds/limit-changed.ts'
+import { encodeEntry } from '../outbox/outbox-entry.ts'
+import { seriesFields } from '../series-fields.ts'
 import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
-import { limitChangedAlert } from './limit-changed.ts'
-import { encodeEntry } from './outbox-entry.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
-import { seriesFields } from './series-fields.ts'
 
 export interface AlertSettings extends EvaluationSettings {
   rules: readonly Rule[]
@@ -35,7 +35,7 @@ export interface PolledAccount extends RuleSubject {
 
 /** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
 export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
-  const writes: AlertWrites = { changes: [], messages: [] }
+  const writes: AlertWrites = { changes: [], entries: [] }
   const previous = new Map(account.before === undefined ? [] : seriesOf(account.before).map((s) => [s.id, s]))
   const current = seriesOf(account.after)
 
@@ -48,7 +48,7 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     if (rule?.off !== true) {
       const was = { series: previous.get(series.id), level: before?.level ?? 'ok', at: readBefore(series, account) }
       const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
-      if (changed !== undefined) writes.messages.push(encodeEntry({ alert: changed }))
+      if (changed !== undefined) writes.entries.push(encodeEntry({ alert: changed }))
     }
     const outlook = outlookOf(series, account.forecasts, now)
     const foreseen = { ...series, daysLeft: outlook.daysLeft }
@@ -62,7 +62,7 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
       evaluation,
     )
     const inDigest = settings.firstRun === 'digest' && evaluation.event.beganWithFirstReading
-    writes.messages.push(encodeEntry(inDigest ? { alert, firstReading: true } : { alert }))
+    writes.entries.push(encodeEntry(inDigest ? { alert, firstReading: true } : { alert }))
   }
   closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
   return writes
@@ -109,7 +109,7 @@ function closeVanished(
     const rule = ruleFor(settings.rules, account, series)
     const evaluation = { state, stands: 'ok' as const, event }
     const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
-    writes.messages.push(encodeEntry({ alert }))
+    writes.entries.push(encodeEntry({ alert }))
   }
 }
 
@@ -128,7 +128,7 @@ function limitAlert(
 ): Alert {
   const { series, rule, before } = subject
   const { event, state } = evaluation as Required<Evaluation>
-  const at = readAt(series, account.after) ?? (state as SeriesState).messageAt
+  const at = readAt(series, account.after) ?? (state as SeriesState).toldAt
   const threshold = thresholdOf(rule?.[event.level])
   return {
     id: transitionId(account.hubId, series.id, state as SeriesState),

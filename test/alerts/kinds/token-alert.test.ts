@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decodeEntry } from '../../src/alerts/outbox-entry.ts'
-import { tokenAnnouncer } from '../../src/alerts/token-alert.ts'
+import { tokenAnnouncer } from '../../../src/alerts/kinds/token-alert.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = tokenAnnouncer({
@@ -14,33 +14,33 @@ const account = {
 
 describe('the alert about an account that must be authorised again', () => {
   test('says why, since when, and where the customer connects again', () => {
-    const { messages, changes } = announcer.reauthorize(account, 'the provider answered 400')
-    const { alert } = decodeEntry(messages[0] ?? '')
+    const { entries, changes } = announcer.reauthorize(account, 'the provider answered 400')
+    const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
       /the provider answered 400.*2026-11-21T09:59:59.*https:\/\/plimsoll\.example\.com\/install/,
     )
     expect(changes).toEqual([['token', '', expect.any(String)]])
-    expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, 'x').messages[0]).toContain('last worked never')
+    expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, 'x').entries[0]).toContain('last worked never')
   })
 
   test('is opened once, and closed once, under one id', () => {
     const opened = announcer.reauthorize(account, 'x')
     const stored = opened.changes[0]?.[2] ?? ''
-    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], messages: [] })
+    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
     const closed = announcer.recovered({ ...account, tokenAlert: stored, now: NOW + 1 })
     expect(closed.changes).toEqual([['token', stored, '']])
-    const ids = [opened, closed].map(({ messages }) => decodeEntry(messages[0] ?? '').alert.id.split('-'))
+    const ids = [opened, closed].map(({ entries }) => decodeEntry(entries[0] ?? '').alert.id.split('-'))
     expect(ids[0]?.[0]).toBe(ids[1]?.[0])
     expect(ids.map(([, number]) => number)).toEqual(['1', '2'])
-    expect(announcer.recovered(account)).toEqual({ changes: [], messages: [] })
+    expect(announcer.recovered(account)).toEqual({ changes: [], entries: [] })
   })
 })
 
 describe('the alert about an account that fails for long', () => {
   test('is a warning that says why and since when, and is told once', () => {
-    const { messages, changes } = announcer.failing(account, 'the provider answered 503')
-    const { alert } = decodeEntry(messages[0] ?? '')
+    const { entries, changes } = announcer.failing(account, 'the provider answered 503')
+    const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({
       kind: 'token',
       level: 'warning',
@@ -50,7 +50,7 @@ describe('the alert about an account that fails for long', () => {
     })
     expect(alert.message).toMatch(/answered 503.*expired 2026-11-21T10:00:00.*last worked 2026-11-21T09:59:59/)
     const stored = changes[0]?.[2] ?? ''
-    expect(announcer.failing({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], messages: [] })
+    expect(announcer.failing({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
   })
 
   test('escalates, as the same alert, when the account must be authorised again; both end when tokens work', () => {
@@ -58,9 +58,9 @@ describe('the alert about an account that fails for long', () => {
     const escalated = announcer.reauthorize({ ...account, tokenAlert: warned, now: NOW + 1 }, 'refused')
     const stored = escalated.changes[0]?.[2] ?? ''
     expect(escalated.changes).toEqual([['token', warned, stored]])
-    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], messages: [] })
+    expect(announcer.reauthorize({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
     const closed = announcer.recovered({ ...account, tokenAlert: stored, now: NOW + 2 })
-    const told = [...escalated.messages, ...closed.messages].map((message) => decodeEntry(message).alert)
+    const told = [...escalated.entries, ...closed.entries].map((message) => decodeEntry(message).alert)
     expect(told).toMatchObject([
       { level: 'critical', reason: 'escalated', since: '2026-11-21T10:00:00.000Z' },
       { level: 'critical', reason: 'recovered', status: 'resolved', since: '2026-11-21T10:00:00.000Z' },
@@ -70,18 +70,18 @@ describe('the alert about an account that fails for long', () => {
 })
 
 test('that a worker was killed at the refresh is told to whoever has to connect the account again', () => {
-  const { messages } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, 'x')
-  expect(decodeEntry(messages[0] ?? '').alert.message).toMatch(
+  const { entries } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, 'x')
+  expect(decodeEntry(entries[0] ?? '').alert.message).toMatch(
     /a worker was killed at 2026-11-21T09:59:00.*may have been lost/,
   )
-  expect(announcer.reauthorize(account, 'x').messages[0]).not.toContain('killed')
+  expect(announcer.reauthorize(account, 'x').entries[0]).not.toContain('killed')
 })
 
 describe('the alert about an uninstall whose refresh token is not deleted', () => {
   const uninstall = { askedAt: NOW - 3_600_000, reason: 'HTTP 503' }
 
   test('is a warning that says since when and why', () => {
-    const { alert } = decodeEntry(announcer.undeleted(account, uninstall).messages[0] ?? '')
+    const { alert } = decodeEntry(announcer.undeleted(account, uninstall).entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', rule: 'uninstall', level: 'warning', status: 'firing' })
     expect(alert.message).toMatch(/asked for 2026-11-21T09:00:00.*HTTP 503/)
   })
@@ -89,12 +89,12 @@ describe('the alert about an uninstall whose refresh token is not deleted', () =
   test('is opened once, and closed by the deletion or by connecting again, as what it was', () => {
     const stored = announcer.undeleted(account, uninstall).changes[0]?.[2] ?? ''
     const open = { ...account, tokenAlert: stored }
-    expect(announcer.undeleted(open, uninstall)).toEqual({ changes: [], messages: [] })
-    for (const { messages, changes } of [announcer.deleted(open), announcer.recovered(open)]) {
-      const { alert } = decodeEntry(messages[0] ?? '')
+    expect(announcer.undeleted(open, uninstall)).toEqual({ changes: [], entries: [] })
+    for (const { entries, changes } of [announcer.deleted(open), announcer.recovered(open)]) {
+      const { alert } = decodeEntry(entries[0] ?? '')
       expect(alert).toMatchObject({ rule: 'uninstall', level: 'warning', status: 'resolved', reason: 'recovered' })
       expect(changes).toEqual([['token', stored, '']])
     }
-    expect(announcer.deleted(account)).toEqual({ changes: [], messages: [] })
+    expect(announcer.deleted(account)).toEqual({ changes: [], entries: [] })
   })
 })

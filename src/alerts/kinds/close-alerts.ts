@@ -1,8 +1,8 @@
-import { parseSeriesId } from '../limits/series.ts'
-import type { AlertWrites } from '../redis/steps.ts'
-import type { Alert } from './alert.ts'
-import { decodeState, kindOf, toldState, transitionId } from './alert-state.ts'
-import { encodeEntry } from './outbox-entry.ts'
+import { parseSeriesId } from '../../limits/series.ts'
+import type { AlertWrites } from '../../redis/steps.ts'
+import type { Alert } from '../alert.ts'
+import { decodeState, kindOf, toldState, transitionId } from '../alert-state.ts'
+import { encodeEntry } from '../outbox/outbox-entry.ts'
 
 /** Closes whatever is open for an account that is being uninstalled: not recovered, but nobody's business any more. */
 export function closeAlerts(
@@ -11,7 +11,7 @@ export function closeAlerts(
   states: Record<string, string>,
   now: number,
 ): AlertWrites {
-  const writes: AlertWrites = { changes: [], messages: [] }
+  const writes: AlertWrites = { changes: [], entries: [] }
   for (const [field, stored] of Object.entries(states)) {
     writes.changes.push([field, stored, ''])
     const before = decodeState(stored)
@@ -34,7 +34,7 @@ export function closeAlerts(
       message: 'The app was uninstalled from this account.',
       url: pageOf(account.hubId),
     }
-    writes.messages.push(encodeEntry({ alert }))
+    writes.entries.push(encodeEntry({ alert }))
   }
   return writes
 }
