@@ -99,6 +99,10 @@ export interface Keys {
   readonly canary: string
   readonly vault: VaultKeys
   readonly progress: string
+  /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
+  readonly heartbeat: string
+  /** string, expires: a daemon has the heartbeat of that period */
+  heartbeatTurn(period: number): string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
   /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
@@ -126,6 +130,8 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
+    heartbeat: `${prefix}:heartbeat`,
+    heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
