@@ -1,5 +1,6 @@
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
+import { DELIVERY_FIELD } from '../alert-state.ts'
 import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
 
 export interface DeliveryAlertSettings {
@@ -17,7 +18,7 @@ export type DeliveryAnnouncer = (receiver: string, before: string, news: Receive
 
 /** The field of a receiver's alert among the alerts of the whole installation. */
 export function deliveryField(receiver: string): string {
-  return `delivery/${receiver}`
+  return `${DELIVERY_FIELD}${receiver}`
 }
 
 /** The alert about a receiver, told through the others: when it opens, gets worse or better, now and then, and when it is over. */
