@@ -18,6 +18,8 @@ export interface AlertRecord {
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number
+  /** The last message of this alert, which named all there were, did not name it. */
+  isNew?: true
 }
 
 /**
@@ -52,7 +54,10 @@ export interface Alert {
   measuredAt: string
   /** When the alert opened. */
   since: string
-  records?: { shown: number; total: number; items: AlertRecord[] }
+  /** `left`: those that the last message of this alert named and that are gone; only where all there are is known. */
+  records?: { shown: number; total: number; items: AlertRecord[]; left?: { objectId: number; label?: string }[] }
+  /** Ids of earlier transitions of the same alert that this one is told instead of, within one message. */
+  supersedes?: string[]
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string
   /** Where to look: the account's page; for the whole fleet the status page. */

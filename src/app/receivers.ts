@@ -1,5 +1,6 @@
 import { mailEncryption } from '../../config/receivers.ts'
 import type { Config } from '../../config/schema.ts'
+import { recordPages } from '../delivery/email/record-page.ts'
 import { createEmailReceiver } from '../delivery/email/send-email.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
@@ -11,7 +12,8 @@ export function createReceivers(config: Config, lifecycle: Lifecycle): Map<strin
     if (receiver.type === 'email') {
       const { smtp, from, to } = receiver
       const tls = mailEncryption(receiver)
-      receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000 }))
+      const links = { record: recordPages(config.provider.installUrl), rule: rulePlaces(config.thresholds) }
+      receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000, links }))
     } else {
       receivers.set(name, createWebhookReceiver({ name, url: receiver.url, secrets: [...receiver.secrets] }))
     }
@@ -20,4 +22,12 @@ export function createReceivers(config: Config, lifecycle: Lifecycle): Map<strin
     await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
   })
   return receivers
+}
+
+/** Several rules may go by the same name: then none of their places can be told from it. */
+export function rulePlaces(rules: readonly { name: string }[]): (name: string) => string | undefined {
+  return (name) => {
+    const places = rules.flatMap((rule, index) => (rule.name === name ? [`thresholds[${index}]`] : []))
+    return places.length === 1 ? places[0] : undefined
+  }
 }
