@@ -9,7 +9,7 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
  * A sheet takes for a formula what begins with one of these, also in their wide form, and in some countries it begins
  * another cell at a semicolon.
  */
-const FORMULA = /(^|;)(\s*)(?=[=+\-@＝＋－＠])/gu
+const FORMULA = /(^|;)([\s"]*)(?=[=+\-@＝＋－＠])/gu
 
 function harmless(cell: string): string {
   return cleanText(cell, 500).replace(FORMULA, "$1$2'")

@@ -94,7 +94,8 @@ export function createTransport(
   })
 }
 
-function mailFor({ id, message, now }: OutgoingDelivery, from: string, links: MailLinks) {
+/** A message as a mail, but for who gets it. */
+export function mailFor({ id, message, now }: OutgoingDelivery, from: string, links: MailLinks) {
   const { csv, ...parts } = renderEmail(message, now, links)
   const root = threadRoot(message, from)
   return {
