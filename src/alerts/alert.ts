@@ -1,7 +1,10 @@
+import type { AlertLevel } from './alert-level.ts'
+import type { Because } from './evaluation/because.ts'
+
+export type { AlertLevel } from './alert-level.ts'
+
 /** What an alert is about. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
-
-export type AlertLevel = 'warning' | 'critical'
 
 export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'uninstalled' | 'test'
 
@@ -58,6 +61,8 @@ export interface Alert {
   records?: { shown: number; total: number; items: AlertRecord[]; left?: { objectId: number; label?: string }[] }
   /** Ids of earlier transitions of the same alert that this one is told instead of, within one message. */
   supersedes?: string[]
+  /** Of a limit alert: why it is told, as `sayBecause` says it in a sentence. */
+  because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string
   /** Where to look: the account's page; for the whole fleet the status page. */

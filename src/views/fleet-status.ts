@@ -3,6 +3,7 @@ import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
@@ -10,6 +11,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type CoverageStatus, readCoverage } from './coverage-status.ts'
 import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
+import { type ReceiverStatus, receiverStatus } from './receiver-status.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
@@ -28,6 +30,7 @@ export interface FleetStatus {
   deliveries: {
     pending: number
     disabledReceivers: { receiver: string; reason: string }[]
+    receivers: ReceiverStatus[]
     newest: TimedAttempt[]
   }
 }
@@ -40,7 +43,7 @@ export interface DueStatus {
 }
 
 export type TimedAlert = Omit<OpenAlert, 'since'> & { since: string }
-export type TimedAttempt = Omit<LoggedAttempt, 'at'> & { at: string | null }
+export type TimedAttempt = Omit<LoggedAttempt, 'at' | 'nextAt'> & { at: string | null; nextAt: string | null }
 
 export interface FleetStatusDeps {
   store: Store
@@ -68,7 +71,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
       readCoverage(deps.coverage, now),
       dueStatus(deps, 'uninstall', now),
       alertStatus(deps),
-      deliveryStatus(deps.deliveries),
+      deliveryStatus(deps),
     ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
@@ -97,15 +100,17 @@ async function alertStatus(deps: FleetStatusDeps): Promise<FleetStatus['alerts']
   return { ...survey.counts, worst: alerts.slice(0, WORST_ALERTS).map(timedAlert) }
 }
 
-async function deliveryStatus(deliveries: Deliveries): Promise<FleetStatus['deliveries']> {
-  const [pending, disabled, newest] = await Promise.all([
+async function deliveryStatus({ deliveries, store, keys }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {
+  const [pending, disabled, newest, receivers] = await Promise.all([
     deliveries.countPending(),
     deliveries.disabled(),
     deliveries.log(NEWEST_ATTEMPTS),
+    new ReceiverStore(store, keys).read(),
   ])
   return {
     pending,
     disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
+    receivers: receivers.map(receiverStatus),
     newest: newest.map(timedAttempt),
   }
 }
@@ -115,5 +120,5 @@ export function timedAlert(alert: OpenAlert): TimedAlert {
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
-  return { ...attempt, at: iso(attempt.at) }
+  return { ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) }
 }
