@@ -3,7 +3,13 @@ import type { MailLinks } from '../delivery/email/mail-links.ts'
 import { recordPages } from '../delivery/email/record-page.ts'
 
 /** What mails know beside the alerts themselves. */
-export function mailLinks({ provider, thresholds }: Pick<Config, 'provider' | 'thresholds'>): MailLinks {
+export function mailLinks({
+  provider,
+  thresholds,
+}: {
+  provider: Pick<Config['provider'], 'installUrl'>
+  thresholds: Config['thresholds']
+}): MailLinks {
   return { record: recordPages(provider.installUrl), rule: (name) => placeOf(name, thresholds) }
 }
 
