@@ -4,7 +4,7 @@ import { barOf } from './bar.ts'
 import type { DescribedAlert } from './describe-alert.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { Fact } from './facts.ts'
-import type { MailContent } from './mail-content.ts'
+import type { DescribedRow, MailContent } from './mail-content.ts'
 
 const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
@@ -207,8 +207,8 @@ function rankedTable(rows: Html[]): Html {
 ${rows}</table></td></tr>`
 }
 
-function tableRow({ badge, subject, topic, percent, limit, daysLeft, url }: DescribedAlert): Html {
-  const account = html`<td><b class="badge ${badge}">${badge}</b><br>${accountCell(subject, url)}</td>`
+function tableRow({ badge, subject, topic, percent, limit, daysLeft, sinceLast, url }: DescribedRow): Html {
+  const account = html`<td><b class="badge ${badge}">${badge}</b>${sinceLast === undefined ? NOTHING : html` <i>${sinceLast}</i>`}<br>${accountCell(subject, url)}</td>`
   const what = html`<bdi>${topic}</bdi>`
   // What is no share of anything has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
