@@ -61,6 +61,8 @@ export interface Alert {
   since: string
   /** `left`: those that the last message of this alert named and that are gone; only where all there are is known. */
   records?: { shown: number; total: number; items: AlertRecord[]; left?: { objectId: number; label?: string }[] }
+  /** Ids of earlier transitions of the same alert that this one is told instead of, within one message. */
+  supersedes?: string[]
   /** Of a limit alert: why it is told, as `sayBecause` says it in a sentence. */
   because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
@@ -79,5 +81,11 @@ export interface Message {
     /** How many more alerts belong to this group than `alerts` shows. */
     truncated: number
     alerts: Alert[]
+    /** Of a digest that comes every day or week. */
+    period?: 'day' | 'week'
+    /** Of such a digest: all that it is about, also what `alerts` doesn't show. */
+    totals?: { accounts: number; critical: number; warning: number }
+    /** Since the receiver's last such digest, likewise of all; `previous` of an alert is how it stood then. Absent from the first one. */
+    changes?: { new: number; worse: number; better: number; resolved: number }
   }
 }

@@ -4,6 +4,7 @@ import { createEmailReceiver } from '../delivery/email/send-email.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
+import { mailLinks } from './mail-links.ts'
 
 export function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Receiver> {
   const receivers = new Map(
@@ -19,7 +20,8 @@ export function createReceivers(config: Config, lifecycle: Lifecycle): Map<strin
 export function createReceiver(config: Config, name: string, settings: Config['receivers'][string]): Receiver {
   if (settings.type === 'email') {
     const { smtp, from, to } = settings
-    return createEmailReceiver({ name, smtp, from, to: [...to], tls: mailEncryption(settings), timeoutMs: 20_000 })
+    const how = { tls: mailEncryption(settings), timeoutMs: 20_000, links: mailLinks(config) }
+    return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
   }
   const { url, secrets, format } = settings
   const context = { home: `${config.http.publicUrl}/`, groupBy: config.alerts.group.by }
