@@ -34,7 +34,7 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts'],
+    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts', 'src/alerts/evaluation/because.ts'],
   },
   views: {
     of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
