@@ -199,6 +199,30 @@ describe('numbers', () => {
   })
 })
 
+test('alerts of an account that is uninstalled, and forgotten, still go out', async () => {
+  const one = relay()
+  const own = one.keys.account(123)
+  await redis.store.hset(own.account, { state: 'uninstalled', purgeAt: NOW })
+  await one.commit({ alert: anAlert({ status: 'resolved', reason: 'uninstalled' }) })
+  const { forgotten } = one.keys.partition(PARTITION)
+  const everything = [own.account, own.alerts, own.history]
+  expect(
+    await redis.store.purgeAccount(
+      2 + everything.length,
+      own.account,
+      forgotten,
+      ...everything,
+      123,
+      NOW,
+      everything.length,
+    ),
+  ).toBe('purged')
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  await one.record('delivered', NOW)
+  await one.expectBalance({ committed: 1, delivered: 1, pending: 0 })
+})
+
 describe('dying', () => {
   test.each([
     ['before it is collected', 'collectAlerts', 'before'],
