@@ -86,3 +86,17 @@ export function dyingAt(store: Store, command: string, done: 'before' | 'after')
     },
   })
 }
+
+/** A store whose user is overtaken by somebody else just before one of its commands. */
+export function overtakenAt(store: Store, command: string, byWhat: () => Promise<unknown>): Store {
+  return new Proxy(store, {
+    get: (real, name) => {
+      const value = Reflect.get(real, name)
+      if (name !== command) return typeof value === 'function' ? value.bind(real) : value
+      return async (...args: unknown[]) => {
+        await byWhat()
+        return value.apply(real, args)
+      }
+    },
+  })
+}
