@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/fleet-status.ts'
+import { addAlertsLog } from './alerts-log.ts'
 import { addAlertsTest } from './alerts-test.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -8,10 +9,13 @@ import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
-  const alerts = program.command('alerts').description('list open alerts, test receivers')
+  const alerts = program
+    .command('alerts')
+    .description('list open alerts, and what was committed lately; test receivers')
   withExample(withJson(withConfig(alerts.command('list'))), 'plimsoll alerts list')
     .description('list the alerts that are open, worst first')
     .action((options: CommonOptions) => list(io, options))
+  addAlertsLog(alerts, io)
   addAlertsTest(alerts, io)
 }
 
