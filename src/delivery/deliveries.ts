@@ -51,8 +51,8 @@ export interface AttemptRecord {
   /** Null unless there is a next one. */
   nextAt: number | null
   reason: string
-  /** Null where nothing was tried. */
-  ms: number | null
+  /** None where nothing was tried. */
+  ms?: number | null
   answer?: number | undefined
 }
 
@@ -87,15 +87,13 @@ export class Deliveries {
     const { delivery, deliveriesDue } = this.#keys.delivery
     const taken = await this.#store.beginAttempt(delivery(id), deliveriesDue, id, now, CLAIM_MS)
     if (taken === 'held') return taken
-    const fields = byName(taken)
-    const [message, receiver] = [fields.get('message'), fields.get('receiver')]
-    if (message === undefined || receiver === undefined) return undefined
-    return {
-      ...{ id, receiver },
-      message: JSON.parse(message) as Message,
-      createdAt: Number(fields.get('createdAt')),
-      attempts: Number(fields.get('attempts')),
-    }
+    return deliveryOf(id, byName(taken))
+  }
+
+  /** The same without taking it. */
+  async get(id: string): Promise<Delivery | undefined> {
+    const fields = await this.#store.hgetall(this.#keys.delivery.delivery(id))
+    return fields.state === undefined ? deliveryOf(id, new Map(Object.entries(fields))) : undefined
   }
 
   async record(delivery: Delivery, record: AttemptRecord, now: number): Promise<void> {
@@ -215,6 +213,17 @@ export class Deliveries {
   /** Receivers that want nothing more, each with why. */
   disabled(): Promise<Record<string, string>> {
     return this.#store.hgetall(this.#keys.delivery.disabled)
+  }
+}
+
+function deliveryOf(id: string, fields: ReadonlyMap<string, string>): Delivery | undefined {
+  const [message, receiver] = [fields.get('message'), fields.get('receiver')]
+  if (message === undefined || receiver === undefined) return undefined
+  return {
+    ...{ id, receiver },
+    message: JSON.parse(message) as Message,
+    createdAt: Number(fields.get('createdAt')),
+    attempts: Number(fields.get('attempts')),
   }
 }
 

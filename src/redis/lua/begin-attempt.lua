@@ -6,7 +6,7 @@ local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local fields = redis.call('HGETALL', KEYS[1])
 local known = redis.call('HMGET', KEYS[1], 'message', 'state', 'heldUntil')
-if not known[1] or known[2] == 'dead' then
+if not known[1] or known[2] then
   redis.call('ZREM', KEYS[2], id)
   return {}
 end

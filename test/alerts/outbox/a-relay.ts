@@ -5,7 +5,7 @@ import { lookAgain, lookAtHeld } from '../../../src/alerts/groups/look-again.ts'
 import type { OutboxEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
 import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
 import type { Silence } from '../../../src/alerts/silences/silence.ts'
-import { type AttemptRecord, Deliveries, type Delivery } from '../../../src/delivery/deliveries.ts'
+import { type AttemptRecord, Deliveries } from '../../../src/delivery/deliveries.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { verifyOutbox } from '../../../src/views/verify-outbox.ts'
@@ -33,7 +33,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   const verify = () => verifyOutbox({ store, keys, now: () => NOW, pause: async () => {} })
   const pending = async () => {
     const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
-    return (await Promise.all(ids.map((id) => waitingDelivery(store, keys, id)))).filter((one) => one !== undefined)
+    return (await Promise.all(ids.map((id) => deliveries.get(id)))).filter((delivery) => delivery !== undefined)
   }
   return {
     ...{ store, keys, deps, deliveries, silences, verify, pending, lines },
@@ -99,11 +99,4 @@ export function overtakenAt(store: Store, command: string, byWhat: () => Promise
       }
     },
   })
-}
-
-/** As it stands, without taking it for an attempt. */
-async function waitingDelivery(store: Store, keys: Keys, id: string): Promise<Delivery | undefined> {
-  const { receiver, message, state, createdAt, attempts } = await store.hgetall(keys.delivery.delivery(id))
-  if (receiver === undefined || message === undefined || state !== undefined) return undefined
-  return { ...{ id, receiver }, message: JSON.parse(message), createdAt: Number(createdAt), attempts: Number(attempts) }
 }

@@ -7,6 +7,7 @@ import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.
 import type { Route } from '../../../src/alerts/routing/route.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
+import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
@@ -416,8 +417,8 @@ describe('routes', () => {
 async function commitNews(keys: Keys, receiver: string): Promise<void> {
   const announce = deliveryAnnouncer({ repeatEveryMs: 1_000, page: 'https://plimsoll.example.com/deliveries' })
   const message = `The receiver ${receiver} is disabled (410 Gone).`
-  const { entries } = announce(receiver, '', { is: 'firing', level: 'critical', message }, NOW)
-  for (const entry of entries) await redis.store.xadd(keys.partition(0).outbox, '*', 'alert', entry)
+  const writes = announce(receiver, '', { is: 'firing', level: 'critical', message }, NOW)
+  await redis.store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
 }
 
 describe('an alert about a receiver', () => {
