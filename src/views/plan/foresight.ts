@@ -1,6 +1,6 @@
 import { DAY_MS, type DailyValue, dailyPoints, dayOf } from '../../limits/forecast/daily-points.ts'
-import { WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
-import { forecastSeries } from '../../limits/forecast/forecast-account.ts'
+import { isSlowerThan, WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
+import { forecastSeries, tellingPoints } from '../../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../../limits/forecast/outlook.ts'
 import type { Snapshot } from '../../limits/history/history.ts'
 import type { Stretch, Timeline } from '../../limits/history/timeline.ts'
@@ -33,20 +33,11 @@ export class Foresight {
       this.#day = day
       this.#window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
     }
-    // No pace is faster than the fastest step, which is known far sooner.
-    if (series.limit - series.usage > within * fastestStep(this.#window)) return null
+    // Most are far from that, and it is known far sooner that they are than how far.
+    if (isSlowerThan(tellingPoints(series.metric, this.#window), (series.limit - series.usage) / within)) return null
     const told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
     return outlookOf(series, told, day * DAY_MS).daysLeft
   }
-}
-
-function fastestStep(values: readonly DailyValue[]): number {
-  let fastest = 0
-  for (let n = 1; n < values.length; n++) {
-    const [before, after] = [values[n - 1] as DailyValue, values[n] as DailyValue]
-    fastest = Math.max(fastest, (after.usage - before.usage) / (after.day - before.day))
-  }
-  return fastest
 }
 
 /** The account's, but of this series alone: also where a gap ended in which it stayed as it was. */
