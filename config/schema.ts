@@ -168,6 +168,9 @@ const alerts = z
     repeatEvery: duration({ min: '1s', max: '365d' })
       .prefault('24h')
       .describe('How often a firing alert is told again.'),
+    acknowledgeFor: duration({ min: '1m', max: '365d' })
+      .prefault('7d')
+      .describe('How long an acknowledged alert is not told again at most, unless it gets worse.'),
     group: z
       .strictObject({
         by: z

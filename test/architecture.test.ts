@@ -34,7 +34,7 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts'],
+    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts', 'src/alerts/evaluation/because.ts'],
   },
   views: {
     of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
@@ -50,6 +50,7 @@ const ROOMS: RoomTable = {
   config: {
     of: ['runtime'],
     files: [
+      ...['src/text/suggest.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
     ],

@@ -69,6 +69,8 @@ export interface DeliveryKeys {
   disabled: string
   /** string: when an account was connected last, ms */
   connectedAt: string
+  /** hash: id -> a silence (JSON) */
+  silences: string
   /** list: alerts that wait for the group to close */
   group(key: string): string
   /** hash: when the group was last closed, how often */
@@ -135,6 +137,7 @@ export function createKeys(prefix: string): Keys {
       log: `${out}:log`,
       disabled: `${out}:disabled`,
       connectedAt: `${out}:connected-at`,
+      silences: `${out}:silences`,
       group: (key) => `${out}:group:${key}`,
       groupState: (key) => `${out}:group-state:${key}`,
       delivery: (id) => `${out}:delivery:${id}`,
