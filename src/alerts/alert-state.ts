@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { NOBODY } from '../redis/steps.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
 import type { Acknowledged, SeriesState } from './series-state.ts'
 
@@ -69,6 +70,11 @@ export function kindOf(field: string): Extract<AlertKind, 'token' | 'poll' | 'li
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
+/** What an open alert is about: under nobody's account are those of the whole fleet. */
+export function openKindOf(hubId: number, field: string): Extract<AlertKind, 'token' | 'poll' | 'limit' | 'fleet'> {
+  return hubId === NOBODY ? 'fleet' : kindOf(field)
+}
+
 /** The alert's own id; it stays from opening to closing. */
 export function alertId(hubId: number, field: string, since: number): string {
   return createHash('sha256').update(`${hubId}|${field}|${since}`).digest('hex').slice(0, 16)
@@ -80,4 +86,9 @@ export function alertId(hubId: number, field: string, since: number): string {
  */
 export function transitionId(hubId: number, field: string, state: SeriesState): string {
   return `${alertId(hubId, field, state.since)}-${state.transitions}`
+}
+
+/** The alert that a transition is of. */
+export function alertOfTransition(id: string): string {
+  return id.replace(/-\d+$/, '')
 }

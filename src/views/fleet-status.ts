@@ -39,7 +39,10 @@ export interface DueStatus {
   nextAt: string | null
 }
 
-export type TimedAlert = Omit<OpenAlert, 'since'> & { since: string }
+export type TimedAlert = Omit<OpenAlert, 'since' | 'acknowledged'> & {
+  since: string
+  acknowledged?: { at: string; by: string; comment?: string; until: string }
+}
 export type TimedAttempt = Omit<LoggedAttempt, 'at'> & { at: string | null }
 
 export interface FleetStatusDeps {
@@ -110,8 +113,20 @@ async function deliveryStatus(deliveries: Deliveries): Promise<FleetStatus['deli
   }
 }
 
-export function timedAlert(alert: OpenAlert): TimedAlert {
-  return { ...alert, since: new Date(alert.since).toISOString() }
+export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
+  return {
+    ...alert,
+    since: new Date(alert.since).toISOString(),
+    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
+  }
+}
+
+export function timedAcknowledgement({ at, by, comment, until }: NonNullable<OpenAlert['acknowledged']>) {
+  return {
+    ...{ at: new Date(at).toISOString(), by },
+    ...(comment === undefined ? {} : { comment }),
+    until: new Date(until).toISOString(),
+  }
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
