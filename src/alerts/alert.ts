@@ -32,6 +32,8 @@ export interface AlertRecord {
  */
 export interface Alert {
   id: string
+  /** Ids of earlier transitions of the same alert that the receiver has not been sent, and need not be: this one is newer. */
+  supersedes?: string[]
   kind: AlertKind
   status: 'firing' | 'resolved'
   /** The level that was entered; for a resolved alert the level that was left. */

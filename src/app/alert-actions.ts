@@ -1,8 +1,4 @@
-import {
-  type AcknowledgeOutcome,
-  acknowledgeAlert,
-  type SeenAlert,
-} from '../alerts/acknowledge/acknowledge-alert.ts'
+import { type AcknowledgeOutcome, acknowledgeAlert, type SeenAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silences/end-silence.ts'
 import { matcherText, type Silence } from '../alerts/silences/silence.ts'
 import { wakeNow } from './account-actions.ts'

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Parts } from '../app/parts.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
@@ -11,10 +12,10 @@ import type {
   LoggedTransition,
   RulePlace,
 } from '../views/explain-account.ts'
-import { readExplanation } from '../views/read-explanation.ts'
-import { explanationDeps } from './explanation-deps.ts'
+import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { ruleSetOf } from './rule-set.ts'
 import { printFacts, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
@@ -41,6 +42,12 @@ async function explain(io: Io, hubId: number, options: ExplainOptions): Promise<
   const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
   if (options.json === true) printJson(io, explanationJson(shown))
   else printExplanation(io, shown, options.all === true || options.series !== undefined)
+}
+
+function explanationDeps(parts: Parts): ExplanationDeps {
+  const { config } = parts
+  const explain = { ...ruleSetOf(config), alertAfter: config.limits.alertAfter }
+  return { ...parts, receivers: Object.keys(config.receivers), explain }
 }
 
 /** By id, or by metric. */
@@ -97,7 +104,10 @@ function printAccount(io: Io, { account, standing, series }: AccountExplanation)
     ['account', `${hubId} ${hubDomain} (${state})`],
     ...standing.map((sentence): [string, string] => ['note', sentence]),
     ['last poll', polledAt === null ? 'never' : moment(polledAt)],
-    ['next poll', nextPollAt === null ? 'none' : `${moment(nextPollAt)}${because === null ? '' : `, because ${because}`}`],
+    [
+      'next poll',
+      nextPollAt === null ? 'none' : `${moment(nextPollAt)}${because === null ? '' : `, because ${because}`}`,
+    ],
     ['next refresh', nextRefreshAt === null ? 'none' : moment(nextRefreshAt)],
   ]
   printFacts(io, facts)
@@ -130,16 +140,23 @@ function alertFacts(one: ExplainedAlert): [string, string][] {
     ['because', why],
     ...held.map(({ text }): [string, string] => ['held back', text]),
     ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
-    ...(repeatFrom === null ? [] : [['again', `from ${moment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
+    ...(repeatFrom === null
+      ? []
+      : [['again', `from ${moment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
 }
 
 const MOST_TRANSITIONS = 5
 
-function transitionFacts({ at, alert, fate, attempts }: LoggedTransition): [string, string][] {
-  const number = alert.percent === undefined ? (alert.usage === undefined ? '' : ` at ${formatCount(alert.usage)}`) : ` at ${formatPercent(alert.percent)}`
-  const ending = fate === undefined ? '' : `, ${fate}`
+function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): [string, string][] {
+  const number =
+    alert.percent === undefined
+      ? alert.usage === undefined
+        ? ''
+        : ` at ${formatCount(alert.usage)}`
+      : ` at ${formatPercent(alert.percent)}`
+  const ending = fate === undefined ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
   return [
     ['transition', `${moment(at)} ${alert.level} ${alert.reason}${number}${ending}`],
     ...attempts.map(({ at: tried, receiver, attempt, outcome, reason }): [string, string] => [
@@ -185,8 +202,8 @@ function alertJson({ since, held, repeatFrom, transitions, ...one }: ExplainedAl
     since: iso(since),
     held: held.map((by) => ({ ...by, until: iso(by.until) })),
     repeatFrom: iso(repeatFrom),
-    transitions: transitions.map(({ ref, at, alert, fate, waiting, attempts }) => ({
-      ...{ ref, at: iso(at), id: alert.id, level: alert.level, reason: alert.reason, fate },
+    transitions: transitions.map(({ ref, at, alert, fate, why, waiting, attempts }) => ({
+      ...{ ref, at: iso(at), id: alert.id, level: alert.level, reason: alert.reason, fate, why },
       waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
       attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at) })),
     })),

@@ -70,7 +70,9 @@ async function silence(io: Io, options: SilenceOptions, command: Command): Promi
   })
   if (options.json === true) return printJson(io, silenceJson(made, openAlerts, now))
   const covers =
-    openAlerts === 0 ? 'no alert that is open now' : `${countOf(openAlerts, 'alert')} that ${isOrAre(openAlerts)} open now`
+    openAlerts === 0
+      ? 'no alert that is open now'
+      : `${countOf(openAlerts, 'alert')} that ${isOrAre(openAlerts)} open now`
   io.out(`silence ${made.id}: ${matchersText(made)}, until ${formatTime(iso(endsAt) ?? '')}\nIt covers ${covers}.\n`)
 }
 

@@ -3,6 +3,7 @@ import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
+import { addAlertsExplain } from './alerts-explain.ts'
 import { addSilences } from './alerts-silence.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -16,6 +17,7 @@ export function addAlerts(program: Command, io: Io): void {
     .action((options: CommonOptions) => list(io, options))
   addAck(alerts, io)
   addSilences(alerts, io)
+  addAlertsExplain(alerts, io)
 }
 
 async function list(io: Io, options: CommonOptions): Promise<void> {

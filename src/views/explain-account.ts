@@ -5,6 +5,9 @@ import { decodeState, kindOf, POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-st
 import { type Because, sayBecause } from '../alerts/evaluation/because.ts'
 import { evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
+import { speaksFor } from '../alerts/groups/hold.ts'
+import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { quietUntil } from '../alerts/routing/quiet-hours.ts'
 import { routeOf } from '../alerts/routing/route.ts'
 import { seriesFields } from '../alerts/series-fields.ts'
@@ -27,8 +30,8 @@ export interface AccountFacts {
   states: Readonly<Record<string, string>>
   /** In force now. */
   silences: readonly Silence[]
-  /** Alerts about the whole fleet that are open, as a sentence each, and of which of an account's alerts they speak. */
-  fleet: readonly { trouble: string; speaksFor: (alert: Alert) => boolean }[]
+  /** Troubles of the whole fleet whose alert is open. */
+  fleet: readonly FleetTrouble[]
   /** Its transitions in the alert log, newest first. */
   log: readonly LoggedTransition[]
 }
@@ -44,6 +47,8 @@ export interface LoggedTransition {
   alert: Alert
   /** Where it is: waiting for somebody, told, given up, or withheld from everybody. */
   fate: 'pending' | 'delivered' | 'dead' | 'withheld' | undefined
+  /** What it ended by; empty where there is nothing to say. */
+  why: string
   /** Who still waits for it, and where. */
   waiting: readonly WaitingFor[]
   attempts: readonly LoggedAttempt[]
@@ -365,8 +370,8 @@ function heldBack(
       `acknowledged by ${by} ${moment(at)}${said}: told again if it gets worse, or from ${moment(until)} on`,
     )
   }
-  for (const { trouble, speaksFor } of fleet) {
-    if (speaksFor(alert)) hold('fleet', null, `the alert about the whole fleet speaks for it: ${trouble}`)
+  for (const trouble of fleet.filter((open) => speaksFor(open, alert))) {
+    hold('fleet', null, `the alert about the whole fleet speaks for it (${FLEET_SUBJECT[trouble]})`)
   }
   if (state?.pending?.sinceFirstReading === true && firstRun === 'digest') {
     hold(

@@ -54,7 +54,11 @@ export async function acknowledgeAlert(
   }
 }
 
-async function lastReading({ store, keys }: AcknowledgeDeps, hubId: number, field: string): Promise<Series | undefined> {
+async function lastReading(
+  { store, keys }: AcknowledgeDeps,
+  hubId: number,
+  field: string,
+): Promise<Series | undefined> {
   const own = keys.account(hubId)
   const kept = keptReadings(hubId, own, await store.getBuffer(own.readings))
   return kept === undefined ? undefined : seriesOf(kept.readings).find(({ id }) => id === field)
