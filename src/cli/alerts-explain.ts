@@ -120,12 +120,12 @@ function printAlert(io: Io, one: ExplainedAlert | ExplainedSeries): void {
 
 function seriesFacts(one: ExplainedSeries): [string, string][] {
   const [what, state, ...others] = alertFacts(one)
-  const next = one.next === null ? [] : [`${one.next} with the next poll, if it reads the same`]
+  const next = one.next === null ? [] : [`${one.next}, if the next polls read the same`]
   return [
     what ?? ['', ''],
     ['reading', readingText(one)],
     ...(one.rule === null ? [] : [['rule', placeText(one.rule)] satisfies [string, string]]),
-    ...one.passedOver.map((place): [string, string] => ['not', `${place.at} ${place.name}: ${place.because}`]),
+    ...one.passedOver.map((place): [string, string] => ['passed over', `${place.at} ${place.name}: ${place.because}`]),
     state ?? ['', ''],
     ...next.map((text): [string, string] => ['then', text]),
     ...others,

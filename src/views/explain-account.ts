@@ -134,7 +134,7 @@ export function explainAccount(settings: ExplainSettings, facts: AccountFacts, n
 
 function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
   const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
-  if (state === 'uninstalled' || state === 'uninstalling') {
+  if (isLeaving(account)) {
     return [
       `it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read, judged or told of it any more`,
     ]
@@ -174,8 +174,9 @@ function explainSeries(
   // As of the poll that was counted last: it must not count once more.
   const { stands, because } = evaluate(rule, uncounted(state), series, series.measuredAt ?? now, settings)
   const level = state?.level ?? 'ok'
-  const shown =
-    stands === 'unknown' || stands === 'off' ? stands : state?.pending != null && level === 'ok' ? 'pending' : level
+  const isPending = state?.pending != null
+  const isBare = stands === 'unknown' || stands === 'off'
+  const shown = level !== 'ok' ? level : isBare ? stands : isPending ? 'pending' : 'ok'
   const { stands: settled } = evaluate(rule, state, series, now, { ...settings, for: 1 })
   const next = settled === 'unknown' || settled === 'pending' ? level : settled === 'off' ? 'ok' : settled
   const alert = alertAbout(facts, series.id, 'limit', rule?.name ?? '', levelToTell(state, next, rule), series, now)
@@ -185,7 +186,7 @@ function explainSeries(
     rule: rule === undefined ? null : placeOf(settings.rules, rule),
     passedOver: passedOver(settings.rules, account, series, rule),
     because,
-    next: next === level || state?.pending != null ? null : next,
+    next: next === level || isPending || isLeaving(account) ? null : next,
   }
 }
 
@@ -198,6 +199,11 @@ function uncounted(state: SeriesState | undefined): SeriesState | undefined {
   if (state?.pending == null) return state
   const { warning, critical, ...pending } = state.pending
   return { ...state, pending: { ...pending, warning: Math.max(0, warning - 1), critical: Math.max(0, critical - 1) } }
+}
+
+/** Nothing is polled any more. */
+function isLeaving({ state }: PlannedAccount): boolean {
+  return state === 'uninstalling' || state === 'uninstalled'
 }
 
 /** The level of the alert that is open, or of the one that would come. */

@@ -12,6 +12,7 @@ import type { Series } from '../../limits/series.ts'
  */
 export class Foresight {
   readonly #values: readonly DailyValue[]
+  readonly #fastest: number
   #day = Number.NaN
   #window: readonly DailyValue[] = []
 
@@ -20,6 +21,12 @@ export class Foresight {
     const first = snapshots.find(({ at }) => at > Number.NEGATIVE_INFINITY)?.at ?? timeline.readAt
     const span = { from: dayOf(first) - 1, to: dayOf(timeline.readAt) + 1, readUntil: () => timeline.readAt }
     this.#values = dailyPoints(snapshots, span).get(name.id) ?? []
+    this.#fastest = fastestDay(this.#values)
+  }
+
+  /** Whether so few days may be left with these numbers on some day and not on another: the fastest day there was tells, far sooner than forecasts. */
+  mayReach({ usage, limit }: Series, within: number): boolean {
+    return limit !== null && usage < limit && limit - usage <= within * this.#fastest
   }
 
   /**
@@ -38,6 +45,15 @@ export class Foresight {
     const told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
     return outlookOf(series, told, day * DAY_MS).daysLeft
   }
+}
+
+function fastestDay(values: readonly DailyValue[]): number {
+  let fastest = 0
+  for (const [n, { day, usage }] of values.entries()) {
+    const before = values[n - 1]
+    if (before !== undefined) fastest = Math.max(fastest, (usage - before.usage) / (day - before.day))
+  }
+  return fastest
 }
 
 /** The account's, but of this series alone: also where a gap ended in which it stayed as it was. */

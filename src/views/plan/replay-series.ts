@@ -72,7 +72,8 @@ export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: Repla
     let isSettling = from < begin
     const isFirst = !isSettling && isFirstReading(series, from)
     let at = isSettling ? nextPoll(timeline, periodMs, begin) : from
-    while (at !== undefined && at < end) {
+    // What no rule watches has no level to enter or leave.
+    while (at !== undefined && at < end && isWatched(rule)) {
       const foreseen =
         days === undefined
           ? read
@@ -89,11 +90,24 @@ export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: Repla
         tell(at, limitEvent(evaluation.state?.rule ?? '', event.level, event.reason, inDigest))
       }
       isSettling = false
-      const again = newsAfter(state, at, days !== undefined, rules.repeatEveryMs)
+      const mayForesee = days !== undefined && (foresight?.mayReach(read, days) === true || restsOnForecast(state))
+      while (!mayForesee && state !== undefined && state.pending === null && evaluation.stands === state.level) {
+        // The same numbers at the same level: all that is left to tell is that it lasts.
+        const repeatAt = nextPoll(timeline, periodMs, Math.max(at + 1, state.toldAt + rules.repeatEveryMs))
+        if (repeatAt === undefined || repeatAt >= end) break
+        tell(repeatAt, limitEvent(state.rule, state.level, 'repeat'))
+        state = { ...state, toldAt: repeatAt }
+        at = repeatAt
+      }
+      const again = newsAfter(state, mayForesee, at, rules.repeatEveryMs)
       at = again === undefined ? undefined : nextPoll(timeline, periodMs, again)
     }
   }
   return told
+}
+
+function isWatched(rule: Rule | undefined): boolean {
+  return rule !== undefined && rule.off !== true
 }
 
 /** Then it matters whether there is a forecast at all. */
@@ -102,7 +116,7 @@ function restsOnForecast(state: SeriesState | undefined): boolean {
 }
 
 /** From when on the same numbers may say something else; undefined: never. */
-function newsAfter(state: SeriesState | undefined, at: number, isForeseen: boolean, repeatEveryMs: number) {
+function newsAfter(state: SeriesState | undefined, isForeseen: boolean, at: number, repeatEveryMs: number) {
   if (state !== undefined && state.pending !== null) return at + 1
   const repeat =
     state === undefined || state.level === 'ok' ? undefined : Math.max(at + 1, state.toldAt + repeatEveryMs)
