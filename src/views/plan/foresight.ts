@@ -1,3 +1,4 @@
+import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
 import { DAY_MS, type DailyValue, dailyPoints, dayOf } from '../../limits/forecast/daily-points.ts'
 import { isSlowerThan, WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
 import { forecastSeries, tellingPoints } from '../../limits/forecast/forecast-account.ts'
@@ -15,6 +16,9 @@ export class Foresight {
   readonly #fastest: number
   #day = Number.NaN
   #window: readonly DailyValue[] = []
+  /** Of that day: its forecast, or a pace that it is known to be below. */
+  #told: AccountForecasts | undefined
+  #slowerThan = Number.POSITIVE_INFINITY
 
   constructor(stretches: readonly Stretch[], timeline: Timeline, name: Omit<Series, 'usage' | 'limit' | 'percent'>) {
     const snapshots = snapshotsOf(stretches, timeline, name)
@@ -35,15 +39,25 @@ export class Foresight {
   daysLeft(series: Series, at: number, within: number): number | null | undefined {
     if (series.limit === null) return undefined
     if (series.usage >= series.limit) return 0
+    // A record that is not shown is not known to move.
+    if (series.metric === 'associations.fullest' && series.usage === 0) return null
     const day = dayOf(at)
     if (day !== this.#day) {
       this.#day = day
+      this.#told = undefined
+      this.#slowerThan = Number.POSITIVE_INFINITY
       this.#window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
     }
     // Most are far from that, and it is known far sooner that they are than how far.
-    if (isSlowerThan(tellingPoints(series.metric, this.#window), (series.limit - series.usage) / within)) return null
-    const told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
-    return outlookOf(series, told, day * DAY_MS).daysLeft
+    const least = (series.limit - series.usage) / within
+    if (this.#told === undefined) {
+      if (least >= this.#slowerThan || isSlowerThan(tellingPoints(series.metric, this.#window), least)) {
+        this.#slowerThan = Math.min(this.#slowerThan, least)
+        return null
+      }
+      this.#told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
+    }
+    return outlookOf(series, this.#told, day * DAY_MS).daysLeft
   }
 }
 
