@@ -2,6 +2,8 @@ import * as z from 'zod'
 import type { Secret } from '../src/runtime/secret.ts'
 import { checkTagNames, tags } from './account-match.ts'
 import { isPlainHttpElsewhere } from './addresses.ts'
+import { drill } from './drill.ts'
+import { heartbeat } from './heartbeat.ts'
 import { limits } from './limits.ts'
 import { unknownName } from './problems.ts'
 import { receivers } from './receivers.ts'
@@ -191,6 +193,7 @@ const alerts = z
       .describe(
         "digest: what accounts' very first readings breach comes as one ranked message. alert: like any other.",
       ),
+    drill,
   })
   .describe('How a crossed threshold becomes a message.')
 
@@ -257,6 +260,7 @@ export const settings = related(
     alerts: alerts.prefault({}),
     routes: routes.describe('Who gets which alerts: the first route that matches decides.'),
     receivers: receivers.describe('Where messages go, by name.'),
+    heartbeat: heartbeat.exactOptional(),
     http: http.prefault({} as z.input<typeof http>),
     log: log.prefault({}),
   }),

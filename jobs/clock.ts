@@ -53,6 +53,8 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     alerts: EVERY_FIVE_SECONDS,
     'tend-history': EVERY_MINUTE,
     coverage: EVERY_HALF_MINUTE,
+    heartbeat: EVERY_HALF_MINUTE,
+    receivers: EVERY_HALF_MINUTE,
   }
 }
 

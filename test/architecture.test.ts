@@ -15,7 +15,18 @@ import {
 
 const ROOT = join(import.meta.dirname, '..')
 const ROOTS = ['src', 'jobs', 'config']
-const ROOMS_OF_SRC = ['runtime', 'text', 'redis', 'provider', 'tokens', 'accounts', 'limits', 'alerts', 'delivery']
+const ROOMS_OF_SRC = [
+  'runtime',
+  'text',
+  'redis',
+  'provider',
+  'tokens',
+  'accounts',
+  'limits',
+  'alerts',
+  'delivery',
+  'heartbeat',
+]
 
 /** Imports go down this table only. */
 const ROOMS: RoomTable = {
@@ -36,13 +47,17 @@ const ROOMS: RoomTable = {
     types: ['alerts'],
     files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts', 'src/alerts/evaluation/because.ts'],
   },
+  heartbeat: {
+    of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
+    files: ['src/tokens/endpoint/state.ts', 'src/delivery/network-failure.ts'],
+  },
   views: {
-    of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
+    of: ['heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
     files: ['src/tokens/endpoint/state.ts'],
   },
   http: {
-    of: ['views', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
+    of: ['views', 'heartbeat', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
     types: ['provider'],
     files: ['src/provider/scopes.ts'],
   },
@@ -69,7 +84,7 @@ const LIBRARIES: LibraryTable = {
   bullmq: { of: ['jobs'] },
   'node-cron': { of: ['jobs'] },
   ioredis: { of: ['redis'], types: ['jobs'] },
-  undici: { of: ['provider', 'delivery', 'cli'] },
+  undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
   nodemailer: { of: ['delivery'] },
   fastify: { of: ['http', 'sandbox'] },
   'smtp-server': { of: ['sandbox'] },

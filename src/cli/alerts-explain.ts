@@ -205,7 +205,7 @@ function alertJson({ since, held, repeatFrom, transitions, ...one }: ExplainedAl
     transitions: transitions.map(({ ref, at, alert, fate, why, waiting, attempts }) => ({
       ...{ ref, at: iso(at), id: alert.id, level: alert.level, reason: alert.reason, fate, why },
       waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
-      attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at) })),
+      attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) })),
     })),
   }
 }

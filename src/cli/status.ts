@@ -2,7 +2,9 @@ import type { Command } from 'commander'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
+import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -45,6 +47,10 @@ function endpointFacts({
   return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
 }
 
+function heartbeatFacts(heartbeat: HeartbeatStatus): [string, string][] {
+  return [['heartbeat', `${heartbeat.at ?? 'never'}, ${heartbeatText(heartbeat)}`]]
+}
+
 function factsOf({
   accounts,
   tokens,
@@ -54,6 +60,7 @@ function factsOf({
   pollBudget,
   alerts,
   deliveries,
+  heartbeat,
 }: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
@@ -65,9 +72,9 @@ function factsOf({
     ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
-    ...deliveries.disabledReceivers.map(({ receiver, reason }): [string, string] => [
-      'receiver off',
-      `${receiver}: ${reason}`,
-    ]),
+    ...deliveries.receivers
+      .filter(isBroken)
+      .map((status): [string, string] => [`receiver ${status.receiver}`, receiverText(status)]),
+    ...(heartbeat === null ? [] : heartbeatFacts(heartbeat)),
   ]
 }

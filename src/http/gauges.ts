@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { DueKind } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
 import { readCoverage } from '../views/coverage-status.ts'
+import { readHeartbeat } from '../views/heartbeat-status.ts'
 import { readPollBudget } from '../views/poll-budget.ts'
+import { isBroken, receiverStatus } from '../views/receiver-status.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
 
@@ -15,6 +19,7 @@ export interface GaugeDeps extends SurveyDeps {
   due: DueSets
   coverage: CoverageStore
   deliveries: Deliveries
+  receiverStore: ReceiverStore
   clock: Clock
 }
 
@@ -55,6 +60,16 @@ export function registerGauges(deps: GaugeDeps): void {
   })
   gauge(
     metrics,
+    'receiver_failing',
+    'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.',
+    ['receiver'],
+    async (failing) => {
+      for (const health of await deps.receiverStore.read())
+        failing.set({ receiver: health.receiver }, isBroken(receiverStatus(health)) ? 1 : 0)
+    },
+  )
+  gauge(
+    metrics,
     'breaker_open',
     'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.',
     [],
@@ -91,6 +106,16 @@ export function registerGauges(deps: GaugeDeps): void {
     [],
     async (short) => {
       short.set((await budget())?.short ? 1 : 0)
+    },
+  )
+  gauge(
+    metrics,
+    'heartbeat_ok',
+    'Whether heartbeats come, and the last one said that all is within bounds: 1 or 0.',
+    [],
+    async (ok) => {
+      const last = await readHeartbeat(new HeartbeatStore(deps.store, deps.keys), clock.now())
+      ok.set(last === null ? Number.NaN : Number(last.ok && !last.late))
     },
   )
   gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], async (overdue) => {

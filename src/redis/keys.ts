@@ -92,6 +92,10 @@ export interface DeliveryKeys {
   log: string
   /** hash: receiver -> why it is switched off */
   disabled: string
+  /** zset: receiver -> when it was last seen in a config, ms */
+  receivers: string
+  /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+  receiver(name: string): string
   /** string: when an account was connected last, ms */
   connectedAt: string
   /** hash: id -> a silence (JSON) */
@@ -126,6 +130,10 @@ export interface Keys {
   readonly canary: string
   readonly vault: VaultKeys
   readonly progress: string
+  /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
+  readonly heartbeat: string
+  /** string, expires: a daemon has the heartbeat of that period */
+  heartbeatTurn(period: number): string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
   /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
@@ -153,6 +161,8 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
+    heartbeat: `${prefix}:heartbeat`,
+    heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
@@ -172,6 +182,8 @@ export function createKeys(prefix: string): Keys {
       delivered: `${out}:delivered`,
       log: `${out}:log`,
       disabled: `${out}:disabled`,
+      receivers: `${out}:receivers`,
+      receiver: (name) => `${out}:receiver:${name}`,
       connectedAt: `${out}:connected-at`,
       silences: `${out}:silences`,
       group: (key) => `${out}:group:${key}`,

@@ -35,8 +35,20 @@ export async function countCovered(
   return counts
 }
 
-/** A silence for programs: times in ISO 8601. `openAlerts`: how many open alerts it means now. */
-export function silenceJson(silence: Silence, openAlerts: number, now: number) {
+/** A silence as pages and programs show it. Times in ISO 8601. */
+export interface SilenceView {
+  id: string
+  matchers: { name: string; value: string }[]
+  author: string
+  comment: string
+  createdAt: string
+  endsAt: string
+  active: boolean
+  /** How many alerts that are open now it means. */
+  openAlerts: number
+}
+
+export function silenceJson(silence: Silence, openAlerts: number, now: number): SilenceView {
   const { id, matchers, author, comment, createdAt, endsAt } = silence
   return {
     id,

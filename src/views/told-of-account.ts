@@ -64,11 +64,12 @@ function fieldOf({ kind, series }: Alert): string {
 /** Of a delivery whose attempts are no longer in the log, what its last one brought. */
 function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly LoggedAttempt[]): LoggedAttempt[] {
   return carrying
-    .flatMap((head) => {
+    .flatMap((head): LoggedAttempt[] => {
       const logged = attempts.filter(({ id }) => id === head.id)
       if (logged.length > 0 || head.attempts === 0 || head.endedAt === null) return logged
       const { id, receiver, type, attempts: attempt, state, endedAt, reason } = head
-      return [{ ...{ at: endedAt, id, receiver, type, attempt, reason }, outcome: state }]
+      const unknown = { ms: null, answer: null, nextAt: null }
+      return [{ ...{ at: endedAt, id, receiver, type, attempt, reason }, outcome: state, ...unknown }]
     })
     .sort((a, b) => a.at - b.at)
 }

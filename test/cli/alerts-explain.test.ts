@@ -112,12 +112,12 @@ async function send(at: number): Promise<void> {
   const deliveries = new Deliveries(store, keys)
   const { ids } = await deliveries.claim(at + 30_000, 100)
   for (const id of ids) {
-    const delivery = await deliveries.get(id)
-    if (delivery === undefined) throw new Error(`no delivery ${id}`)
+    const delivery = await deliveries.begin(id, at + 30_000)
+    if (delivery === undefined || delivery === 'held') throw new Error(`no delivery ${id}`)
     const isMail = delivery.receiver === 'ops-mail'
     const record = isMail
-      ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken' }
-      : { outcome: 'retry' as const, nextAt: at + 35_000, reason: '503 not now' }
+      ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken', ms: 80 }
+      : { outcome: 'retry' as const, nextAt: at + 35_000, reason: '503 not now', ms: 90 }
     await deliveries.record(delivery, record, at + 31_000)
   }
 }

@@ -8,7 +8,8 @@ export interface LinkedAlert {
 }
 
 export type ReadAckLink =
-  | ({ is: 'good' } & LinkedAlert)
+  /** `query`: the link's own, and nothing that came along with it. */
+  | ({ is: 'good'; query: string } & LinkedAlert)
   | { is: 'expired' }
   /** Not signed here, or changed since. */
   | { is: 'forged' }
@@ -16,12 +17,7 @@ export type ReadAckLink =
 /** The query of a link that is good until `expiresAt` (ms). */
 export function ackLink(key: Buffer, { hubId, alertId }: LinkedAlert, expiresAt: number): string {
   const until = Math.ceil(expiresAt / 1000)
-  return String(
-    new URLSearchParams({
-      ...{ account: String(hubId), alert: alertId, until: String(until) },
-      signature: sign(key, { hubId, alertId }, until).toString('base64url'),
-    }),
-  )
+  return queryOf({ hubId, alertId, until, signature: sign(key, { hubId, alertId }, until) })
 }
 
 /** Any of the keys may have signed it. What is wrong with a link is told only of one that was signed here. */
@@ -30,7 +26,14 @@ export function readAckLink(keys: readonly Buffer[], query: unknown, now: number
   if (given === undefined) return { is: 'forged' }
   const { hubId, alertId, until, signature } = given
   if (!keys.some((key) => isSame(sign(key, { hubId, alertId }, until), signature))) return { is: 'forged' }
-  return now < until * 1000 ? { is: 'good', hubId, alertId } : { is: 'expired' }
+  return now < until * 1000 ? { is: 'good', hubId, alertId, query: queryOf(given) } : { is: 'expired' }
+}
+
+type Parts = LinkedAlert & { until: number; signature: Buffer }
+
+function queryOf({ hubId, alertId, until, signature }: Parts): string {
+  const given = { account: String(hubId), alert: alertId, until: String(until) }
+  return String(new URLSearchParams({ ...given, signature: signature.toString('base64url') }))
 }
 
 function sign(key: Buffer, { hubId, alertId }: LinkedAlert, until: number): Buffer {
@@ -41,7 +44,7 @@ function isSame(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-function partsOf(query: unknown): (LinkedAlert & { until: number; signature: Buffer }) | undefined {
+function partsOf(query: unknown): Parts | undefined {
   if (typeof query !== 'object' || query === null) return undefined
   const given = new Map<string, unknown>(Object.entries(query))
   const [account, alert, until] = [given.get('account'), given.get('alert'), given.get('until')]

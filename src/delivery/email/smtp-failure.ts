@@ -9,7 +9,7 @@ export function smtpFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'sending failed'
   const { code, originalCode, responseCode, response, command } = error as NodemailerError
   if (typeof responseCode === 'number')
-    return `${REFUSED[code ?? ''] ?? 'refused'}: ${oneLine(response ?? '', responseCode)}`
+    return `${REFUSED[command === 'DATA' ? 'EMESSAGE' : (code ?? '')] ?? 'refused'}: ${oneLine(response ?? '', responseCode)}`
   if (originalCode !== undefined) return networkFailureOfCode(originalCode)
   switch (code) {
     case 'ETIMEDOUT':
@@ -42,4 +42,16 @@ const REFUSED: Record<string, string> = {
 function oneLine(response: string, responseCode: number): string {
   const text = response.replace(new RegExp(`(^|\\n)${responseCode}[ -]?`, 'g'), ' ')
   return cleanText(`${responseCode} ${text}`, MAX_REPLY)
+}
+
+/** The code of the reply that a mail failed by, where there was a reply. */
+export function failureCode(error: unknown): { answer?: number } {
+  const { responseCode } = error instanceof Error ? (error as NodemailerError) : {}
+  return typeof responseCode === 'number' ? { answer: responseCode } : {}
+}
+
+/** The code that a reply begins with. */
+export function replyCode(response: string | undefined): { answer?: number } {
+  const [code] = response?.match(/^\d{3}/) ?? []
+  return code === undefined ? {} : { answer: Number(code) }
 }

@@ -5,9 +5,11 @@ import { type Html, html } from '../../text/html.ts'
 import type { PlannedAccount } from '../../views/account-view.ts'
 import { coverageNotes, isLow, shareText } from '../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../views/fleet-status.ts'
+import { type HeartbeatStatus, heartbeatText } from '../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../views/poll-budget.ts'
+import { isBroken } from '../../views/receiver-status.ts'
 import { skewText } from '../../views/token-endpoint.ts'
-import type { HealthReport } from '../health.ts'
+import { type HealthReport, RECEIVERS } from '../health.ts'
 import { distance } from '../when.ts'
 import { accountTable } from './account-table.ts'
 import { alertTable } from './alert-table.ts'
@@ -32,6 +34,7 @@ ${tile('Polls', overdue(status.polls), pollsNote(status, now), status.polls.over
 ${coverageTile(status)}
 ${alertsTile(status)}
 ${deliveriesTile(status)}
+${status.heartbeat === null ? undefined : heartbeatTile(status.heartbeat, now)}
 </div>
 <h2>Open alerts</h2>
 ${openAlerts(status, now)}
@@ -47,7 +50,7 @@ function verdict(
   { alerts, tokens, tokenEndpoint, polls, pollBudget, coverage, deliveries, accounts }: FleetStatus,
   health: HealthReport,
 ): Html {
-  const stuck = health.checks.filter((check) => !check.ok)
+  const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
   const sentences = [
     ...stuck.map((check) => `${check.name}: ${check.detail}`),
     ...(isInTrouble(tokenEndpoint) ? ['the token endpoint is in trouble: no account is at fault'] : []),
@@ -60,7 +63,9 @@ function verdict(
       : []),
     ...(alerts.critical > 0 ? [countOf(alerts.critical, 'critical alert')] : []),
     ...(alerts.warning > 0 ? [countOf(alerts.warning, 'warning')] : []),
-    ...deliveries.disabledReceivers.map(({ receiver }) => `receiver ${receiver} is switched off`),
+    ...deliveries.receivers
+      .filter(isBroken)
+      .map(({ receiver, state }) => `receiver ${receiver} ${state === 'disabled' ? 'is switched off' : 'fails'}`),
   ]
   if (sentences.length === 0) return html`<p class="verdict good">All is well.</p>`
   const look =
@@ -101,13 +106,19 @@ function endpointTile({ tokenEndpoint }: FleetStatus): Html | undefined {
 }
 
 function deliveriesTile({ deliveries }: FleetStatus): Html {
-  const off = deliveries.disabledReceivers.length
+  const off = deliveries.receivers.filter(isBroken).length
   return tile(
     'Deliveries',
     `${formatCount(deliveries.pending)} pending`,
-    off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} switched off`,
+    off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} ${off === 1 ? 'takes' : 'take'} none`,
     off,
   )
+}
+
+function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
+  const { at, ok, late, ping } = heartbeat
+  const figure = at === null ? 'never' : distance(Date.parse(at) - now)
+  return tile('Heartbeat', figure, heartbeatText(heartbeat), ok && !late && ping?.sent !== false ? 0 : 1)
 }
 
 function tile(title: string, figure: string, note: string, bad: number): Html {
