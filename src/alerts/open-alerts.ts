@@ -78,7 +78,7 @@ function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowle
   return { at, by, until, ...(comment === undefined ? {} : { comment }) }
 }
 
-const FLEET_SUBJECT: Record<FleetTrouble, string> = {
+export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': 'tokens: none can be refreshed',
   clock: "this machine's clock",
   coverage: 'limits: too many accounts without a fresh reading',

@@ -3,6 +3,7 @@ import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
+import { addAlertsExplain } from './alerts-explain.ts'
 import { addAlertsLog } from './alerts-log.ts'
 import { addSilences } from './alerts-silence.ts'
 import { addAlertsTest } from './alerts-test.ts'
@@ -21,6 +22,7 @@ export function addAlerts(program: Command, io: Io): void {
   addAlertsLog(alerts, io)
   addAck(alerts, io)
   addSilences(alerts, io)
+  addAlertsExplain(alerts, io)
   addAlertsTest(alerts, io)
 }
 

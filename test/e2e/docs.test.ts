@@ -70,6 +70,7 @@ const RUN_ELSEWHERE: Record<string, string> = {
   'npm run plimsoll -- alerts test ops': 'alerts-test.test.ts',
   'npm run plimsoll -- accounts import fleet.csv': 'import.test.ts',
   'npm run -s plimsoll -- check': 'check.test.ts',
+  'npm run plimsoll -- thresholds plan new.yaml': 'thresholds-plan.test.ts',
   'npm run plimsoll -- config check FILE': 'command-line.test.ts',
   'npm run plimsoll -- sandbox --token-lifetime 20s': 'sandbox-command.test.ts',
   'npm run -s plimsoll -- ...': 'the form of the others',
