@@ -52,6 +52,7 @@ const ROOMS: RoomTable = {
     files: [
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
+      'src/text/pattern.ts',
     ],
   },
   jobs: { of: ROOMS_OF_SRC },
