@@ -44,6 +44,7 @@ export function startHttp(
     samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
+    receiverStore: new ReceiverStore(pages, keys),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
@@ -107,13 +106,13 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
 }
 
 async function showDeliveries(
-  { deliveries, store, keys, clock }: PagesDeps,
+  { deliveries, receiverStore, clock }: PagesDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
   const [pending, receivers, log] = await Promise.all([
     deliveries.countPending(),
-    new ReceiverStore(store, keys).read(),
+    receiverStore.read(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
   const body = deliveriesPage({

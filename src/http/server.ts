@@ -8,6 +8,7 @@ import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
@@ -54,6 +55,7 @@ export interface HttpDeps {
   samples: KeptSamples
   due: DueSets
   deliveries: Deliveries
+  receiverStore: ReceiverStore
   metrics: Metrics
   actions: {
     uninstall(hubId: number, reason: string): Promise<BegunUninstall>

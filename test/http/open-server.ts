@@ -11,6 +11,7 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { SeriesState } from '../../src/alerts/evaluation/evaluate.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { ReceiverStore } from '../../src/delivery/receiver-store.ts'
 import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
@@ -112,6 +113,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
+    receiverStore: new ReceiverStore(store, keys),
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
