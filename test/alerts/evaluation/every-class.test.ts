@@ -64,8 +64,9 @@ const LEVELS: Record<Unit, Record<AlertLevel, Level>> = {
   'any, by days left': { warning: { percent: 80, daysLeft: 20 }, critical: { percent: 95, daysLeft: 5 } },
 }
 
-const USED = [50, 78, 80, 90, 93, 95, 140]
-const DAYS = [50, 22, 20, 10, 7, 5, 0]
+/** Each as near to the next class as it can be: a margin is 3. */
+const USED = [76, 77, 80, 91, 92, 95, 140]
+const DAYS = [24, 23, 20, 9, 8, 5, 0]
 
 function ruleOf(unit: Unit, shape: Shape): Rule {
   const { warning, critical } = LEVELS[unit]
@@ -179,6 +180,8 @@ interface Expected {
   stands: string
   event?: { reason: string; level: AlertLevel; before: Found }
   because: Because['is'] | readonly Because['is'][]
+  /** Polls in a row that agree so far on a level that is not entered. */
+  agree?: { warning: number; critical: number }
 }
 
 const told = (reason: string, level: AlertLevel, before: Found) => ({ event: { reason, level, before } })
@@ -195,11 +198,17 @@ function expectedOf(was: StateClass, asked: Found, needed: number, holds: Expect
     return { stands: level, because: holds, ...(isTold ? told('repeat', level, level) : {}) }
   }
   if (level === C) return { stands: W, because: holds, ...told('eased', W, C) }
-  const agree = { warning: polls.warning + 1, critical: asked === C ? polls.critical + 1 : 0 }
+  const agree = {
+    warning: level === OK ? polls.warning + 1 : 0,
+    critical: asked === C ? polls.critical + 1 : 0,
+  }
   const reached = agree.critical >= needed ? C : level === OK && agree.warning >= needed ? W : undefined
-  if (reached === undefined)
-    return level === OK ? { stands: 'pending', because: 'pending' } : { stands: level, because: holds }
-  return { stands: reached, because: holds, ...told(level === OK ? 'entered' : 'escalated', reached, level) }
+  if (reached === undefined) {
+    return level === OK ? { stands: 'pending', because: 'pending', agree } : { stands: level, because: holds, agree }
+  }
+  // Critical goes on being counted where warning was enough for a first message.
+  const counts = reached === W && agree.critical > 0 ? { agree } : {}
+  return { stands: reached, because: holds, ...counts, ...told(level === OK ? 'entered' : 'escalated', reached, level) }
 }
 
 const HOLDS = ['holds', 'margin'] as const
@@ -215,6 +224,8 @@ function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, nee
   }
   const { event } = expected
   expect(said).toEqual({ stands: expected.stands, because, event: event && { ...event, beganWithFirstReading: false } })
+  const { warning, critical } = found.state?.pending ?? {}
+  expect(found.state?.pending == null ? undefined : { warning, critical }).toEqual(expected.agree)
   expect(sayBecause(found.because)).toMatch(/^[^\n]{5,150}[^.]$/)
   expect(found.state?.transitions ?? 0).toBe(transitionsAfter(was, event))
   if (found.state !== undefined && event !== undefined) {
@@ -280,6 +291,15 @@ describe.each([0, 1, 3])('with for: %i', (needed) => {
         check(was, rule, series(95, 100, undefined), needed, expectedOf(was, highest, Math.max(1, needed), 'holds'))
       }
     })
+  })
+
+  test('what critical asks is not known, and what warning asks holds: warning, but for what is critical already', () => {
+    const rule: Rule = { name: 'r', on: '*', warning: { count: 80 }, critical: { percent: 95 } }
+    for (const was of stateClasses()) {
+      const expected: Expected =
+        was.level === C ? { stands: 'unknown', because: 'unknown' } : expectedOf(was, W, Math.max(1, needed), 'holds')
+      check(was, rule, series(80, null, undefined), needed, expected)
+    }
   })
 
   test.each([
