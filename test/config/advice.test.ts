@@ -103,7 +103,7 @@ test.each<[name: string, group: string, ...notices: string[]]>([
   [
     'a rule behind one that decides already',
     'thresholds: [ { on: associations.*, off: true }, { on: associations.atLimit, warning: { count: 1 } } ]',
-    'thresholds[1]: never decides: earlier rules without `match` decide about all of its series',
+    'thresholds[1]: never decides: thresholds[0] comes first and takes all that it is about',
   ],
   [
     'no route for the rest',
