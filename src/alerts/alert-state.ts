@@ -70,9 +70,10 @@ export function kindOf(field: string): Extract<AlertKind, 'token' | 'poll' | 'li
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
-/** What an open alert is about: under nobody's account are those of the whole fleet. */
-export function openKindOf(hubId: number, field: string): Extract<AlertKind, 'token' | 'poll' | 'limit' | 'fleet'> {
-  return hubId === NOBODY ? 'fleet' : kindOf(field)
+/** What an open alert is about: nobody's are about receivers, or about the whole fleet. */
+export function openKindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
+  if (hubId !== NOBODY) return kindOf(field)
+  return field.startsWith('delivery/') ? 'delivery' : 'fleet'
 }
 
 /** The alert's own id; it stays from opening to closing. */

@@ -1,4 +1,5 @@
 import { type AcknowledgeOutcome, acknowledgeAlert, type SeenAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
+import { lookAgain } from '../alerts/groups/look-again.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silences/end-silence.ts'
 import { matcherText, type Silence } from '../alerts/silences/silence.ts'
 import { wakeNow } from './account-actions.ts'
@@ -36,7 +37,12 @@ export async function acknowledge(
   return outcome
 }
 
-/** Whatever waits is looked through by the sweep of alerts. */
+/** The sweep of alerts looks at them, and need not wait for the clock. */
 function heldAlerts(parts: Parts): HeldAlerts {
-  return { lookAgain: async () => void (await Promise.all(wakeNow(parts, 'alerts'))) }
+  return {
+    lookAgain: async (now) => {
+      await lookAgain(parts, now)
+      await Promise.all(wakeNow(parts, 'alerts'))
+    },
+  }
 }
