@@ -54,6 +54,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     'tend-history': EVERY_MINUTE,
     coverage: EVERY_HALF_MINUTE,
     heartbeat: EVERY_HALF_MINUTE,
+    receivers: EVERY_HALF_MINUTE,
   }
 }
 

@@ -10,9 +10,16 @@ import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
+import { type SweepReceiversDeps, sweepReceivers } from './sweep-receivers.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
 
-export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps, SweepHistoryDeps, SweepHeartbeatDeps {
+export interface SweepDeps
+  extends SweepAlertsDeps,
+    SweepCoverageDeps,
+    SweepHistoryDeps,
+    SweepHeartbeatDeps,
+    SweepReceiversDeps {
+  receivers: SweepReceiversDeps['receivers']
   due: DueSets
   endpoint: TokenEndpoint
   /** Undefined: polls may make as many calls as there are. */
@@ -59,6 +66,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   'tend-history': sweepHistory,
   coverage: sweepCoverage,
   heartbeat: sweepHeartbeat,
+  receivers: sweepReceivers,
 }
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */

@@ -7,6 +7,8 @@ import type { Acknowledged, SeriesState } from './series-state.ts'
 export const TOKEN_FIELD = 'token'
 /** The field of the alert about what keeps its limits from being read. */
 export const POLL_FIELD = 'poll'
+/** What the field of a receiver's alert starts with, among the alerts of the whole installation. */
+export const DELIVERY_FIELD = 'delivery/'
 
 /**
  * States of alerts as they stand in Redis: a field per series (or `token`, `poll`), a JSON list because an account may have many
@@ -70,10 +72,10 @@ export function kindOf(field: string): Extract<AlertKind, 'token' | 'poll' | 'li
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
-/** What an open alert is about: nobody's are about receivers, or about the whole fleet. */
+/** What an open alert is about: under nobody's account are those of receivers and of the whole fleet. */
 export function openKindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
   if (hubId !== NOBODY) return kindOf(field)
-  return field.startsWith('delivery/') ? 'delivery' : 'fleet'
+  return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
 }
 
 /** The alert's own id; it stays from opening to closing. */

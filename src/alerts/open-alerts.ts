@@ -4,7 +4,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
-import { decodeState, openKindOf, transitionId } from './alert-state.ts'
+import { DELIVERY_FIELD, decodeState, openKindOf, transitionId } from './alert-state.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 import type { Acknowledged } from './series-state.ts'
@@ -95,6 +95,8 @@ export function subjectOf({
 }: Pick<OpenAlert, 'kind' | 'field' | 'level' | 'rule' | 'series' | 'cause'>): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
+  if (kind === 'delivery')
+    return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
   if (kind === 'poll')
     return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope that lets them be read'
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'

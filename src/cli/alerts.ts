@@ -4,18 +4,20 @@ import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
 import { addSilences } from './alerts-silence.ts'
+import { addAlertsTest } from './alerts-test.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
-  const alerts = program.command('alerts').description('list open alerts; silence and acknowledge them')
+  const alerts = program.command('alerts').description('list open alerts; silence and acknowledge them; test receivers')
   withExample(withJson(withConfig(alerts.command('list'))), 'plimsoll alerts list')
     .description('list the alerts that are open, worst first')
     .action((options: CommonOptions) => list(io, options))
   addAck(alerts, io)
   addSilences(alerts, io)
+  addAlertsTest(alerts, io)
 }
 
 async function list(io: Io, options: CommonOptions): Promise<void> {

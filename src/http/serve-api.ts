@@ -20,6 +20,7 @@ import {
 } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import { receiverStatus } from '../views/receiver-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
@@ -174,10 +175,14 @@ async function listAlerts({ store, keys, registry, silences, clock }: ApiDeps, q
 
 const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) })
 
-async function listDeliveries({ deliveries }: ApiDeps, query: unknown): Promise<object> {
+async function listDeliveries({ deliveries, receiverStore }: ApiDeps, query: unknown): Promise<object> {
   const { limit } = check(DELIVERY_LIST, query)
-  const [pending, attempts] = await Promise.all([deliveries.countPending(), deliveries.log(limit)])
-  return { pending, items: attempts.map(timedAttempt) }
+  const [pending, attempts, receivers] = await Promise.all([
+    deliveries.countPending(),
+    deliveries.log(limit),
+    receiverStore.read(),
+  ])
+  return { pending, receivers: receivers.map(receiverStatus), items: attempts.map(timedAttempt) }
 }
 
 function cursor(next: number | undefined): { next?: string } {

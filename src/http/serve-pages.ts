@@ -11,6 +11,7 @@ import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { type PlannedAccount, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
+import { receiverStatus } from '../views/receiver-status.ts'
 import { countCovered, silenceJson, withMarks } from '../views/silenced.ts'
 import { surveyAlerts, worstAccounts } from '../views/survey-alerts.ts'
 import type { HealthReport } from './health.ts'
@@ -121,12 +122,21 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
   return show(request, reply, { at: '/alerts', title: 'Open alerts', body })
 }
 
-async function showDeliveries({ deliveries, clock }: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
-  const [pending, disabled, log] = await Promise.all([
+async function showDeliveries(
+  { deliveries, receiverStore, clock }: PagesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const [pending, receivers, log] = await Promise.all([
     deliveries.countPending(),
-    deliveries.disabled(),
+    receiverStore.read(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
-  const body = deliveriesPage({ pending, disabled, attempts: log.map(timedAttempt), now: clock.now() })
+  const body = deliveriesPage({
+    pending,
+    receivers: receivers.map(receiverStatus),
+    attempts: log.map(timedAttempt),
+    now: clock.now(),
+  })
   return show(request, reply, { at: '/deliveries', title: 'Deliveries', body })
 }

@@ -92,6 +92,10 @@ export interface DeliveryKeys {
   log: string
   /** hash: receiver -> why it is switched off */
   disabled: string
+  /** zset: receiver -> when it was last seen in a config, ms */
+  receivers: string
+  /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+  receiver(name: string): string
   /** string: when an account was connected last, ms */
   connectedAt: string
   /** hash: id -> a silence (JSON) */
@@ -178,6 +182,8 @@ export function createKeys(prefix: string): Keys {
       delivered: `${out}:delivered`,
       log: `${out}:log`,
       disabled: `${out}:disabled`,
+      receivers: `${out}:receivers`,
+      receiver: (name) => `${out}:receiver:${name}`,
       connectedAt: `${out}:connected-at`,
       silences: `${out}:silences`,
       group: (key) => `${out}:group:${key}`,

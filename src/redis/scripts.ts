@@ -45,10 +45,15 @@ const STEPS = {
   releaseHeld: { file: 'release-held', keys: 1 },
   withholdAlerts: { file: 'withhold-alerts', keys: 1 },
   closeGroup: { file: 'close-group', keys: 1 },
+  beginAttempt: { file: 'begin-attempt', keys: 2 },
+  handBackDelivery: { file: 'hand-back-delivery', keys: 2 },
   recordAttempt: { file: 'record-attempt', keys: 1 },
+  recordTest: { file: 'record-test', keys: 3 },
   replayDelivery: { file: 'replay-delivery', keys: 1 },
   forgetDelivery: { file: 'forget-delivery', keys: 1 },
   readLedger: { file: 'read-ledger', keys: 1 },
+  planDrill: { file: 'plan-drill', keys: 3 },
+  enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
 
 type Argument = string | number | Buffer
@@ -94,12 +99,17 @@ declare module 'ioredis' {
     releaseHeld(...args: Argument[]): Result<number, Context>
     withholdAlerts(...args: Argument[]): Result<number | string, Context>
     closeGroup(...args: Argument[]): Result<'closed' | 'lost', Context>
+    beginAttempt(...args: Argument[]): Result<string[] | 'held', Context>
+    handBackDelivery(...args: Argument[]): Result<number, Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
+    recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>
     replayDelivery(...args: Argument[]): Result<'replayed' | 'lost', Context>
     forgetDelivery(...args: Argument[]): Result<'forgotten' | 'lost', Context>
     readLedger(
       ...args: Argument[]
     ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
+    planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
+    enableReceivers(...args: Argument[]): Result<number, Context>
   }
 }
 
