@@ -3,6 +3,7 @@ import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
+import { addAlertsLog } from './alerts-log.ts'
 import { addSilences } from './alerts-silence.ts'
 import { addAlertsTest } from './alerts-test.ts'
 import { type Io, printJson } from './io.ts'
@@ -11,10 +12,13 @@ import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
-  const alerts = program.command('alerts').description('list open alerts; silence and acknowledge them; test receivers')
+  const alerts = program
+    .command('alerts')
+    .description('alerts: what is open, what was; silence, acknowledge, test receivers')
   withExample(withJson(withConfig(alerts.command('list'))), 'plimsoll alerts list')
     .description('list the alerts that are open, worst first')
     .action((options: CommonOptions) => list(io, options))
+  addAlertsLog(alerts, io)
   addAck(alerts, io)
   addSilences(alerts, io)
   addAlertsTest(alerts, io)

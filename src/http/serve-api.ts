@@ -177,12 +177,13 @@ const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) }
 
 async function listDeliveries({ deliveries, receiverStore }: ApiDeps, query: unknown): Promise<object> {
   const { limit } = check(DELIVERY_LIST, query)
-  const [pending, attempts, receivers] = await Promise.all([
+  const [pending, dead, attempts, receivers] = await Promise.all([
     deliveries.countPending(),
+    deliveries.countDead(),
     deliveries.log(limit),
     receiverStore.read(),
   ])
-  return { pending, receivers: receivers.map(receiverStatus), items: attempts.map(timedAttempt) }
+  return { pending, dead, receivers: receivers.map(receiverStatus), items: attempts.map(timedAttempt) }
 }
 
 function cursor(next: number | undefined): { next?: string } {

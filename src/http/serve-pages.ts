@@ -127,13 +127,14 @@ async function showDeliveries(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const [pending, receivers, log] = await Promise.all([
+  const [pending, dead, receivers, log] = await Promise.all([
     deliveries.countPending(),
+    deliveries.countDead(),
     receiverStore.read(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
   const body = deliveriesPage({
-    pending,
+    ...{ pending, dead },
     receivers: receivers.map(receiverStatus),
     attempts: log.map(timedAttempt),
     now: clock.now(),

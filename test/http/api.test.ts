@@ -392,10 +392,11 @@ describe('alerts', () => {
   })
 })
 
-test('deliveries are the newest attempts, and how many wait', async () => {
+test('deliveries are the newest attempts, how many wait and how many were given up, and how receivers fare', async () => {
   const { get, keys, steps, deps } = await openServer(redis)
   await deps.receiverStore.see(['ops'], 1)
   await steps.zadd(keys.delivery.deliveriesDue, 1, 'd1')
+  await steps.zadd(keys.delivery.dead, 1, 'd0')
   for (const attempt of [1, 2]) {
     const fields = {
       at: 1_000 * attempt,
@@ -413,6 +414,7 @@ test('deliveries are the newest attempts, and how many wait', async () => {
   const { json } = await get('/api/v1/deliveries?limit=1')
   expect(json).toEqual({
     pending: 1,
+    dead: 1,
     receivers: [
       {
         ...{ receiver: 'ops', state: 'new', lastDeliveredAt: null },
