@@ -37,7 +37,7 @@ export async function acknowledge(
   return outcome
 }
 
-/** What is held back is due at once, and the sweep of alerts looks at it. */
+/** The sweep of alerts looks at them, and need not wait for the clock. */
 function heldAlerts(parts: Parts): HeldAlerts {
   return {
     lookAgain: async (now) => {

@@ -6,7 +6,6 @@ import { withTags } from '../accounts/match-account.ts'
 import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
-import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
@@ -65,7 +64,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       keys,
       routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
-      silences: new SilenceStore(store, keys, config.tags),
+      silences: parts.silences,
       group: {
         by: config.alerts.group.by,
         waitMs: config.alerts.group.wait,
