@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
 import { isPlainHttpElsewhere, isThisMachine } from './addresses.ts'
+import { digest } from './digest.ts'
 import { asGroup, related } from './relations.ts'
 import { bytesInBase64, mailAddress, secret, secretAddress, toggle } from './values.ts'
 
@@ -20,6 +21,7 @@ const email = z.strictObject({
   ),
   from: mailAddress().describe('The sender.'),
   to: z.array(mailAddress()).min(1, 'must have at least one address').describe('Who gets the messages.'),
+  digest: digest().exactOptional(),
   insecure: toggle().prefault(false).describe('Allows smtp:// without TLS, for servers in your own network.'),
 })
 
@@ -42,6 +44,7 @@ const webhook = related(
       })
       .prefault('plimsoll')
       .describe('The shape of the body.'),
+    digest: digest().exactOptional(),
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),
   ({ url, insecure }, report) => {

@@ -13,6 +13,7 @@ export type SweepKind =
   | 'tend-history'
   | 'coverage'
   | 'heartbeat'
+  | 'digests'
 
 /** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
 export interface SweepJob {

@@ -69,6 +69,10 @@ export interface DeliveryKeys {
   disabled: string
   /** string: when an account was connected last, ms */
   connectedAt: string
+  /** zset: receiver -> when its next digest is due, ms */
+  digestsDue: string
+  /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
+  digest(receiver: string): string
   /** list: alerts that wait for the group to close */
   group(key: string): string
   /** hash: when the group was last closed, how often */
@@ -141,6 +145,8 @@ export function createKeys(prefix: string): Keys {
       log: `${out}:log`,
       disabled: `${out}:disabled`,
       connectedAt: `${out}:connected-at`,
+      digestsDue: `${out}:digests`,
+      digest: (receiver) => `${out}:digest:${receiver}`,
       group: (key) => `${out}:group:${key}`,
       groupState: (key) => `${out}:group-state:${key}`,
       delivery: (id) => `${out}:delivery:${id}`,

@@ -41,6 +41,7 @@ const STEPS = {
   pauseCalls: { file: 'pause-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
+  moveDigest: { file: 'move-digest' },
   recordAttempt: { file: 'record-attempt', keys: 3 },
 } as const
 
@@ -83,6 +84,7 @@ declare module 'ioredis' {
     pauseCalls(...args: Argument[]): Result<number, Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
+    moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
   }
 }

@@ -2,6 +2,7 @@ import type { Alert, Message } from '../../alerts/alert.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
+import { periodicSummary } from './periodic-digest.ts'
 import { rankAlerts } from './rank-alerts.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'
 
@@ -41,6 +42,7 @@ export function mailContent(message: Message, now: number): MailContent {
 }
 
 function summaryOf({ type, data }: Message, alerts: readonly Alert[]): string | undefined {
+  if (data.period !== undefined) return periodicSummary(data)
   const total = alerts.length + data.truncated
   if (type === 'alert.digest') {
     return `${digestSummary(alerts, data.truncated)}. This is how the accounts were found; whatever changes from here on is told at once.`
