@@ -17,7 +17,9 @@ redis.call('HSET', KEYS[2], 'schedule', schedule)
 if KEYS[4] then
   local told, now, id, message = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
   redis.call('HSET', KEYS[2], 'told', told)
-  redis.call('HSET', KEYS[4], 'receiver', receiver, 'message', message, 'createdAt', now, 'attempts', 0)
+  -- It carries no transition: each was told, or is, by a delivery of its own.
+  redis.call('HSET', KEYS[4], 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
+    'createdAt', now, 'attempts', 0)
   redis.call('ZADD', KEYS[3], now, id)
 end
 return 'moved'
