@@ -69,16 +69,20 @@ export interface DeliveryKeys {
   disabled: string
   /** string: when an account was connected last, ms */
   connectedAt: string
-  /** zset: receiver -> when its next digest is due, ms */
-  digestsDue: string
-  /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
-  digest(receiver: string): string
   /** list: alerts that wait for the group to close */
   group(key: string): string
   /** hash: when the group was last closed, how often */
   groupState(key: string): string
   /** hash: the message, attempts so far */
   delivery(id: string): string
+}
+
+/** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
+export interface DigestKeys {
+  /** zset: receiver -> when its next digest is due, ms */
+  due: string
+  /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
+  of(receiver: string): string
 }
 
 /** What is known of the keys that tokens are encrypted with. */
@@ -113,6 +117,7 @@ export interface Keys {
   readonly adminTokens: string
   /** list: times of the last reads of metadata, for the bounded rate of them */
   readonly metadataCalls: string
+  readonly digests: DigestKeys
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -138,6 +143,7 @@ export function createKeys(prefix: string): Keys {
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
     metadataCalls: `${prefix}:metadata-calls`,
+    digests: { due: `${out}:digests`, of: (receiver) => `${out}:digest:${receiver}` },
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,
@@ -145,8 +151,6 @@ export function createKeys(prefix: string): Keys {
       log: `${out}:log`,
       disabled: `${out}:disabled`,
       connectedAt: `${out}:connected-at`,
-      digestsDue: `${out}:digests`,
-      digest: (receiver) => `${out}:digest:${receiver}`,
       group: (key) => `${out}:group:${key}`,
       groupState: (key) => `${out}:group-state:${key}`,
       delivery: (id) => `${out}:delivery:${id}`,

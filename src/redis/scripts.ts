@@ -29,6 +29,7 @@ const STEPS = {
   changePollBudget: { file: 'change-poll-budget', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
+  moveDigest: { file: 'move-digest' },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   changeAlerts: { file: 'change-alerts', keys: 1 },
@@ -41,7 +42,6 @@ const STEPS = {
   pauseCalls: { file: 'pause-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
-  moveDigest: { file: 'move-digest' },
   recordAttempt: { file: 'record-attempt', keys: 3 },
 } as const
 
@@ -72,6 +72,7 @@ declare module 'ioredis' {
     changePollBudget(...args: Argument[]): Result<string | null, Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
+    moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     changeAlerts(...args: Argument[]): Result<'changed' | 'stale', Context>
@@ -84,7 +85,6 @@ declare module 'ioredis' {
     pauseCalls(...args: Argument[]): Result<number, Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
-    moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
   }
 }

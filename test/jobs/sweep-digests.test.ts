@@ -104,7 +104,7 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     await store.srem(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
   }
   const nextAt = async (name = 'ops') => {
-    const score = await store.zscore(keys.delivery.digestsDue, name)
+    const score = await store.zscore(keys.digests.due, name)
     return score === null ? null : new Date(Number(score)).toISOString()
   }
   return { ...{ daemon, arrived, opens, reads, closes, nextAt, keys, store, clock, logs, world } }
@@ -268,10 +268,10 @@ describe('the config', () => {
     clock.move(MINUTE)
     await daemon({ schedules: new Map([['ops', daily]]) })()
     expect(await arrived()).toHaveLength(1)
-    expect(await store.zrange(keys.delivery.digestsDue, 0, '-1')).toEqual(['ops'])
-    expect(await store.exists(keys.delivery.digest('pager'))).toBe(0)
+    expect(await store.zrange(keys.digests.due, 0, '-1')).toEqual(['ops'])
+    expect(await store.exists(keys.digests.of('pager'))).toBe(0)
     await daemon({ schedules: new Map() })()
-    expect(await store.exists(keys.delivery.digestsDue, keys.delivery.digest('ops'))).toBe(0)
+    expect(await store.exists(keys.digests.due, keys.digests.of('ops'))).toBe(0)
   })
 })
 
@@ -279,7 +279,7 @@ test('a receiver whose digest can not be made keeps no other from its own', asyn
   const { daemon, arrived, clock, keys, store, logs } = await daemons({ broken: daily, ops: daily })
   await daemon()()
   clock.move(MINUTE)
-  await store.set(keys.delivery.digest('broken'), 'not a hash')
+  await store.set(keys.digests.of('broken'), 'not a hash')
   await daemon()()
   expect(await arrived()).toHaveLength(1)
   expect(logs.lines().filter(({ code }) => code === 'digest.error')).toMatchObject([{ receiver: 'broken' }])
@@ -305,7 +305,7 @@ test('ten thousand open alerts are told in one message that stays small', async 
   })
   expect(digest?.data.alerts).toHaveLength(200)
   expect(new Set(digest?.data.alerts.map(({ level }) => level))).toEqual(new Set(['critical']))
-  expect(await store.hstrlen(keys.delivery.digest('ops'), 'told')).toBeLessThan(500_000)
+  expect(await store.hstrlen(keys.digests.of('ops'), 'told')).toBeLessThan(500_000)
   clock.move(DAY)
   await daemon()()
   expect((await arrived())[1]?.data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 0 })

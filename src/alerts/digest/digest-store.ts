@@ -30,17 +30,17 @@ export class DigestStore {
   }
 
   async planned(): Promise<PlannedDigest[]> {
-    const list = await this.#store.zrange(this.#keys.delivery.digestsDue, 0, '-1', 'WITHSCORES')
+    const list = await this.#store.zrange(this.#keys.digests.due, 0, '-1', 'WITHSCORES')
     return list.flatMap((receiver, n) => (n % 2 === 0 ? [{ receiver, at: Number(list[n + 1]) }] : []))
   }
 
   /** Whether it was planned by this schedule. */
   async isPlannedBy(receiver: string, schedule: DigestSchedule): Promise<boolean> {
-    return (await this.#store.hget(this.#keys.delivery.digest(receiver), 'schedule')) === textOf(schedule)
+    return (await this.#store.hget(this.#keys.digests.of(receiver), 'schedule')) === textOf(schedule)
   }
 
   async memory(receiver: string): Promise<DigestMemory | undefined> {
-    return decodeMemory(await this.#store.hget(this.#keys.delivery.digest(receiver), 'told'))
+    return decodeMemory(await this.#store.hget(this.#keys.digests.of(receiver), 'told'))
   }
 
   /**
@@ -63,12 +63,12 @@ export class DigestStore {
   }
 
   #step(receiver: string, from: number | undefined, plan: [to: number | '', schedule: string], made?: MadeDigest) {
-    const { digestsDue, digest, deliveriesDue, delivery } = this.#keys.delivery
+    const { digests, delivery: out } = this.#keys
     const keys = [
-      digestsDue,
-      digest(receiver),
-      deliveriesDue,
-      ...(made === undefined ? [] : [delivery(made.deliveryId)]),
+      digests.due,
+      digests.of(receiver),
+      out.deliveriesDue,
+      ...(made === undefined ? [] : [out.delivery(made.deliveryId)]),
     ]
     const leaves =
       made === undefined ? [] : [encodeMemory(made.memory), made.now, made.deliveryId, stepJson(made.message)]
