@@ -119,6 +119,11 @@ function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
 }
 
 function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
+  const names = Object.keys(receivers)
+  if (names.length === 1) {
+    const message = `nothing can tell you when ${names[0]} fails: with a second receiver, that one does`
+    yield { path: ['receivers'], message }
+  }
   for (const [name, receiver] of Object.entries(receivers)) {
     if (receiver.type !== 'webhook') continue
     for (const [index, secret] of receiver.secrets.entries()) {

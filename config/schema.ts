@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Secret } from '../src/runtime/secret.ts'
 import { checkTagNames, tags } from './account-match.ts'
 import { isPlainHttpElsewhere } from './addresses.ts'
+import { drill } from './drill.ts'
 import { heartbeat } from './heartbeat.ts'
 import { limits } from './limits.ts'
 import { unknownName } from './problems.ts'
@@ -169,6 +170,9 @@ const alerts = z
     repeatEvery: duration({ min: '1s', max: '365d' })
       .prefault('24h')
       .describe('How often a firing alert is told again.'),
+    acknowledgeFor: duration({ min: '1m', max: '365d' })
+      .prefault('7d')
+      .describe('How long an acknowledged alert is not told again at most, unless it gets worse.'),
     group: z
       .strictObject({
         by: z
@@ -189,6 +193,7 @@ const alerts = z
       .describe(
         "digest: what accounts' very first readings breach comes as one ranked message. alert: like any other.",
       ),
+    drill,
   })
   .describe('How a crossed threshold becomes a message.')
 

@@ -55,6 +55,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     coverage: EVERY_HALF_MINUTE,
     heartbeat: EVERY_HALF_MINUTE,
     digests: EVERY_MINUTE,
+    receivers: EVERY_HALF_MINUTE,
   }
 }
 

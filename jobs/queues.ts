@@ -14,6 +14,7 @@ export type SweepKind =
   | 'coverage'
   | 'heartbeat'
   | 'digests'
+  | 'receivers'
 
 /** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
 export interface SweepJob {

@@ -11,12 +11,14 @@ import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
 import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
+import { type SweepReceiversDeps, sweepReceivers } from './sweep-receivers.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
 
 export interface SweepDeps
   extends SweepAlertsDeps,
     SweepCoverageDeps,
     SweepHistoryDeps,
+    SweepReceiversDeps,
     SweepHeartbeatDeps,
     SweepDigestsDeps {
   due: DueSets
@@ -66,6 +68,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   coverage: sweepCoverage,
   heartbeat: sweepHeartbeat,
   digests: sweepDigests,
+  receivers: sweepReceivers,
 }
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */

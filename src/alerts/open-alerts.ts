@@ -5,6 +5,7 @@ import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import { deliveryField } from './kinds/delivery-alert.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 
@@ -51,7 +52,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: transitionId(hubId, field, state),
-      kind: hubId === NOBODY ? ('fleet' as const) : kindOf(field),
+      kind: hubId === NOBODY ? kindOfAll(field) : kindOf(field),
       level: state.level,
       rule: state.rule,
       field,
@@ -74,10 +75,19 @@ const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   coverage: 'limits: too many accounts without a fresh reading',
 }
 
+const OF_RECEIVER = deliveryField('')
+
+/** Of an alert that belongs to no account. */
+function kindOfAll(field: string): 'delivery' | 'fleet' {
+  return field.startsWith(OF_RECEIVER) ? 'delivery' : 'fleet'
+}
+
 /** What an open alert is about, for people. */
 export function subjectOf({ kind, field, level, rule, series, cause }: Omit<OpenAlert, 'since'>): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
+  if (kind === 'delivery')
+    return `receiver ${field.slice(OF_RECEIVER.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
   if (kind === 'poll')
     return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope that lets them be read'
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'

@@ -3,6 +3,8 @@ import type { Movement } from '../../jobs/movement.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
+import { judgeReceiver } from '../delivery/receiver-health.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
@@ -61,15 +63,19 @@ export async function readHealth(
   movement: Movement,
 ): Promise<HealthReport> {
   // A write, because a Redis that only reads is of no use: no lease could be taken.
-  const [, sweeps] = await Promise.all([
+  const [, sweeps, receivers] = await Promise.all([
     pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
+    new ReceiverStore(pages, parts.keys).read(),
   ]).catch(() => [])
   return judgeHealth({
     now: parts.clock.now(),
     startedAt,
     redisOk: sweeps !== undefined,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
+    failingReceivers: (receivers ?? [])
+      .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
+      .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
     expected: longestPauses(parts.config.schedule),
   })

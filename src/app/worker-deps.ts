@@ -1,12 +1,14 @@
+import { unprovenAfter } from '../../config/drill.ts'
 import { Turns } from '../../jobs/deliver.ts'
 import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest/digest-store.ts'
 import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
-import { announceDisabled } from '../alerts/kinds/delivery-alert.ts'
+import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import type { Receiver } from '../delivery/receiver.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
@@ -28,6 +30,7 @@ const KEPT_FOR_TOKENS = 16
 /** What the workers' jobs need, each setting by the name under which its job knows it. */
 export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endpoint: TokenEndpoint) {
   const { config, store, keys, clock, random, log } = parts
+  const deliveriesPage = `${config.http.publicUrl}/deliveries`
   const { requests, per } = config.provider.accountRate
   return {
     ...parts,
@@ -82,7 +85,10 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     },
     receivers,
     turns: new Turns(),
-    announceDisabled: announceDisabled.bind(undefined, store, keys),
+    receiverStore: new ReceiverStore(store, keys),
+    drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
+    announceDelivery: deliveryAnnouncer({ repeatEveryMs: config.alerts.repeatEvery, page: deliveriesPage }),
+    deliveriesPage,
     clock,
     random,
     log,

@@ -21,6 +21,12 @@ export interface LoggedAttempt {
   attempt: number
   outcome: string
   reason: string
+  /** How long it took; null where nothing was tried. */
+  ms: number | null
+  /** HTTP status or SMTP reply code; null where nothing was answered. */
+  answer: number | null
+  /** When it is tried again, ms; null: never. */
+  nextAt: number | null
 }
 
 export interface AttemptRecord {
@@ -28,10 +34,13 @@ export interface AttemptRecord {
   /** Null unless there is a next one. */
   nextAt: number | null
   reason: string
+  /** Null where nothing was tried. */
+  ms: number | null
+  answer?: number | undefined
 }
 
-/** Longer than the longest attempt, so that a delivery is not tried twice at once. */
-const CLAIM_MS = 60_000
+/** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
+export const CLAIM_MS = 60_000
 /** A dead delivery can be looked at, and sent again, for this long. */
 const DEAD_KEPT_MS = 30 * 24 * 3_600_000
 
@@ -51,35 +60,35 @@ export class Deliveries {
     return { ids, next: next === '' ? undefined : Number(next) }
   }
 
-  async get(id: string): Promise<Delivery | undefined> {
-    const hash = await this.#store.hgetall(this.#keys.delivery.delivery(id))
-    if (hash.message === undefined || hash.receiver === undefined || hash.state === 'dead') return undefined
+  /** Takes it for one attempt. `held`: somebody else is at it; undefined: there is nothing to send. */
+  async begin(id: string, now: number): Promise<Delivery | 'held' | undefined> {
+    const { delivery, deliveriesDue } = this.#keys.delivery
+    const taken = await this.#store.beginAttempt(delivery(id), deliveriesDue, id, now, CLAIM_MS)
+    if (taken === 'held') return taken
+    const fields = byName(taken)
+    const [message, receiver] = [fields.get('message'), fields.get('receiver')]
+    if (message === undefined || receiver === undefined) return undefined
     return {
-      id,
-      receiver: hash.receiver,
-      message: JSON.parse(hash.message) as Message,
-      createdAt: Number(hash.createdAt),
-      attempts: Number(hash.attempts),
+      ...{ id, receiver },
+      message: JSON.parse(message) as Message,
+      createdAt: Number(fields.get('createdAt')),
+      attempts: Number(fields.get('attempts')),
     }
   }
 
   async record(delivery: Delivery, record: AttemptRecord, now: number): Promise<void> {
     const keys = this.#keys.delivery
     await this.#store.recordAttempt(
-      ...[keys.delivery(delivery.id), keys.deliveriesDue, keys.log],
+      ...[keys.delivery(delivery.id), keys.deliveriesDue, keys.log, keys.receiver(delivery.receiver)],
       ...[delivery.id, now, record.outcome, record.nextAt === null ? '' : Math.round(record.nextAt), record.reason],
-      ...[delivery.receiver, delivery.message.type, DEAD_KEPT_MS],
+      ...[delivery.receiver, delivery.message.type, DEAD_KEPT_MS, record.ms ?? '', record.answer ?? ''],
     )
-  }
-
-  /** For a claimed id of which nothing is left to send. */
-  async drop(id: string): Promise<void> {
-    await this.#store.zrem(this.#keys.delivery.deliveriesDue, id)
   }
 
   /** Claimed but not tried: due again at `at`. */
   async handBack({ id }: Delivery, at: number): Promise<void> {
-    await this.#store.zadd(this.#keys.delivery.deliveriesDue, 'XX', at, id)
+    const { delivery, deliveriesDue } = this.#keys.delivery
+    await this.#store.handBackDelivery(delivery(id), deliveriesDue, id, at)
   }
 
   /** Waiting for their first or next attempt. */
@@ -91,8 +100,8 @@ export class Deliveries {
   async log(count: number): Promise<LoggedAttempt[]> {
     const entries = await this.#store.xrevrange(this.#keys.delivery.log, '+', '-', 'COUNT', count)
     return entries.map(([, fields]) => {
-      const entry = new Map<string, string>()
-      for (let n = 0; n + 1 < fields.length; n += 2) entry.set(fields[n] ?? '', fields[n + 1] ?? '')
+      const entry = byName(fields)
+      const number = (name: string) => (entry.has(name) ? Number(entry.get(name)) : null)
       const text = (name: string) => entry.get(name) ?? ''
       return {
         at: Number(text('at')),
@@ -102,6 +111,7 @@ export class Deliveries {
         attempt: Number(text('attempt')),
         outcome: text('outcome'),
         reason: text('reason'),
+        ...{ ms: number('ms'), answer: number('answer'), nextAt: number('nextAt') },
       }
     })
   }
@@ -112,11 +122,18 @@ export class Deliveries {
 
   /** Gives every receiver another chance. */
   async enableAll(): Promise<void> {
-    await this.#store.del(this.#keys.delivery.disabled)
+    const { disabled, receiver } = this.#keys.delivery
+    await this.#store.enableReceivers(disabled, receiver(''))
   }
 
   /** Receivers that want nothing more, each with why. */
   disabled(): Promise<Record<string, string>> {
     return this.#store.hgetall(this.#keys.delivery.disabled)
   }
+}
+
+function byName(fields: readonly string[]): Map<string, string> {
+  const entry = new Map<string, string>()
+  for (let n = 0; n + 1 < fields.length; n += 2) entry.set(fields[n] ?? '', fields[n + 1] ?? '')
+  return entry
 }

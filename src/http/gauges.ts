@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { DueKind } from '../redis/keys.ts'
@@ -9,6 +10,7 @@ import { gauge, type Metrics } from '../runtime/metrics.ts'
 import { readCoverage } from '../views/coverage-status.ts'
 import { readHeartbeat } from '../views/heartbeat-status.ts'
 import { readPollBudget } from '../views/poll-budget.ts'
+import { isBroken, receiverStatus } from '../views/receiver-status.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
 
@@ -55,6 +57,16 @@ export function registerGauges(deps: GaugeDeps): void {
   gauge(metrics, 'deliveries_pending', 'Deliveries that wait for an attempt.', [], async (pending) => {
     pending.set(await deliveries.countPending())
   })
+  gauge(
+    metrics,
+    'receiver_failing',
+    'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.',
+    ['receiver'],
+    async (failing) => {
+      for (const health of await new ReceiverStore(deps.store, deps.keys).read())
+        failing.set({ receiver: health.receiver }, isBroken(receiverStatus(health)) ? 1 : 0)
+    },
+  )
   gauge(
     metrics,
     'breaker_open',

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
@@ -19,6 +20,7 @@ import {
 } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import { receiverStatus } from '../views/receiver-status.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
 import { requireRedis } from './redis-away.ts'
@@ -168,10 +170,14 @@ async function listAlerts({ store, keys, registry }: ApiDeps, query: unknown): P
 
 const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) })
 
-async function listDeliveries({ deliveries }: ApiDeps, query: unknown): Promise<object> {
+async function listDeliveries({ deliveries, store, keys }: ApiDeps, query: unknown): Promise<object> {
   const { limit } = check(DELIVERY_LIST, query)
-  const [pending, attempts] = await Promise.all([deliveries.countPending(), deliveries.log(limit)])
-  return { pending, items: attempts.map(timedAttempt) }
+  const [pending, attempts, receivers] = await Promise.all([
+    deliveries.countPending(),
+    deliveries.log(limit),
+    new ReceiverStore(store, keys).read(),
+  ])
+  return { pending, receivers: receivers.map(receiverStatus), items: attempts.map(timedAttempt) }
 }
 
 function cursor(next: number | undefined): { next?: string } {

@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { type PlannedAccount, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
+import { receiverStatus } from '../views/receiver-status.ts'
 import { surveyAlerts, worstAccounts } from '../views/survey-alerts.ts'
 import type { HealthReport } from './health.ts'
 import { operatorPage, type PageContent, sendPage } from './page.ts'
@@ -104,12 +106,21 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
   return show(request, reply, { at: '/alerts', title: 'Open alerts', body })
 }
 
-async function showDeliveries({ deliveries, clock }: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
-  const [pending, disabled, log] = await Promise.all([
+async function showDeliveries(
+  { deliveries, store, keys, clock }: PagesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const [pending, receivers, log] = await Promise.all([
     deliveries.countPending(),
-    deliveries.disabled(),
+    new ReceiverStore(store, keys).read(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
-  const body = deliveriesPage({ pending, disabled, attempts: log.map(timedAttempt), now: clock.now() })
+  const body = deliveriesPage({
+    pending,
+    receivers: receivers.map(receiverStatus),
+    attempts: log.map(timedAttempt),
+    now: clock.now(),
+  })
   return show(request, reply, { at: '/deliveries', title: 'Deliveries', body })
 }

@@ -67,6 +67,10 @@ export interface DeliveryKeys {
   log: string
   /** hash: receiver -> why it is switched off */
   disabled: string
+  /** zset: receiver -> when it was last seen in a config, ms */
+  receivers: string
+  /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+  receiver(name: string): string
   /** string: when an account was connected last, ms */
   connectedAt: string
   /** list: alerts that wait for the group to close */
@@ -150,6 +154,8 @@ export function createKeys(prefix: string): Keys {
       collected: `${out}:collected`,
       log: `${out}:log`,
       disabled: `${out}:disabled`,
+      receivers: `${out}:receivers`,
+      receiver: (name) => `${out}:receiver:${name}`,
       connectedAt: `${out}:connected-at`,
       group: (key) => `${out}:group:${key}`,
       groupState: (key) => `${out}:group-state:${key}`,

@@ -42,7 +42,12 @@ const STEPS = {
   pauseCalls: { file: 'pause-calls', keys: 1 },
   collectAlert: { file: 'collect-alert', keys: 4 },
   closeGroup: { file: 'close-group' },
-  recordAttempt: { file: 'record-attempt', keys: 3 },
+  beginAttempt: { file: 'begin-attempt', keys: 2 },
+  handBackDelivery: { file: 'hand-back-delivery', keys: 2 },
+  recordAttempt: { file: 'record-attempt', keys: 4 },
+  recordTest: { file: 'record-test', keys: 3 },
+  planDrill: { file: 'plan-drill', keys: 3 },
+  enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
 
 type Argument = string | number | Buffer
@@ -85,7 +90,12 @@ declare module 'ioredis' {
     pauseCalls(...args: Argument[]): Result<number, Context>
     collectAlert(...args: Argument[]): Result<number | string, Context>
     closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
+    beginAttempt(...args: Argument[]): Result<string[] | 'held', Context>
+    handBackDelivery(...args: Argument[]): Result<number, Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
+    recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>
+    planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
+    enableReceivers(...args: Argument[]): Result<number, Context>
   }
 }
 

@@ -36,7 +36,10 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
   const sink = await startFarSide()
   sink.answer = raw(200, '')
   onTestFinished(() => sink.stop())
-  const receiver = createWebhookReceiver({ name: 'ops', url: new Secret(sink.url), secrets: [] })
+  const receiver = createWebhookReceiver({
+    ...{ name: 'ops', url: new Secret(sink.url), secrets: [], format: 'plimsoll' },
+    context: { home: 'https://x/', groupBy: ['rule'] },
+  })
   onTestFinished(() => receiver.close())
   const keys = createKeys(`digests-${++number}`)
   const store = redis.store()

@@ -95,10 +95,15 @@ function byUrgency(a: Alert, b: Alert): number {
   return (
     Number(a.level === 'warning') - Number(b.level === 'warning') ||
     Number(a.account !== undefined) - Number(b.account !== undefined) ||
-    compare(a.daysLeft ?? Number.POSITIVE_INFINITY, b.daysLeft ?? Number.POSITIVE_INFINITY) ||
+    compare(daysUntilFull(a), daysUntilFull(b)) ||
     (b.percent ?? 0) - (a.percent ?? 0) ||
     Date.parse(a.since) - Date.parse(b.since)
   )
+}
+
+/** What is about no number is not going to happen some day: it has happened. */
+function daysUntilFull({ series, percent, daysLeft }: Alert): number {
+  return series === undefined || (percent ?? 0) >= 100 ? 0 : (daysLeft ?? Number.POSITIVE_INFINITY)
 }
 
 /** Without subtracting: two of them may be infinite. */

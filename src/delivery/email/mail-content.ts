@@ -1,7 +1,9 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
+import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
+import type { MailLinks } from './mail-links.ts'
 import { periodicSummary } from './periodic-digest.ts'
 import { rankAlerts } from './rank-alerts.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'
@@ -18,17 +20,20 @@ export interface MailContent {
   rows: DescribedAlert[]
   /** `12 more alerts not shown`. */
   omitted?: string
+  /** Attached where not every alert is shown whole. */
+  csv?: AlertsCsv
   footer: string
 }
 
-/** Mail programs clip what is longer than about 100 kB: behind the most urgent ones a row each has to do. */
+/** So many can be read one after the other; of more the most urgent are shown whole, and the rest is a table. */
 const MAX_SECTIONS = 10
+const SECTIONS_OF_MANY = 3
 
-export function mailContent(message: Message, now: number): MailContent {
+export function mailContent(message: Message, now: number, links: MailLinks): MailContent {
   const { truncated } = message.data
   const alerts = rankAlerts(message.data.alerts)
-  const described = alerts.map((alert) => describeAlert(alert, now))
-  const whole = message.type === 'alert.digest' ? 0 : MAX_SECTIONS
+  const described = alerts.map((alert) => describeAlert(alert, now, links))
+  const whole = sectionsOf(message)
   const summary = summaryOf(message, alerts)
   return {
     badge: badgeOfMessage(message, alerts[0]),
@@ -36,9 +41,17 @@ export function mailContent(message: Message, now: number): MailContent {
     ...(summary !== undefined && { summary }),
     sections: described.slice(0, whole),
     rows: described.slice(whole),
-    ...(truncated > 0 && { omitted: `${countOf(truncated, 'more alert')} not shown.` }),
+    ...(truncated > 0 && {
+      omitted: `${countOf(truncated, 'more alert')} not shown. All that are open: plimsoll alerts list`,
+    }),
+    ...(alerts.length > whole && { csv: alertsCsv(alerts, message) }),
     footer: `Sent by Plimsoll, ${formatTime(message.timestamp)}.`,
   }
+}
+
+function sectionsOf({ type, data }: Message): number {
+  if (type === 'alert.digest') return 0
+  return data.alerts.length > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
 }
 
 function summaryOf({ type, data }: Message, alerts: readonly Alert[]): string | undefined {

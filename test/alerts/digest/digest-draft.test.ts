@@ -14,7 +14,9 @@ const NOW = Date.parse('2026-11-21T07:00:00.000Z')
 const DAY = 86_400_000
 const all = () => true
 
-const open = (id: string, more: Partial<Alert> = {}): Alert => anAlert({ id: `${id}-1`, ...more })
+const open = (id: string, more: Partial<Alert> = {}): Alert =>
+  anAlert({ id: `${id}-1`, series: { metric: 'customProperties.overall' }, ...more })
+const lost = (id: string): Alert => anAlert({ id: `${id}-1`, kind: 'token' })
 const at = (hubId: number) => ({ account: { hubId, hubDomain: '' } })
 
 function draft(
@@ -47,9 +49,10 @@ describe('a digest', () => {
       open('c-99', { level: 'critical', percent: 99 }),
       open('c-days', { level: 'critical', percent: 80, daysLeft: 0.5 }),
       { ...open('fleet', { level: 'critical', kind: 'fleet' }), account: undefined } as unknown as Alert,
-      open('w-token', { kind: 'token' }),
+      lost('w-token'),
+      open('w-full', { percent: 100 }),
     ]
-    const ranked = ['fleet', 'c-days', 'c-99', 'c-96', 'w-days', 'w-90', 'w-token'].map((id) => `${id}-1`)
+    const ranked = ['fleet', 'c-days', 'c-99', 'c-96', 'w-full', 'w-token', 'w-days', 'w-90'].map((id) => `${id}-1`)
     expect(draft(alerts).data.alerts.map(({ id }) => id)).toEqual(ranked)
     expect(draft(alerts.toReversed()).data.alerts.map(({ id }) => id)).toEqual(ranked)
   })
