@@ -65,6 +65,7 @@ const ROOMS: RoomTable = {
   config: {
     of: ['runtime'],
     files: [
+      ...['src/text/suggest.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
     ],

@@ -32,6 +32,8 @@ export interface AlertRecord {
  */
 export interface Alert {
   id: string
+  /** Ids of earlier transitions of the same alert that the receiver has not been sent, and need not be: this one is newer. */
+  supersedes?: string[]
   kind: AlertKind
   status: 'firing' | 'resolved'
   /** The level that was entered; for a resolved alert the level that was left. */
@@ -59,8 +61,6 @@ export interface Alert {
   since: string
   /** `left`: those that the last message of this alert named and that are gone; only where all there are is known. */
   records?: { shown: number; total: number; items: AlertRecord[]; left?: { objectId: number; label?: string }[] }
-  /** Ids of earlier transitions of the same alert that this one is told instead of, within one message. */
-  supersedes?: string[]
   /** Of a limit alert: why it is told, as `sayBecause` says it in a sentence. */
   because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */

@@ -2,6 +2,7 @@ import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
+import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { judgeReceiver } from '../delivery/receiver-health.ts'
 import { ReceiverStore } from '../delivery/receiver-store.ts'
@@ -13,6 +14,8 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import { ackLinks } from './ack-links.ts'
+import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { historyKeep } from './history-keep.ts'
 import { type Parts, sampleSettings } from './parts.ts'
 
@@ -23,6 +26,8 @@ export function startHttp(
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
   const { config, keys, provider, metrics, clock, log } = parts
+  const silences = new SilenceStore(pages, keys, config.tags)
+  const asked = { ...parts, store: pages, silences }
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
@@ -44,11 +49,16 @@ export function startHttp(
     samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
+    silences,
+    ackLinks: ackLinks(parts.vault, config),
     metrics,
     actions: {
-      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),
+      uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),
       accessToken: (hubId, to) => accessTokens.serve(hubId, to),
       connected: () => connected(parts),
+      silence: (silence) => silenceAlerts(asked, silence),
+      unsilence: (id) => unsilence(asked, id),
+      acknowledge: (seen, by) => acknowledge(asked, seen, by),
     },
     health,
     clock,

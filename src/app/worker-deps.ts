@@ -7,6 +7,7 @@ import { DigestStore } from '../alerts/digest/digest-store.ts'
 import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
+import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
@@ -67,6 +68,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       keys,
       routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
+      silences: new SilenceStore(store, keys, config.tags),
       group: {
         by: config.alerts.group.by,
         waitMs: config.alerts.group.wait,

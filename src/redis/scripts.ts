@@ -40,12 +40,19 @@ const STEPS = {
   rekeyTokens: { file: 'rekey-tokens', keys: 1 },
   takeCalls: { file: 'take-calls' },
   pauseCalls: { file: 'pause-calls', keys: 1 },
-  collectAlert: { file: 'collect-alert', keys: 4 },
-  closeGroup: { file: 'close-group' },
+  renumberEntries: { file: 'renumber-entries', keys: 1 },
+  collectAlerts: { file: 'collect-alerts', keys: 1 },
+  holdAlerts: { file: 'hold-alerts', keys: 1 },
+  releaseHeld: { file: 'release-held', keys: 1 },
+  withholdAlerts: { file: 'withhold-alerts', keys: 1 },
+  closeGroup: { file: 'close-group', keys: 1 },
   beginAttempt: { file: 'begin-attempt', keys: 2 },
   handBackDelivery: { file: 'hand-back-delivery', keys: 2 },
-  recordAttempt: { file: 'record-attempt', keys: 4 },
+  recordAttempt: { file: 'record-attempt', keys: 1 },
   recordTest: { file: 'record-test', keys: 3 },
+  replayDelivery: { file: 'replay-delivery', keys: 1 },
+  forgetDelivery: { file: 'forget-delivery', keys: 1 },
+  readLedger: { file: 'read-ledger', keys: 1 },
   planDrill: { file: 'plan-drill', keys: 3 },
   enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
@@ -88,12 +95,21 @@ declare module 'ioredis' {
     rekeyTokens(...args: Argument[]): Result<number, Context>
     takeCalls(numberOfKeys: number, ...args: Argument[]): Result<[number, number, number], Context>
     pauseCalls(...args: Argument[]): Result<number, Context>
-    collectAlert(...args: Argument[]): Result<number | string, Context>
-    closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
+    renumberEntries(...args: Argument[]): Result<number, Context>
+    collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
+    holdAlerts(...args: Argument[]): Result<number | string, Context>
+    releaseHeld(...args: Argument[]): Result<number, Context>
+    withholdAlerts(...args: Argument[]): Result<number | string, Context>
+    closeGroup(...args: Argument[]): Result<'closed' | 'lost', Context>
     beginAttempt(...args: Argument[]): Result<string[] | 'held', Context>
     handBackDelivery(...args: Argument[]): Result<number, Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
     recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>
+    replayDelivery(...args: Argument[]): Result<'replayed' | 'lost', Context>
+    forgetDelivery(...args: Argument[]): Result<'forgotten' | 'lost', Context>
+    readLedger(
+      ...args: Argument[]
+    ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
     planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
     enableReceivers(...args: Argument[]): Result<number, Context>
   }

@@ -45,7 +45,10 @@ export interface DueStatus {
   nextAt: string | null
 }
 
-export type TimedAlert = Omit<OpenAlert, 'since'> & { since: string }
+export type TimedAlert = Omit<OpenAlert, 'since' | 'acknowledged'> & {
+  since: string
+  acknowledged?: { at: string; by: string; comment?: string; until: string }
+}
 export type TimedAttempt = Omit<LoggedAttempt, 'at' | 'nextAt'> & { at: string | null; nextAt: string | null }
 
 export interface FleetStatusDeps {
@@ -119,8 +122,20 @@ async function deliveryStatus({ deliveries, store, keys }: FleetStatusDeps): Pro
   }
 }
 
-export function timedAlert(alert: OpenAlert): TimedAlert {
-  return { ...alert, since: new Date(alert.since).toISOString() }
+export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
+  return {
+    ...alert,
+    since: new Date(alert.since).toISOString(),
+    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
+  }
+}
+
+export function timedAcknowledgement({ at, by, comment, until }: NonNullable<OpenAlert['acknowledged']>) {
+  return {
+    ...{ at: new Date(at).toISOString(), by },
+    ...(comment === undefined ? {} : { comment }),
+    until: new Date(until).toISOString(),
+  }
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {

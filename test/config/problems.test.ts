@@ -311,8 +311,8 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'a digest at no time, in no place',
       email('smtp: smtps://a, digest: { at: "24:00", timeZone: Atlantis/City }'),
-      'receivers.ops.digest.at: must be a time of day from "00:00" to "23:59"',
-      'receivers.ops.digest.timeZone: must be the name of a time zone, like Europe/Berlin, America/New_York or UTC',
+      'receivers.ops.digest.at: must be a time from "00:00" to "23:59", in quotes',
+      'receivers.ops.digest.timeZone: no time zone has this name, use a name like Europe/Berlin',
     ],
     [
       'a day of a daily digest',

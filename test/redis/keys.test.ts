@@ -40,12 +40,13 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, delivery, receiver, ...fixed } = keys.delivery
+    const { group, groupState, groupTold, delivery, receiver, ...fixed } = keys.delivery
     const all = [
       ...Object.values(fixed),
       group('ops|rule=x'),
       groupState('ops|rule=x'),
-      delivery('msg_1'),
+      groupTold('ops'),
+      delivery('m'),
       receiver('ops'),
     ]
     expect(new Set(all.map(slotOf)).size).toBe(1)

@@ -1,4 +1,5 @@
 import type { Alert, AlertLevel, Message } from '../alert.ts'
+import { byUrgency } from '../groups/rank-alerts.ts'
 import { compareStanding } from './compare-standing.ts'
 import { alertIdOf, type DigestMemory, MOST_REMEMBERED, type Standing, standingOf } from './digest-memory.ts'
 
@@ -88,27 +89,6 @@ export class DigestDraft {
     for (const alert of this.#shown) this.#remembered.set(alertIdOf(alert), standingOf(alert))
     return { at: this.#frame.now, isWhole, alerts: this.#remembered }
   }
-}
-
-/** What concerns all, then what is critical, then what reaches its limit first, then the fullest. */
-function byUrgency(a: Alert, b: Alert): number {
-  return (
-    Number(a.level === 'warning') - Number(b.level === 'warning') ||
-    Number(a.account !== undefined) - Number(b.account !== undefined) ||
-    compare(daysUntilFull(a), daysUntilFull(b)) ||
-    (b.percent ?? 0) - (a.percent ?? 0) ||
-    Date.parse(a.since) - Date.parse(b.since)
-  )
-}
-
-/** What is about no number is not going to happen some day: it has happened. */
-function daysUntilFull({ series, percent, daysLeft }: Alert): number {
-  return series === undefined || (percent ?? 0) >= 100 ? 0 : (daysLeft ?? Number.POSITIVE_INFINITY)
-}
-
-/** Without subtracting: two of them may be infinite. */
-function compare(a: number, b: number): number {
-  return a < b ? -1 : Number(a > b)
 }
 
 function iso(at: number): string {

@@ -9,7 +9,7 @@ import { decodeState, encodeState, toldState, transitionId } from '../alert-stat
 import { limitChangedAlert } from '../kinds/limit-changed.ts'
 import { encodeEntry } from '../outbox/outbox-entry.ts'
 import { seriesFields } from '../series-fields.ts'
-import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
+import { type Evaluation, type EvaluationSettings, evaluate, remembered, type SeriesState } from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
@@ -87,9 +87,8 @@ function noteState(
   { state, event }: Evaluation,
   account: PolledAccount,
 ): void {
-  // A level that was left is not remembered; its state only carried the number of the last message.
-  const isLeft = state === undefined || (state.level === 'ok' && state.pending === null)
-  const after = isLeft ? '' : encodeState(event === undefined ? state : withNames(state, series, account))
+  const kept = remembered(state)
+  const after = kept === undefined ? '' : encodeState(event === undefined ? kept : withNames(kept, series, account))
   if (after !== (stored ?? '')) writes.changes.push([series.id, stored ?? '', after])
 }
 

@@ -4,7 +4,7 @@ import { barOf } from './bar.ts'
 import type { DescribedAlert } from './describe-alert.ts'
 import type { DescribedRecords } from './describe-records.ts'
 import type { Fact } from './facts.ts'
-import type { MailContent } from './mail-content.ts'
+import type { DescribedRow, MailContent } from './mail-content.ts'
 
 const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
@@ -184,7 +184,7 @@ function recordsTable({ rows, note, left }: DescribedRecords): Html {
   const areNamed = rows.some(({ label }) => label !== undefined)
   const lines = rows.map(
     ({ label, id, usage, isNew, url }) =>
-      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : NOTHING}</td>` : NOTHING}<td>${recordLink(id, url)}${isNew && !areNamed ? NEW : NOTHING}</td><td align="right">${usage}</td></tr>
+      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : NOTHING}</td>` : NOTHING}<td nowrap>${recordLink(id, url)}${isNew && !areNamed ? NEW : NOTHING}</td><td align="right" nowrap>${usage}</td></tr>
 `,
   )
   const table = html`
@@ -203,12 +203,12 @@ const NEW = html` <b class="badge">NEW</b>`
 /** One row for each alert. Kept short, with what cells can inherit on the table: there may be hundreds of them. */
 function rankedTable(rows: Html[]): Html {
   return html`<tr><td class="cell line" style="${CELL};${LINE}"><table class="text rows" width="100%" cellpadding="6" cellspacing="0" border="0" style="${TABLE};border-collapse:collapse;font-size:13px;line-height:18px">
-<tr>${heading('Account', 'left', '45%')}${heading('What')}${heading('Fullness', 'right')}${heading('Left', 'right')}</tr>
+<tr>${heading('Account', 'left', '40%')}${heading('What')}${heading('Fullness', 'right')}${heading('Left', 'right')}</tr>
 ${rows}</table></td></tr>`
 }
 
-function tableRow({ badge, subject, topic, percent, limit, daysLeft, url }: DescribedAlert): Html {
-  const account = html`<td><b class="badge ${badge}">${badge}</b><br>${accountCell(subject, url)}</td>`
+function tableRow({ badge, subject, topic, percent, limit, daysLeft, sinceLast, url }: DescribedRow): Html {
+  const account = html`<td><b class="badge ${badge}">${badge}</b>${sinceLast === undefined ? NOTHING : html` <i>${sinceLast}</i>`}<br>${accountCell(subject, url)}</td>`
   const what = html`<bdi>${topic}</bdi>`
   // What is no share of anything has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
@@ -220,7 +220,7 @@ function tableRow({ badge, subject, topic, percent, limit, daysLeft, url }: Desc
 }
 
 function heading(name: string, align: 'left' | 'right' = 'left', width = ''): Html {
-  return html`<th class="quiet" scope="col" align="${align}"${width === '' ? NOTHING : html` width="${width}"`} style="${LABEL};font-size:12px">${name}</th>`
+  return html`<th class="quiet" scope="col" align="${align}"${width === '' ? NOTHING : html` width="${width}"`} style="${LABEL};font-size:12px;white-space:nowrap">${name}</th>`
 }
 
 function accountCell(subject: string, url: string | undefined): Html {

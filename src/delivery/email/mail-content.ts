@@ -6,7 +6,12 @@ import { type DescribedAlert, describeAlert } from './describe-alert.ts'
 import type { MailLinks } from './mail-links.ts'
 import { periodicSummary } from './periodic-digest.ts'
 import { rankAlerts } from './rank-alerts.ts'
+import { type SinceLast, sinceLastDigest } from './since-last-digest.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'
+
+export interface DescribedRow extends DescribedAlert {
+  sinceLast?: SinceLast
+}
 
 /** What both parts of a mail show, in this order. */
 export interface MailContent {
@@ -17,7 +22,7 @@ export interface MailContent {
   /** Shown whole, each in a section. */
   sections: DescribedAlert[]
   /** Shown as one row of a table each. */
-  rows: DescribedAlert[]
+  rows: DescribedRow[]
   /** `12 more alerts not shown`. */
   omitted?: string
   /** Attached where not every alert is shown whole. */
@@ -32,7 +37,10 @@ const SECTIONS_OF_MANY = 3
 export function mailContent(message: Message, now: number, links: MailLinks): MailContent {
   const { truncated } = message.data
   const alerts = rankAlerts(message.data.alerts)
-  const described = alerts.map((alert) => describeAlert(alert, now, links))
+  const described = alerts.map((alert): DescribedRow => {
+    const sinceLast = sinceLastDigest(alert, message.data)
+    return { ...describeAlert(alert, now, links), ...(sinceLast !== undefined && { sinceLast }) }
+  })
   const whole = sectionsOf(message)
   const summary = summaryOf(message, alerts)
   return {

@@ -2,7 +2,7 @@ import { formatPercent } from '../../text/format-number.ts'
 import { barOf } from './bar.ts'
 import type { DescribedAlert } from './describe-alert.ts'
 import type { DescribedRecords } from './describe-records.ts'
-import type { MailContent } from './mail-content.ts'
+import type { DescribedRow, MailContent } from './mail-content.ts'
 
 const BAR_WIDTH = 30
 const NAME_WIDTH = 13
@@ -53,9 +53,12 @@ function named(name: string, value: string): string {
   return `${name.padEnd(NAME_WIDTH)}${value}`
 }
 
-function rowText({ badge, subject, headline, daysLeft, url }: DescribedAlert): string {
+function rowText({ badge, subject, headline, daysLeft, sinceLast, url }: DescribedRow): string {
   const left = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft) ? '' : `, ${daysLeft} left`
-  return [`[${badge}] ${subject}`, `  ${headline}${left}`, ...(url === undefined ? [] : [`  ${url}`])].join('\n')
+  const moved = sinceLast === undefined ? '' : ` (${sinceLast})`
+  return [`[${badge}]${moved} ${subject}`, `  ${headline}${left}`, ...(url === undefined ? [] : [`  ${url}`])].join(
+    '\n',
+  )
 }
 
 function bar(percent: number): string {

@@ -8,6 +8,6 @@ for _, at in ipairs(redis.call('HMGET', KEYS[1], 'seenAt', 'lastDeliveredAt', 'd
 end
 if newest == 0 or now - newest < tonumber(ARGV[2]) then return 'not-due' end
 redis.call('HSET', KEYS[1], 'drilledAt', now)
-redis.call('HSET', KEYS[3], 'receiver', ARGV[4], 'message', ARGV[5], 'createdAt', now, 'attempts', 0)
+redis.call('HSET', KEYS[3], 'receiver', ARGV[4], 'type', 'alert.test', 'message', ARGV[5], 'createdAt', now, 'attempts', 0)
 redis.call('ZADD', KEYS[2], now, ARGV[3])
 return 'planned'
