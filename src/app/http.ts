@@ -51,6 +51,7 @@ export function startHttp(
     deliveries: new Deliveries(pages, keys),
     silences,
     ackLinks: ackLinks(parts.vault, config),
+    receiverStore: new ReceiverStore(pages, keys),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),

@@ -9,7 +9,6 @@ import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Receiver } from '../delivery/receiver.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
@@ -87,7 +86,6 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     },
     receivers,
     turns: new Turns(),
-    receiverStore: new ReceiverStore(store, keys),
     drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
     announceDelivery: deliveryAnnouncer({ repeatEveryMs: config.alerts.repeatEvery, page: deliveriesPage }),
     deliveriesPage,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { DueKind } from '../redis/keys.ts'
@@ -19,6 +19,7 @@ export interface GaugeDeps extends SurveyDeps {
   due: DueSets
   coverage: CoverageStore
   deliveries: Deliveries
+  receiverStore: ReceiverStore
   clock: Clock
 }
 
@@ -63,7 +64,7 @@ export function registerGauges(deps: GaugeDeps): void {
     'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.',
     ['receiver'],
     async (failing) => {
-      for (const health of await new ReceiverStore(deps.store, deps.keys).read())
+      for (const health of await deps.receiverStore.read())
         failing.set({ receiver: health.receiver }, isBroken(receiverStatus(health)) ? 1 : 0)
     },
   )

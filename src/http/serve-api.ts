@@ -4,7 +4,6 @@ import * as z from 'zod'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
@@ -176,12 +175,12 @@ async function listAlerts({ store, keys, registry, silences, clock }: ApiDeps, q
 
 const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) })
 
-async function listDeliveries({ deliveries, store, keys }: ApiDeps, query: unknown): Promise<object> {
+async function listDeliveries({ deliveries, receiverStore }: ApiDeps, query: unknown): Promise<object> {
   const { limit } = check(DELIVERY_LIST, query)
   const [pending, attempts, receivers] = await Promise.all([
     deliveries.countPending(),
     deliveries.log(limit),
-    new ReceiverStore(store, keys).read(),
+    receiverStore.read(),
   ])
   return { pending, receivers: receivers.map(receiverStatus), items: attempts.map(timedAttempt) }
 }

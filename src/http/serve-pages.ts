@@ -4,7 +4,6 @@ import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import { alertOfTransition } from '../alerts/alert-state.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
@@ -124,13 +123,13 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
 }
 
 async function showDeliveries(
-  { deliveries, store, keys, clock }: PagesDeps,
+  { deliveries, receiverStore, clock }: PagesDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
   const [pending, receivers, log] = await Promise.all([
     deliveries.countPending(),
-    new ReceiverStore(store, keys).read(),
+    receiverStore.read(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
   const body = deliveriesPage({

@@ -10,6 +10,7 @@ import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
@@ -60,6 +61,7 @@ export interface HttpDeps {
   deliveries: Deliveries
   silences: SilenceStore
   ackLinks: AckLinks
+  receiverStore: ReceiverStore
   metrics: Metrics
   actions: {
     uninstall(hubId: number, reason: string): Promise<BegunUninstall>

@@ -3,7 +3,7 @@ import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
-import { ReceiverStore } from '../delivery/receiver-store.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
@@ -58,6 +58,7 @@ export interface FleetStatusDeps {
   due: DueSets
   coverage: CoverageStore
   deliveries: Deliveries
+  receiverStore: ReceiverStore
   clock: Clock
 }
 
@@ -107,12 +108,12 @@ async function alertStatus(deps: FleetStatusDeps): Promise<FleetStatus['alerts']
   return { ...survey.counts, worst: alerts.slice(0, WORST_ALERTS).map(timedAlert) }
 }
 
-async function deliveryStatus({ deliveries, store, keys }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {
+async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {
   const [pending, disabled, newest, receivers] = await Promise.all([
     deliveries.countPending(),
     deliveries.disabled(),
     deliveries.log(NEWEST_ATTEMPTS),
-    new ReceiverStore(store, keys).read(),
+    receiverStore.read(),
   ])
   return {
     pending,

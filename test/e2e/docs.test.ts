@@ -67,6 +67,7 @@ const RUN_ELSEWHERE: Record<string, string> = {
   'npm run plimsoll -- accounts connect --refresh-token-file token.txt': 'command-line.test.ts',
   'npm run plimsoll -- accounts uninstall 1234567 --wait': 'command-line.test.ts',
   'npm run plimsoll -- doctor': 'doctor.test.ts',
+  'npm run plimsoll -- alerts test ops': 'alerts-test.test.ts',
   'npm run plimsoll -- accounts import fleet.csv': 'import.test.ts',
   'npm run -s plimsoll -- check': 'check.test.ts',
   'npm run plimsoll -- config check FILE': 'command-line.test.ts',

@@ -15,6 +15,7 @@ import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { endSilence } from '../../src/alerts/silences/end-silence.ts'
 import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { ReceiverStore } from '../../src/delivery/receiver-store.ts'
 import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
@@ -124,6 +125,7 @@ export async function openServer(
     deliveries: new Deliveries(store, keys),
     silences,
     ackLinks: new AckLinks(() => connect.vault.deriveEach('acknowledge'), acknowledgeForMs),
+    receiverStore: new ReceiverStore(store, keys),
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
