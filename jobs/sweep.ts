@@ -9,6 +9,7 @@ import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
+import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
 import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
 import { type SweepReceiversDeps, sweepReceivers } from './sweep-receivers.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
@@ -17,9 +18,9 @@ export interface SweepDeps
   extends SweepAlertsDeps,
     SweepCoverageDeps,
     SweepHistoryDeps,
+    SweepReceiversDeps,
     SweepHeartbeatDeps,
-    SweepReceiversDeps {
-  receivers: SweepReceiversDeps['receivers']
+    SweepDigestsDeps {
   due: DueSets
   endpoint: TokenEndpoint
   /** Undefined: polls may make as many calls as there are. */
@@ -66,6 +67,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   'tend-history': sweepHistory,
   coverage: sweepCoverage,
   heartbeat: sweepHeartbeat,
+  digests: sweepDigests,
   receivers: sweepReceivers,
 }
 

@@ -3,6 +3,7 @@ import { Turns } from '../../jobs/deliver.ts'
 import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
+import { DigestStore } from '../alerts/digest/digest-store.ts'
 import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
 import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
@@ -17,6 +18,7 @@ import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
 import { callBudget } from './call-budget.ts'
+import { digestSettings } from './digest-settings.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { historyKeep } from './history-keep.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
@@ -73,6 +75,8 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       },
       log,
     },
+    digests: new DigestStore(store, keys),
+    digest: digestSettings(config),
     heartbeats: new HeartbeatStore(store, keys),
     heartbeat: openHeartbeat(parts),
     closeAlerts: closeAlerts.bind(undefined, pageOf(config)),

@@ -110,6 +110,14 @@ export interface DeliveryKeys {
   delivery(id: string): string
 }
 
+/** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
+export interface DigestKeys {
+  /** zset: receiver -> when its next digest is due, ms */
+  due: string
+  /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
+  of(receiver: string): string
+}
+
 /** What is known of the keys that tokens are encrypted with. */
 export interface VaultKeys {
   /** hash: key id -> a known value encrypted with that key */
@@ -142,6 +150,7 @@ export interface Keys {
   readonly adminTokens: string
   /** list: times of the last reads of metadata, for the bounded rate of them */
   readonly metadataCalls: string
+  readonly digests: DigestKeys
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -167,6 +176,7 @@ export function createKeys(prefix: string): Keys {
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
     metadataCalls: `${prefix}:metadata-calls`,
+    digests: { due: `${out}:digests`, of: (receiver) => `${out}:digest:${receiver}` },
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,

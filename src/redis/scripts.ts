@@ -29,6 +29,7 @@ const STEPS = {
   changePollBudget: { file: 'change-poll-budget', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
+  moveDigest: { file: 'move-digest' },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   changeAlerts: { file: 'change-alerts', keys: 1 },
@@ -83,6 +84,7 @@ declare module 'ioredis' {
     changePollBudget(...args: Argument[]): Result<string | null, Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
+    moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     changeAlerts(...args: Argument[]): Result<'changed' | 'stale', Context>

@@ -50,6 +50,7 @@ describe('keys', () => {
       receiver('ops'),
     ]
     expect(new Set(all.map(slotOf)).size).toBe(1)
+    expect(new Set([keys.digests.due, keys.digests.of('ops'), keys.delivery.deliveriesDue].map(slotOf)).size).toBe(1)
     expect(new Set(Object.values(keys.vault).map(slotOf)).size).toBe(1)
     expect(slotOf(`${keys.queues}:sweep:wait`)).toBe(slotOf(`${keys.queues}:deliver:active`))
   })

@@ -170,7 +170,7 @@ function recordsOf({ series, before }: { series: Series; before: SeriesState | u
   return before === undefined || before.level === 'ok' ? shown : recordsSince(before.said, shown, samples)
 }
 
-function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
+export function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
   if (outlook?.daysLeft == null) return {}
   const { forecast } = outlook
   if (forecast === null || forecast.days === 0) return { daysLeft: tenths(outlook.daysLeft) }
@@ -197,7 +197,7 @@ function previousOf(
   return { previous: { level: 'ok', usage, ...(limit === null ? {} : { limit }), measuredAt: iso(at) } }
 }
 
-function thresholdOf(level: Level | undefined): Alert['threshold'] {
+export function thresholdOf(level: Level | undefined): Alert['threshold'] {
   if (level === undefined) return undefined
   const { percent, count, remaining, daysLeft } = level
   return {

@@ -4,6 +4,7 @@ import { formatTime } from '../../text/format-time.ts'
 import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
 import type { MailLinks } from './mail-links.ts'
+import { periodicSummary } from './periodic-digest.ts'
 import { rankAlerts } from './rank-alerts.ts'
 import { type SinceLast, sinceLastDigest } from './since-last-digest.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'
@@ -62,6 +63,7 @@ function sectionsOf({ type, data }: Message): number {
 }
 
 function summaryOf({ type, data }: Message, alerts: readonly Alert[]): string | undefined {
+  if (data.period !== undefined) return periodicSummary(data)
   const total = alerts.length + data.truncated
   if (type === 'alert.digest') {
     return `${digestSummary(alerts, data.truncated)}. This is how the accounts were found; whatever changes from here on is told at once.`
