@@ -45,7 +45,7 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts', 'src/alerts/evaluation/because.ts'],
+    files: ['alert', 'by-urgency', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],

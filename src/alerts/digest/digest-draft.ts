@@ -1,5 +1,5 @@
 import type { Alert, AlertLevel, Message } from '../alert.ts'
-import { byUrgency } from '../groups/rank-alerts.ts'
+import { byUrgency } from '../by-urgency.ts'
 import { compareStanding } from './compare-standing.ts'
 import { alertIdOf, type DigestMemory, MOST_REMEMBERED, type Standing, standingOf } from './digest-memory.ts'
 

@@ -1,10 +1,10 @@
 import type { Alert, Message } from '../alert.ts'
+import { byUrgency } from '../by-urgency.ts'
 import type { TransitionRef } from '../ledger/transition-ref.ts'
 import { alertOf, matterOf } from '../matter.ts'
 import { groupName, isDigest } from './group.ts'
 import { type HeldBecause, withheldBecause } from './held.ts'
 import { hurries } from './pace.ts'
-import { byUrgency } from './rank-alerts.ts'
 import { byNumber, type HeldAlert, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** What becomes of a group that closes. `places` are those that are taken out of the group. */

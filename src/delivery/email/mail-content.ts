@@ -1,11 +1,11 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
+import { byUrgency } from '../../alerts/by-urgency.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
 import type { MailLinks } from './mail-links.ts'
 import { periodicSummary } from './periodic-digest.ts'
-import { rankAlerts } from './rank-alerts.ts'
 import { type SinceLast, sinceLastDigest } from './since-last-digest.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'
 
@@ -36,7 +36,7 @@ const SECTIONS_OF_MANY = 3
 
 export function mailContent(message: Message, now: number, links: MailLinks): MailContent {
   const { truncated } = message.data
-  const alerts = rankAlerts(message.data.alerts)
+  const alerts = message.data.alerts.toSorted(byUrgency)
   const described = alerts.map((alert): DescribedRow => {
     const sinceLast = sinceLastDigest(alert, message.data)
     return { ...describeAlert(alert, now, links), ...(sinceLast !== undefined && { sinceLast }) }

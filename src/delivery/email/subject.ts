@@ -1,16 +1,17 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
+import { byUrgency } from '../../alerts/by-urgency.ts'
 import { metricName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
+import { countAccounts } from './count-accounts.ts'
 import { accountName, badgeOf, headlineOf, standingOf, topicOf } from './describe-alert.ts'
 import { periodicSubject } from './periodic-digest.ts'
-import { countAccounts, rankAlerts } from './rank-alerts.ts'
 
 const MAX_LENGTH = 180
 
 /** The subject line: how bad, where, what. The end says how much more there is, and is never cut off. */
 export function subjectOf(message: Message): string {
-  const alerts = rankAlerts(message.data.alerts)
+  const alerts = message.data.alerts.toSorted(byUrgency)
   const badge = `[${badgeOfMessage(message, alerts[0])}] `
   const { what, end } = subjectParts(message, alerts)
   const room = MAX_LENGTH - badge.length - end.length

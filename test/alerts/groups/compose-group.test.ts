@@ -13,12 +13,13 @@ const compose = (alerts: readonly Alert[], max = 200) =>
   })
 
 test('what is most urgent comes first: critical, few days left, full', () => {
+  const series = { metric: 'customProperties.overall' }
   const ids = compose([
-    anAlert({ id: 'warning', percent: 99, daysLeft: 0 }),
-    anAlert({ id: 'fuller', level: 'critical', percent: 97 }),
-    anAlert({ id: 'full', level: 'critical', percent: 96 }),
-    anAlert({ id: 'soon', level: 'critical', percent: 50, daysLeft: 2 }),
-    anAlert({ id: 'sooner', level: 'critical', percent: 40, daysLeft: 1 }),
+    anAlert({ id: 'warning', series, percent: 99, daysLeft: 0 }),
+    anAlert({ id: 'fuller', series, level: 'critical', percent: 97 }),
+    anAlert({ id: 'full', series, level: 'critical', percent: 96 }),
+    anAlert({ id: 'soon', series, level: 'critical', percent: 50, daysLeft: 2 }),
+    anAlert({ id: 'sooner', series, level: 'critical', percent: 40, daysLeft: 1 }),
   ]).messages[0]?.message.data.alerts.map(({ id }) => id)
   expect(ids).toEqual(['sooner', 'soon', 'fuller', 'full', 'warning'])
 })

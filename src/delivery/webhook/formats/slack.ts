@@ -1,9 +1,9 @@
 import type { Message } from '../../../alerts/alert.ts'
+import { byUrgency } from '../../../alerts/by-urgency.ts'
 import { shorten } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import { type Badge, type DescribedAlert, describeAlert } from '../../email/describe-alert.ts'
-import { rankAlerts } from '../../email/rank-alerts.ts'
 import { subjectOf } from '../../email/subject.ts'
 import type { BodyContext } from './format.ts'
 
@@ -26,7 +26,9 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
  */
 export function slackBody(message: Message, { home }: BodyContext): string {
   const subject = subjectOf(message)
-  const alerts = rankAlerts(message.data.alerts).map((alert) => describeAlert(alert, Date.parse(message.timestamp)))
+  const alerts = message.data.alerts
+    .toSorted(byUrgency)
+    .map((alert) => describeAlert(alert, Date.parse(message.timestamp)))
   const shown = alerts.slice(0, MOST_ALERTS)
   const left = alerts.length - shown.length + message.data.truncated
   return JSON.stringify({
