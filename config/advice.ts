@@ -1,3 +1,4 @@
+import { isAlwaysQuiet } from '../src/alerts/routing/quiet-time.ts'
 import { endOf } from '../src/provider/dialects.ts'
 import { opensLimits } from '../src/provider/scopes.ts'
 import type { Path } from './problems.ts'
@@ -19,6 +20,7 @@ export function advise(config: Config, now: number): Advice[] {
     ...adviseHistory(config),
     ...adviseThresholds(config),
     ...adviseRoutes(config),
+    ...adviseQuietHours(config, now),
     ...adviseReceivers(config),
     ...adviseHttp(config),
   ]
@@ -116,6 +118,26 @@ function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
   for (const name of Object.keys(receivers)) {
     if (!used.has(name)) yield { path: ['receivers', name], message: 'no route sends anything here' }
   }
+}
+
+function* adviseQuietHours({ routes }: Config, now: number): Iterable<Advice> {
+  for (const [index, { match, quiet }] of routes.entries()) {
+    if (quiet === undefined) continue
+    const path = ['routes', index, 'quiet']
+    if (isAlwaysQuiet(quiet, now)) {
+      yield { path, message: 'all week: what this route takes is never told' }
+    } else if (match.level?.includes('critical') !== false && !routes.slice(0, index).some(takesAllCritical)) {
+      const message =
+        'critical alerts are held back too; a route for them above this one, with `match: { level: critical }` and without ' +
+        '`quiet`, tells them at once'
+      yield { path, message }
+    }
+  }
+}
+
+function takesAllCritical({ match }: Config['routes'][number]): boolean {
+  const { level, ...others } = match
+  return level?.includes('critical') !== false && Object.keys(others).length === 0
 }
 
 function* adviseReceivers({ receivers }: Config): Iterable<Advice> {

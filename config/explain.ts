@@ -1,6 +1,6 @@
 import type * as z from 'zod'
+import { suggest } from '../src/text/suggest.ts'
 import { twinOf } from './shape.ts'
-import { suggest } from './suggest.ts'
 import { REQUIRED } from './values.ts'
 
 type RawIssue = z.core.$ZodRawIssue

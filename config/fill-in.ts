@@ -50,12 +50,16 @@ class Filling {
   take(node: Node, schema: z.core.$ZodType, path: Path): unknown {
     this.positions.set(renderPath(path), node.at)
     const shape = shapeOf(schema)
-    if (node.kind === 'map') return this.#map(node.entries, shape, path)
+    const one = shape.kind === 'list' && shape.oneOrMany ? shapeOf(shape.item) : undefined
+    if (node.kind === 'map') {
+      // The schema makes a list of it: what it finds there, it finds at the first entry.
+      return one === undefined ? this.#map(node.entries, shape, path) : this.#map(node.entries, one, [...path, 0])
+    }
     if (node.kind === 'list') {
       if (shape.kind !== 'list') return node.items.map(() => null)
       return node.items.map((item, index) => this.take(item, shape.item, [...path, index]) ?? null)
     }
-    return this.#scalar(node, shape.kind === 'list' && shape.oneOrMany ? shapeOf(shape.item) : shape, path)
+    return this.#scalar(node, one ?? shape, path)
   }
 
   #map(entries: Entry[], shape: Shape, path: Path): Record<string, unknown> {

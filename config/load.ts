@@ -7,7 +7,7 @@ import type { Environment } from './environment.ts'
 import { explain, explainMissingSecret } from './explain.ts'
 import { type FilledIn, fillIn, type World, whyUnreadable } from './fill-in.ts'
 import { type Notice, type Path, type Position, type Problem, renderPath } from './problems.ts'
-import { asGroup } from './relations.ts'
+import { asGroup, isGroup } from './relations.ts'
 import { type Config, configSchema } from './schema.ts'
 import { type IssueFacts, REQUIRED } from './values.ts'
 import { readYaml } from './yaml-source.ts'
@@ -114,10 +114,11 @@ function locate(path: Path, message: string, { data, positions, twins }: FilledI
 }
 
 function at(data: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (value, step) => (Array.isArray(value) ? value[Number(step)] : asGroup(value)[String(step)]),
-    data,
-  )
+  return path.reduce<unknown>((value, step) => {
+    if (Array.isArray(value)) return value[Number(step)]
+    // Of a list that was written as its only entry, a group, that is the group.
+    return isGroup(value) && typeof step === 'number' ? value : asGroup(value)[String(step)]
+  }, data)
 }
 
 function nearest(path: Path, positions: ReadonlyMap<string, Position>): Position | undefined {

@@ -1,4 +1,4 @@
-import { suggest } from './suggest.ts'
+import { suggest } from '../src/text/suggest.ts'
 
 export interface Position {
   line: number

@@ -6,8 +6,6 @@ import { bytesInBase64, mailAddress, secret, secretAddress, toggle } from './val
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
 
-const NOT_YET = ['alertmanager', 'slack']
-
 const email = z.strictObject({
   type: z.literal('email').describe('One readable message per group of alerts.'),
   smtp: secretAddress(['smtps', 'smtp'], (url) =>
@@ -31,20 +29,22 @@ const webhook = related(
     ).describe('Where it is posted to.'),
     secrets: z
       .array(secret({ fault: webhookSecretFault }))
-      .min(1, 'must have at least one: openssl rand -base64 32')
-      .describe('What it is signed with, in base64 (openssl rand -base64 32). Several at once while they are rotated.'),
+      .prefault([])
+      .describe(
+        'What it is signed with, in base64 (openssl rand -base64 32). Several at once while they are rotated. Required ' +
+          'for the format plimsoll.',
+      ),
     format: z
-      .enum(['plimsoll'], {
-        error: ({ input }) =>
-          typeof input === 'string' && NOT_YET.includes(input)
-            ? 'not available in this version: only plimsoll is'
-            : undefined,
-      })
+      .enum(['plimsoll', 'alertmanager', 'slack'])
       .prefault('plimsoll')
-      .describe('The shape of the body.'),
+      .describe(
+        "The shape of the body: Plimsoll's own, that of Alertmanager's webhooks (version 4), or that of Slack's incoming webhooks.",
+      ),
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),
-  ({ url, insecure }, report) => {
+  ({ url, insecure, format, secrets }, report) => {
+    if (format === 'plimsoll' && Array.isArray(secrets) && secrets.length === 0)
+      report(['secrets'], 'must have at least one: openssl rand -base64 32')
     if (!(url instanceof Secret) || insecure === true || !isPlainHttpElsewhere(url.reveal())) return
     report(['url'], 'must start with https:// (http:// needs insecure: true, or a host that is this machine)')
   },

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { accountMatch } from './account-match.ts'
+import { quietHours } from './quiet-hours.ts'
 import { ruleName } from './thresholds.ts'
 import { oneOrMany, text } from './values.ts'
 
@@ -22,6 +23,9 @@ const route = z.strictObject({
     .array(text())
     .min(1, 'must name at least one receiver')
     .describe('Names of the receivers that get what the route takes.'),
+  quiet: quietHours()
+    .exactOptional()
+    .describe('When alerts are held back; those that still fire afterwards are told then. One or a list.'),
 })
 
 export const routes = z.array(route).min(1, 'must have at least one route')

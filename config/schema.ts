@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Secret } from '../src/runtime/secret.ts'
 import { checkTagNames, tags } from './account-match.ts'
 import { isPlainHttpElsewhere } from './addresses.ts'
+import { heartbeat } from './heartbeat.ts'
 import { limits } from './limits.ts'
 import { unknownName } from './problems.ts'
 import { receivers } from './receivers.ts'
@@ -168,6 +169,9 @@ const alerts = z
     repeatEvery: duration({ min: '1s', max: '365d' })
       .prefault('24h')
       .describe('How often a firing alert is told again.'),
+    acknowledgeFor: duration({ min: '1m', max: '365d' })
+      .prefault('7d')
+      .describe('How long an acknowledged alert is not told again at most, unless it gets worse.'),
     group: z
       .strictObject({
         by: z
@@ -254,6 +258,7 @@ export const settings = related(
     alerts: alerts.prefault({}),
     routes: routes.describe('Who gets which alerts: the first route that matches decides.'),
     receivers: receivers.describe('Where messages go, by name.'),
+    heartbeat: heartbeat.exactOptional(),
     http: http.prefault({} as z.input<typeof http>),
     log: log.prefault({}),
   }),

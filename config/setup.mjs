@@ -1,6 +1,7 @@
 /**
- * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, `--with-redis`, a Redis server.
- * Each step is skipped when done. Then the program named in the arguments runs on that Node.
+ * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, where the arguments begin with
+ * `--with-redis` or `--with-chromium`, a Redis server, a browser to look at mails with. Each step is skipped when done.
+ * Then the program named in the arguments runs on that Node.
  *
  * Plain JavaScript without packages, because it is what runs before there are any, on any Node from 18 on.
  */
@@ -12,12 +13,30 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const NODE_NEEDED = [22, 19]
 
-const needsRedis = process.argv[2] === '--with-redis'
-const [program, ...args] = process.argv.slice(needsRedis ? 3 : 2)
+/** What a machine may lack: any of the commands will do, or the one that the variable names. */
+const PROGRAMS = {
+  '--with-redis': {
+    what: 'redis-server',
+    variable: 'REDIS_SERVER_BIN',
+    commands: ['redis-server', 'valkey-server'],
+    aptPackage: 'redis-server',
+  },
+  '--with-chromium': {
+    what: 'Chromium',
+    variable: 'CHROMIUM_BIN',
+    commands: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+    aptPackage: 'chromium',
+  },
+}
+
+const given = process.argv.slice(2)
+const end = given.findIndex((argument) => PROGRAMS[argument] === undefined)
+const needed = end === -1 ? given : given.slice(0, end)
+const [program, ...args] = given.slice(needed.length)
 if (program === undefined) stop('nothing to run', 'npm run demo, or npm test')
 installPackages()
 const node = findNode()
-if (needsRedis) findRedisServer()
+for (const option of needed) findOrInstall(PROGRAMS[option])
 await run(node, join(ROOT, program), args)
 
 function installPackages() {
@@ -62,15 +81,15 @@ function isNewEnough(version) {
   return major > NODE_NEEDED[0] || (major === NODE_NEEDED[0] && minor >= NODE_NEEDED[1])
 }
 
-function findRedisServer() {
-  if (process.env.REDIS_SERVER_BIN || isOnPath('redis-server') || isOnPath('valkey-server')) return
-  const byHand = 'apt-get install redis-server (as root), or set REDIS_SERVER_BIN to a redis-server'
-  if (process.platform !== 'linux' || !isOnPath('apt-get')) stop('there is no redis-server on this machine', byHand)
-  if (process.getuid() !== 0) stop('there is no redis-server, and only root can install one', `sudo ${byHand}`)
-  say('installing a Redis server (apt-get install redis-server)')
+function findOrInstall({ what, variable, commands, aptPackage }) {
+  if (process.env[variable] || commands.some(isOnPath)) return
+  const byHand = `apt-get install ${aptPackage} (as root), or set ${variable} to a ${what}`
+  if (process.platform !== 'linux' || !isOnPath('apt-get')) stop(`there is no ${what} on this machine`, byHand)
+  if (process.getuid() !== 0) stop(`there is no ${what}, and only root can install one`, `sudo ${byHand}`)
+  say(`installing a ${what} (apt-get install ${aptPackage})`)
   apt(['update', '-qq'])
-  apt(['install', '-y', '-qq', '--no-install-recommends', 'redis-server'])
-  if (!isOnPath('redis-server')) stop('a Redis server could not be installed', byHand)
+  apt(['install', '-y', '-qq', '--no-install-recommends', aptPackage])
+  if (!commands.some(isOnPath)) stop(`a ${what} could not be installed`, byHand)
 }
 
 function apt(args) {

@@ -53,6 +53,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     alerts: EVERY_FIVE_SECONDS,
     'tend-history': EVERY_MINUTE,
     coverage: EVERY_HALF_MINUTE,
+    heartbeat: EVERY_HALF_MINUTE,
   }
 }
 

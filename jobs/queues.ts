@@ -5,7 +5,14 @@ import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 
 /** What a sweep looks for. */
-export type SweepKind = 'refresh-tokens' | 'poll-limits' | 'uninstall' | 'alerts' | 'tend-history' | 'coverage'
+export type SweepKind =
+  | 'refresh-tokens'
+  | 'poll-limits'
+  | 'uninstall'
+  | 'alerts'
+  | 'tend-history'
+  | 'coverage'
+  | 'heartbeat'
 
 /** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
 export interface SweepJob {

@@ -9,9 +9,10 @@ import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
+import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
 
-export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps, SweepHistoryDeps {
+export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps, SweepHistoryDeps, SweepHeartbeatDeps {
   due: DueSets
   endpoint: TokenEndpoint
   /** Undefined: polls may make as many calls as there are. */
@@ -57,6 +58,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   alerts: sweepAlerts,
   'tend-history': sweepHistory,
   coverage: sweepCoverage,
+  heartbeat: sweepHeartbeat,
 }
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */

@@ -15,7 +15,18 @@ import {
 
 const ROOT = join(import.meta.dirname, '..')
 const ROOTS = ['src', 'jobs', 'config']
-const ROOMS_OF_SRC = ['runtime', 'text', 'redis', 'provider', 'tokens', 'accounts', 'limits', 'alerts', 'delivery']
+const ROOMS_OF_SRC = [
+  'runtime',
+  'text',
+  'redis',
+  'provider',
+  'tokens',
+  'accounts',
+  'limits',
+  'alerts',
+  'delivery',
+  'heartbeat',
+]
 
 /** Imports go down this table only. */
 const ROOMS: RoomTable = {
@@ -34,15 +45,19 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts'],
+    files: ['src/alerts/alert.ts', 'src/alerts/series-name.ts', 'src/alerts/evaluation/because.ts'],
+  },
+  heartbeat: {
+    of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
+    files: ['src/tokens/endpoint/state.ts', 'src/delivery/network-failure.ts'],
   },
   views: {
-    of: ['accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
+    of: ['heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
     files: ['src/tokens/endpoint/state.ts'],
   },
   http: {
-    of: ['views', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
+    of: ['views', 'heartbeat', 'accounts', 'tokens', 'limits', 'alerts', 'delivery', 'redis', 'text', 'runtime'],
     types: ['provider'],
     files: ['src/provider/scopes.ts'],
   },
@@ -50,6 +65,7 @@ const ROOMS: RoomTable = {
   config: {
     of: ['runtime'],
     files: [
+      ...['src/text/suggest.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
     ],
@@ -68,7 +84,7 @@ const LIBRARIES: LibraryTable = {
   bullmq: { of: ['jobs'] },
   'node-cron': { of: ['jobs'] },
   ioredis: { of: ['redis'], types: ['jobs'] },
-  undici: { of: ['provider', 'delivery', 'cli'] },
+  undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
   nodemailer: { of: ['delivery'] },
   fastify: { of: ['http', 'sandbox'] },
   'smtp-server': { of: ['sandbox'] },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AlertKind, AlertLevel } from './alert.ts'
-import type { SeriesState } from './evaluation/evaluate.ts'
+import type { Acknowledged, SeriesState } from './series-state.ts'
 
 /** The field of an account's token alert among its alert states. */
 export const TOKEN_FIELD = 'token'
@@ -12,18 +12,46 @@ export const POLL_FIELD = 'poll'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, transitions, toldAt, said, pending, foreseen, cause } = state
+  const { level, rule, since, transitions, toldAt, said, pending, foreseen, cause, acknowledged } = state
   const list: unknown[] = [level, rule, since, transitions, toldAt, said, pending]
   // One of the two at most: the first is about numbers, the second about an account that can't be read.
   const more = foreseen ?? cause
-  return JSON.stringify(more === undefined ? list : [...list, more])
+  if (acknowledged !== undefined) list.push(more ?? null, acknowledgedList(acknowledged))
+  else if (more !== undefined) list.push(more)
+  return JSON.stringify(list)
 }
 
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, transitions, toldAt, said, pending, more] = JSON.parse(stored)
-  const state = { level, rule, since, transitions, toldAt, said, pending }
-  if (more === true) return { ...state, foreseen: more }
-  return more === undefined ? state : { ...state, cause: more }
+  const [level, rule, since, transitions, toldAt, said, pending, more, acknowledged] = JSON.parse(stored)
+  const state: SeriesState = { level, rule, since, transitions, toldAt, said, pending }
+  if (more === true) state.foreseen = more
+  else if (more != null) state.cause = more
+  if (acknowledged !== undefined) state.acknowledged = acknowledgedOf(acknowledged)
+  return state
+}
+
+type AcknowledgedList = [
+  at: number,
+  until: number,
+  by: string,
+  comment: string | null,
+  usage: number | null,
+  percent: number | null,
+  remaining: number | null,
+]
+
+function acknowledgedList({ at, until, by, comment, usage, percent, remaining }: Acknowledged): AcknowledgedList {
+  return [at, until, by, comment ?? null, usage ?? null, percent ?? null, remaining ?? null]
+}
+
+function acknowledgedOf([at, until, by, comment, usage, percent, remaining]: AcknowledgedList): Acknowledged {
+  return {
+    ...{ at, by, until },
+    ...(comment === null ? {} : { comment }),
+    ...(usage === null ? {} : { usage }),
+    ...(percent === null ? {} : { percent }),
+    ...(remaining === null ? {} : { remaining }),
+  }
 }
 
 /** With its first message. For alerts about other things than a number: there is nothing that was read. */

@@ -1,7 +1,10 @@
+import type { AlertLevel } from './alert-level.ts'
+import type { Because } from './evaluation/because.ts'
+
+export type { AlertLevel } from './alert-level.ts'
+
 /** What an alert is about. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
-
-export type AlertLevel = 'warning' | 'critical'
 
 export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'uninstalled' | 'test'
 
@@ -18,6 +21,8 @@ export interface AlertRecord {
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number
+  /** The last message of this alert, which named all there were, did not name it. */
+  isNew?: true
 }
 
 /**
@@ -27,6 +32,8 @@ export interface AlertRecord {
  */
 export interface Alert {
   id: string
+  /** Ids of earlier transitions of the same alert that the receiver has not been sent, and need not be: this one is newer. */
+  supersedes?: string[]
   kind: AlertKind
   status: 'firing' | 'resolved'
   /** The level that was entered; for a resolved alert the level that was left. */
@@ -52,7 +59,10 @@ export interface Alert {
   measuredAt: string
   /** When the alert opened. */
   since: string
-  records?: { shown: number; total: number; items: AlertRecord[] }
+  /** `left`: those that the last message of this alert named and that are gone; only where all there are is known. */
+  records?: { shown: number; total: number; items: AlertRecord[]; left?: { objectId: number; label?: string }[] }
+  /** Of a limit alert: why it is told, as `sayBecause` says it in a sentence. */
+  because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string
   /** Where to look: the account's page; for the whole fleet the status page. */

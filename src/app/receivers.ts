@@ -6,18 +6,22 @@ import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 
 export function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Receiver> {
-  const receivers = new Map<string, Receiver>()
-  for (const [name, receiver] of Object.entries(config.receivers)) {
-    if (receiver.type === 'email') {
-      const { smtp, from, to } = receiver
-      const tls = mailEncryption(receiver)
-      receivers.set(name, createEmailReceiver({ name, smtp, from, to: [...to], tls, timeoutMs: 20_000 }))
-    } else {
-      receivers.set(name, createWebhookReceiver({ name, url: receiver.url, secrets: [...receiver.secrets] }))
-    }
-  }
+  const receivers = new Map(
+    Object.entries(config.receivers).map(([name, settings]) => [name, createReceiver(config, name, settings)]),
+  )
   lifecycle.onClose('the receivers', async () => {
     await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
   })
   return receivers
+}
+
+/** One receiver; whoever makes it closes it. */
+export function createReceiver(config: Config, name: string, settings: Config['receivers'][string]): Receiver {
+  if (settings.type === 'email') {
+    const { smtp, from, to } = settings
+    return createEmailReceiver({ name, smtp, from, to: [...to], tls: mailEncryption(settings), timeoutMs: 20_000 })
+  }
+  const { url, secrets, format } = settings
+  const context = { home: `${config.http.publicUrl}/`, groupBy: config.alerts.group.by }
+  return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
 }

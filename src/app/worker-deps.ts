@@ -5,7 +5,9 @@ import { withTags } from '../accounts/match-account.ts'
 import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
 import { announceDisabled } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
+import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Receiver } from '../delivery/receiver.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
 import { CallShare } from '../limits/polling/call-share.ts'
@@ -15,6 +17,7 @@ import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
 import { callBudget } from './call-budget.ts'
+import { openHeartbeat } from './heartbeat.ts'
 import { historyKeep } from './history-keep.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
 
@@ -60,6 +63,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       keys,
       routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
+      silences: new SilenceStore(store, keys, config.tags),
       group: {
         by: config.alerts.group.by,
         waitMs: config.alerts.group.wait,
@@ -68,6 +72,8 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       },
       log,
     },
+    heartbeats: new HeartbeatStore(store, keys),
+    heartbeat: openHeartbeat(parts),
     closeAlerts: closeAlerts.bind(undefined, pageOf(config)),
     progress: async (kind: SweepKind, at: number) => {
       await store.hset(keys.progress, kind, at)

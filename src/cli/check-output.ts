@@ -6,6 +6,7 @@ import { formatTime, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
+import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
 import { printTable } from './table.ts'
 
@@ -114,7 +115,7 @@ function printRows(io: Io, headings: readonly string[], rows: readonly string[][
 function seriesCells({ level, account, series }: Row): string[][] {
   if (series === undefined) return []
   const { usage, limit, percent, rule, measuredAt } = series
-  const threshold = thresholdText(series)
+  const threshold = thresholdText(series.threshold)
   return [
     [
       ...[level, String(account.hubId), account.hubDomain, seriesName(series)],
@@ -131,19 +132,6 @@ function accountCells({ level, account, series }: Row): string[][] {
 
 function timeOf(at: number | null): string {
   return at === null ? '' : formatTime(iso(at) ?? '')
-}
-
-const CONDITIONS: Readonly<Record<string, (bound: number) => string>> = {
-  percent: (bound) => `from ${bound} %`,
-  count: (bound) => `from ${bound}`,
-  remaining: (bound) => `${bound} left`,
-  daysLeft: (bound) => `${bound} days left`,
-}
-
-function thresholdText({ threshold }: JudgedSeries): string {
-  return Object.entries(threshold ?? {})
-    .map(([condition, bound]) => CONDITIONS[condition]?.(Number(bound)) ?? `${condition} ${bound}`)
-    .join(' or ')
 }
 
 /** One object, written as it is found: of a large fleet on fire not all is in memory at once. */
@@ -213,7 +201,7 @@ function csvCells(account: JudgedAccount, series: JudgedSeries | undefined): (st
   const { usage = null, limit = null, percent = null, rule = '' } = series ?? {}
   return [
     ...[series?.level ?? account.level, hubId, hubDomain, state, metric, objectTypeId, label, from, to],
-    ...[usage, limit, percent, rule, series === undefined ? '' : thresholdText(series)],
+    ...[usage, limit, percent, rule, series === undefined ? '' : thresholdText(series.threshold)],
     ...[iso(series === undefined ? account.readAt : series.measuredAt), reason],
   ]
 }

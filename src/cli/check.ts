@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { openAccountJobs } from '../app/account-jobs.ts'
@@ -11,7 +11,7 @@ import { checkFleet, countLive } from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
-import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
+import { type CommonOptions, parseHubIds, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
@@ -34,7 +34,7 @@ export function addCheck(program: Command, io: Io): void {
     .option('--live', 'poll the accounts now instead of judging what was read last')
     .addOption(new Option('--csv', 'print CSV, one series a row').conflicts('json'))
     .option('--all', 'show also what is ok')
-    .option('--max <rows>', 'most rows of the table', parseMax, 50)
+    .option('--max <rows>', 'most rows of the table', parseMost, 50)
     .description('judge the last readings against the thresholds, for cron, monitoring and CI')
     .addHelpText('after', CODES)
   withExample(command, 'plimsoll check', 'plimsoll check --live --json 1234567').action(
@@ -121,10 +121,4 @@ function livePoll(parts: Parts, stop: AbortSignal, onPolled: () => void) {
     onPolled()
     return trouble === undefined ? undefined : `could not be polled: ${trouble}`
   }
-}
-
-function parseMax(text: string): number {
-  const max = Number(text)
-  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('Most rows is a whole number, such as 50.')
-  return max
 }

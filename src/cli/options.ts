@@ -30,3 +30,9 @@ export function parseHubId(text: string): number {
 export function parseHubIds(text: string, before: readonly number[] | undefined): number[] {
   return [...(before ?? []), parseHubId(text)]
 }
+
+/** The most rows of a table. */
+export function parseMost(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('Most rows is a whole number, such as 50.')
+  return Number(text)
+}

@@ -12,6 +12,7 @@ import { addKeys } from './keys.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
+import { addThresholds } from './thresholds.ts'
 
 /** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. `check` has those of monitoring systems instead. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
@@ -46,6 +47,7 @@ function buildProgram(io: Io): Command {
     addConfig,
     addAccounts,
     addAlerts,
+    addThresholds,
     addAdminTokens,
     addKeys,
   ]

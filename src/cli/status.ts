@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
@@ -45,6 +46,10 @@ function endpointFacts({
   return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
 }
 
+function heartbeatFacts(heartbeat: HeartbeatStatus): [string, string][] {
+  return [['heartbeat', `${heartbeat.at ?? 'never'}, ${heartbeatText(heartbeat)}`]]
+}
+
 function factsOf({
   accounts,
   tokens,
@@ -54,6 +59,7 @@ function factsOf({
   pollBudget,
   alerts,
   deliveries,
+  heartbeat,
 }: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
@@ -69,5 +75,6 @@ function factsOf({
       'receiver off',
       `${receiver}: ${reason}`,
     ]),
+    ...(heartbeat === null ? [] : heartbeatFacts(heartbeat)),
   ]
 }

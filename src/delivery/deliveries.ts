@@ -12,6 +12,23 @@ export interface Delivery {
   attempts: number
 }
 
+/** What is known of a delivery without its message. */
+export interface DeliveryHead {
+  id: string
+  receiver: string
+  /** Of its message. */
+  type: string
+  /** When it was made, or replayed. */
+  createdAt: number
+  attempts: number
+  state: 'pending' | 'delivered' | 'dead'
+  endedAt: number | null
+  /** What the last attempt brought. */
+  reason: string
+  /** All that it carries, as the ledger knows them (`17-204`). */
+  transitions: string[]
+}
+
 /** An attempt as the log keeps it. */
 export interface LoggedAttempt {
   at: number
@@ -32,8 +49,13 @@ export interface AttemptRecord {
 
 /** Longer than the longest attempt, so that a delivery is not tried twice at once. */
 const CLAIM_MS = 60_000
+const DAY_MS = 24 * 3_600_000
 /** A dead delivery can be looked at, and sent again, for this long. */
-const DEAD_KEPT_MS = 30 * 24 * 3_600_000
+const DEAD_KEPT_MS = 30 * DAY_MS
+/** It is known for this long that a delivery arrived. */
+const DELIVERED_KEPT_MS = 7 * DAY_MS
+/** Forgotten or read at a time. */
+const CHUNK = 100
 
 export class Deliveries {
   readonly #store: Store
@@ -53,7 +75,7 @@ export class Deliveries {
 
   async get(id: string): Promise<Delivery | undefined> {
     const hash = await this.#store.hgetall(this.#keys.delivery.delivery(id))
-    if (hash.message === undefined || hash.receiver === undefined || hash.state === 'dead') return undefined
+    if (hash.message === undefined || hash.receiver === undefined || hash.state !== undefined) return undefined
     return {
       id,
       receiver: hash.receiver,
@@ -66,9 +88,15 @@ export class Deliveries {
   async record(delivery: Delivery, record: AttemptRecord, now: number): Promise<void> {
     const keys = this.#keys.delivery
     await this.#store.recordAttempt(
-      ...[keys.delivery(delivery.id), keys.deliveriesDue, keys.log],
-      ...[delivery.id, now, record.outcome, record.nextAt === null ? '' : Math.round(record.nextAt), record.reason],
-      ...[delivery.receiver, delivery.message.type, DEAD_KEPT_MS],
+      ...[
+        keys.ledger,
+        delivery.id,
+        now,
+        record.outcome,
+        record.nextAt === null ? '' : Math.round(record.nextAt),
+        record.reason,
+      ],
+      ...[delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
     )
   }
 
@@ -85,6 +113,70 @@ export class Deliveries {
   /** Waiting for their first or next attempt. */
   countPending(): Promise<number> {
     return this.#store.zcard(this.#keys.delivery.deliveriesDue)
+  }
+
+  /** Given up, and not forgotten yet. */
+  countDead(): Promise<number> {
+    return this.#store.zcard(this.#keys.delivery.dead)
+  }
+
+  /** Every delivery that is on its way, was given up or arrived lately, without its message; the latter since a moment. */
+  async heads(since = 0): Promise<DeliveryHead[]> {
+    const { deliveriesDue, dead, delivered } = this.#keys.delivery
+    const found = await Promise.all([
+      this.#store.zrange(deliveriesDue, 0, '-1'),
+      this.#store.zrangebyscore(dead, since, '+inf'),
+      this.#store.zrangebyscore(delivered, since, '+inf'),
+    ])
+    const ids = [...new Set(found.flat())]
+    const heads: DeliveryHead[] = []
+    for (let from = 0; from < ids.length; from += CHUNK) {
+      const some = await Promise.all(ids.slice(from, from + CHUNK).map((id) => this.head(id)))
+      heads.push(...some.filter((head) => head !== undefined))
+    }
+    return heads
+  }
+
+  async head(id: string): Promise<DeliveryHead | undefined> {
+    const fields = [
+      'receiver',
+      'type',
+      'createdAt',
+      'attempts',
+      'state',
+      'endedAt',
+      'lastReason',
+      'transitions',
+    ] as const
+    const found = await this.#store.hmget(this.#keys.delivery.delivery(id), ...fields)
+    const [receiver, type, createdAt, attempts, state, endedAt, reason, transitions] = found
+    if (receiver == null) return undefined
+    return {
+      ...{ id, receiver, type: type ?? '', createdAt: Number(createdAt), attempts: Number(attempts) },
+      state: state === 'dead' || state === 'delivered' ? state : 'pending',
+      endedAt: endedAt == null ? null : Number(endedAt),
+      reason: reason ?? '',
+      transitions: (transitions ?? '').split(' ').filter((ref) => ref !== ''),
+    }
+  }
+
+  /** Those that were given up since a moment are on their way again, as if they were new. Returns how many. */
+  async replay(since: number, receiver: string | undefined, now: number): Promise<number> {
+    const ids = await this.#store.zrangebyscore(this.#keys.delivery.dead, since, '+inf')
+    let replayed = 0
+    for (const id of ids) {
+      if (receiver !== undefined && (await this.head(id))?.receiver !== receiver) continue
+      const is = await this.#store.replayDelivery(this.#keys.delivery.ledger, id, now)
+      if (is === 'replayed') replayed++
+    }
+    return replayed
+  }
+
+  /** Those that were given up so long ago that nobody will send them again. */
+  async forgetDead(now: number): Promise<void> {
+    const { dead, ledger } = this.#keys.delivery
+    const ids = await this.#store.zrangebyscore(dead, '-inf', now - DEAD_KEPT_MS, 'LIMIT', 0, CHUNK)
+    for (const id of ids) await this.#store.forgetDelivery(ledger, id, now)
   }
 
   /** The newest attempts, newest first. */

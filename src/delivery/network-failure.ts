@@ -10,6 +10,8 @@ const WORDS: Record<string, string> = {
   EAI_AGAIN: 'host name could not be looked up for now',
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the length of the answer is not what it says',
   HTTPParserError: 'answered with something that is not HTTP',
   ERR_SSL_WRONG_VERSION_NUMBER: 'no TLS is spoken on this port',
   CERT_HAS_EXPIRED: 'certificate has expired',

@@ -13,10 +13,14 @@ export interface OutgoingDelivery {
  * What became of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
  * far side wants nothing more, ever.
  */
-export type AttemptOutcome =
+export type AttemptOutcome = { answer?: Answer } & (
   | { outcome: 'delivered'; detail?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs?: number }
   | { outcome: 'disable'; reason: string }
+)
+
+/** What the far side said, where it said anything: an HTTP status, or the code of an SMTP reply. */
+export type Answer = number
 
 /** Somewhere that messages go. It tries once and says what came of it; when to try again is not its to decide. */
 export interface Receiver {

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { DueKind } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
 import { readCoverage } from '../views/coverage-status.ts'
+import { readHeartbeat } from '../views/heartbeat-status.ts'
 import { readPollBudget } from '../views/poll-budget.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
@@ -91,6 +93,16 @@ export function registerGauges(deps: GaugeDeps): void {
     [],
     async (short) => {
       short.set((await budget())?.short ? 1 : 0)
+    },
+  )
+  gauge(
+    metrics,
+    'heartbeat_ok',
+    'Whether heartbeats come, and the last one said that all is within bounds: 1 or 0.',
+    [],
+    async (ok) => {
+      const last = await readHeartbeat(new HeartbeatStore(deps.store, deps.keys), clock.now())
+      ok.set(last === null ? Number.NaN : Number(last.ok && !last.late))
     },
   )
   gauge(metrics, 'due', 'Accounts that are due and not taken up yet, by kind of work.', ['kind'], async (overdue) => {

@@ -52,8 +52,12 @@ export interface PartitionKeys {
   accountPrefix: string
   /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
   tended: string
-  /** stream: alerts committed and not yet handed on */
+  /** stream: transitions committed and not yet collected, each with its number */
   outbox: string
+  /** string: the number of the transition that was committed last */
+  sequence: string
+  /** stream, capped: the newest transitions that were committed, as they are in the outbox */
+  log: string
 }
 
 export interface DeliveryKeys {
@@ -61,19 +65,44 @@ export interface DeliveryKeys {
   groupsDue: string
   /** zset: delivery id -> next attempt, ms */
   deliveriesDue: string
-  /** zset: receiver and alert id -> when it was collected, so that no alert joins a group twice */
-  collected: string
+  /**
+   * hash: transition not yet ended -> of its receivers, how many wait for it, have it, had it given up for them, and had
+   * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
+   */
+  ledger: string
+  /** zset: transition that somebody still waits for -> when it happened, ms */
+  pending: string
+  /** hash: how many transitions ended, by how; how many numbers are missing */
+  counts: string
+  /** stream, capped: how transitions ended */
+  ends: string
+  /** hash: partition -> number and stream id of the transition that was collected last */
+  marks: string
+  /** hash: partition and first number of a gap in what was collected -> its last number */
+  gaps: string
+  /** hash: receiver and alert -> what is held back from that receiver */
+  held: string
+  /** zset: the same -> when to look again, ms */
+  heldDue: string
+  /** zset: id of a delivery that was given up -> when, ms */
+  dead: string
+  /** zset: id of a delivery that arrived -> when, ms; kept for a week */
+  delivered: string
   /** stream, capped: every attempt with its outcome */
   log: string
   /** hash: receiver -> why it is switched off */
   disabled: string
   /** string: when an account was connected last, ms */
   connectedAt: string
-  /** list: alerts that wait for the group to close */
+  /** hash: id -> a silence (JSON) */
+  silences: string
+  /** hash: transition -> alert that waits for the group to close */
   group(key: string): string
-  /** hash: when the group was last closed, how often */
+  /** hash: when the group was last closed, how often something was taken out of it, how much its last message hurried */
   groupState(key: string): string
-  /** hash: the message, attempts so far */
+  /** zset: what was told at which level -> when, ms; no longer than the group's interval */
+  groupTold(key: string): string
+  /** hash: the message, attempts so far, the transitions it carries */
   delivery(id: string): string
 }
 
@@ -97,6 +126,10 @@ export interface Keys {
   readonly canary: string
   readonly vault: VaultKeys
   readonly progress: string
+  /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
+  readonly heartbeat: string
+  /** string, expires: a daemon has the heartbeat of that period */
+  heartbeatTurn(period: number): string
   /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
   readonly endpoint: string
   /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
@@ -124,6 +157,8 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
+    heartbeat: `${prefix}:heartbeat`,
+    heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
@@ -131,12 +166,23 @@ export function createKeys(prefix: string): Keys {
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,
-      collected: `${out}:collected`,
+      ledger: `${out}:ledger`,
+      pending: `${out}:pending`,
+      counts: `${out}:counts`,
+      ends: `${out}:ends`,
+      marks: `${out}:marks`,
+      gaps: `${out}:gaps`,
+      held: `${out}:held`,
+      heldDue: `${out}:held-due`,
+      dead: `${out}:dead`,
+      delivered: `${out}:delivered`,
       log: `${out}:log`,
       disabled: `${out}:disabled`,
       connectedAt: `${out}:connected-at`,
+      silences: `${out}:silences`,
       group: (key) => `${out}:group:${key}`,
       groupState: (key) => `${out}:group-state:${key}`,
+      groupTold: (key) => `${out}:group-told:${key}`,
       delivery: (id) => `${out}:delivery:${id}`,
     },
     queues: `{${prefix}}`,
@@ -157,6 +203,8 @@ function partitionKeys(tag: string): PartitionKeys {
     accountPrefix: `${tag}:account:`,
     tended: `${tag}:tended`,
     outbox: `${tag}:outbox`,
+    sequence: `${tag}:sequence`,
+    log: `${tag}:log`,
   }
 }
 

@@ -39,9 +39,16 @@ const STEPS = {
   rekeyTokens: { file: 'rekey-tokens', keys: 1 },
   takeCalls: { file: 'take-calls' },
   pauseCalls: { file: 'pause-calls', keys: 1 },
-  collectAlert: { file: 'collect-alert', keys: 4 },
-  closeGroup: { file: 'close-group' },
-  recordAttempt: { file: 'record-attempt', keys: 3 },
+  renumberEntries: { file: 'renumber-entries', keys: 1 },
+  collectAlerts: { file: 'collect-alerts', keys: 1 },
+  holdAlerts: { file: 'hold-alerts', keys: 1 },
+  releaseHeld: { file: 'release-held', keys: 1 },
+  withholdAlerts: { file: 'withhold-alerts', keys: 1 },
+  closeGroup: { file: 'close-group', keys: 1 },
+  recordAttempt: { file: 'record-attempt', keys: 1 },
+  replayDelivery: { file: 'replay-delivery', keys: 1 },
+  forgetDelivery: { file: 'forget-delivery', keys: 1 },
+  readLedger: { file: 'read-ledger', keys: 1 },
 } as const
 
 type Argument = string | number | Buffer
@@ -81,9 +88,18 @@ declare module 'ioredis' {
     rekeyTokens(...args: Argument[]): Result<number, Context>
     takeCalls(numberOfKeys: number, ...args: Argument[]): Result<[number, number, number], Context>
     pauseCalls(...args: Argument[]): Result<number, Context>
-    collectAlert(...args: Argument[]): Result<number | string, Context>
-    closeGroup(numberOfKeys: number, ...args: Argument[]): Result<'closed' | 'lost', Context>
+    renumberEntries(...args: Argument[]): Result<number, Context>
+    collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
+    holdAlerts(...args: Argument[]): Result<number | string, Context>
+    releaseHeld(...args: Argument[]): Result<number, Context>
+    withholdAlerts(...args: Argument[]): Result<number | string, Context>
+    closeGroup(...args: Argument[]): Result<'closed' | 'lost', Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
+    replayDelivery(...args: Argument[]): Result<'replayed' | 'lost', Context>
+    forgetDelivery(...args: Argument[]): Result<'forgotten' | 'lost', Context>
+    readLedger(
+      ...args: Argument[]
+    ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
   }
 }
 

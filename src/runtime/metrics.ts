@@ -17,6 +17,8 @@ export interface Metrics {
   readonly alertsRelayed: Counter
   /** outcome: delivered, retry, dead */
   readonly deliveries: Counter<'receiver' | 'outcome'>
+  /** outcome: sent, failed */
+  readonly heartbeatPings: Counter<'outcome'>
   readonly uninstalls: Counter<'outcome'>
   /** step: read, thin-out; outcome: replaced, unchanged, lost, failed */
   readonly tended: Counter<'step' | 'outcome'>
@@ -42,6 +44,7 @@ export function createMetrics(): Metrics {
     sweeps: counter('sweeps', 'Sweeps that finished, by kind.', ['kind']),
     alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),
     deliveries: counter('deliveries', 'Attempts to deliver, by receiver and outcome.', ['receiver', 'outcome']),
+    heartbeatPings: counter('heartbeat_pings', 'Heartbeats told to the service outside, by outcome.', ['outcome']),
     uninstalls: counter('uninstalls', 'Attempts to uninstall an account, by outcome.', ['outcome']),
     tended: counter('accounts_tended', 'Accounts whose history was tended, by step and outcome.', ['step', 'outcome']),
   }

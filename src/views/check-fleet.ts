@@ -3,7 +3,7 @@ import type { Registry } from '../accounts/registry.ts'
 import { decodeForecasts } from '../limits/forecast/account-forecasts.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
 import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type CurrentSeries, currentSeries } from './account-view.ts'
 import {
@@ -13,6 +13,7 @@ import {
   judgeAbsent,
   judgeAccount,
 } from './judge-account.ts'
+import { inBatches, liveHubIds } from './live-accounts.ts'
 
 export interface CheckDeps {
   store: Store
@@ -35,7 +36,7 @@ const BATCH = 500
 export async function* checkFleet(deps: CheckDeps, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
   const { hubIds, poll } = request
   const isAsked = hubIds.length > 0
-  for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps))) {
+  for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps), BATCH)) {
     const troubles = poll === undefined ? [] : await Promise.all(batch.map(poll))
     const judged = await Promise.all(batch.map((hubId, n) => judgeOne(deps, request, hubId, troubles[n], isAsked)))
     yield judged.filter((account) => account !== undefined)
@@ -45,24 +46,6 @@ export async function* checkFleet(deps: CheckDeps, request: CheckRequest): Async
 export async function countLive({ registry }: Pick<CheckDeps, 'registry'>): Promise<number> {
   const counts = await registry.countByState()
   return LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
-}
-
-async function* liveHubIds({ store, keys }: CheckDeps): AsyncGenerator<number[]> {
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const { state } = keys.partition(partition)
-    const lists = await Promise.all(LIVE_STATES.map((live) => store.zrange(state[live], '0', '-1')))
-    // A set, because an account may change its state while the lists are read.
-    yield [...new Set(lists.flat().map(Number))]
-  }
-}
-
-async function* inBatches(lists: AsyncIterable<number[]> | Iterable<number[]>): AsyncGenerator<number[]> {
-  let waiting: number[] = []
-  for await (const list of lists) {
-    waiting = [...waiting, ...list]
-    while (waiting.length >= BATCH) yield waiting.splice(0, BATCH)
-  }
-  if (waiting.length > 0) yield waiting
 }
 
 /** Undefined: it was uninstalled since it was listed. */

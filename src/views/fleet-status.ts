@@ -3,12 +3,14 @@ import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
+import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type CoverageStatus, readCoverage } from './coverage-status.ts'
+import { type HeartbeatStatus, readHeartbeat } from './heartbeat-status.ts'
 import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
@@ -30,6 +32,7 @@ export interface FleetStatus {
     disabledReceivers: { receiver: string; reason: string }[]
     newest: TimedAttempt[]
   }
+  heartbeat: HeartbeatStatus | null
 }
 
 export interface DueStatus {
@@ -58,7 +61,7 @@ const NEWEST_ATTEMPTS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
-  const [byState, tokenEndpoint, tokens, polls, pollBudget, coverage, uninstalls, alerts, deliveries] =
+  const [byState, tokenEndpoint, tokens, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat] =
     await Promise.all([
       deps.registry.countByState(),
       readTokenEndpoint(deps.store, deps.keys),
@@ -69,12 +72,13 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
       dueStatus(deps, 'uninstall', now),
       alertStatus(deps),
       deliveryStatus(deps.deliveries),
+      readHeartbeat(new HeartbeatStore(deps.store, deps.keys), now),
     ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
-    ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries },
+    ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
   }
 }
 

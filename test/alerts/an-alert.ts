@@ -5,7 +5,7 @@ let number = 0
 /** An alert of its own, unless the test says otherwise. */
 export function anAlert(more: Partial<Alert> = {}): Alert {
   return {
-    id: `alert-${++number}`,
+    id: `alert${++number}-1`,
     kind: 'limit',
     status: 'firing',
     level: 'warning',

@@ -47,6 +47,7 @@ test('fills in every default of the smallest file', () => {
       recoverBelow: 3,
       for: 0,
       repeatEvery: DAY,
+      acknowledgeFor: 604_800_000,
       group: { by: ['rule'], wait: 30_000, interval: 300_000, max: 200 },
       firstRun: 'digest',
     },

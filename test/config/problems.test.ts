@@ -314,19 +314,21 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'receivers.ops.secrets: must have at least one: openssl rand -base64 32',
     ],
     [
+      'a webhook whose secrets are missing',
+      hook('url: https://a.b'),
+      'receivers.ops.secrets: must have at least one: openssl rand -base64 32',
+    ],
+    ['a webhook for Slack, which asks for no secrets', hook('url: https://a.b, format: slack')],
+    ['a webhook for those who know Alertmanager, signed', hook(`url: https://a.b, format: alertmanager, ${signed}`)],
+    [
       'a secret that is not base64',
       hook('url: https://a.b, secrets: ["not base64"]'),
       'receivers.ops.secrets[0]: must be in base64; to make one: openssl rand -base64 32',
     ],
     [
-      'a format of later',
-      hook(`url: https://a.b, format: slack, ${signed}`),
-      'receivers.ops.format: not available in this version: only plimsoll is',
-    ],
-    [
       'a format of never',
       hook(`url: https://a.b, format: plimsol, ${signed}`),
-      'receivers.ops.format: "plimsol" is not one of plimsoll; did you mean "plimsoll"?',
+      'receivers.ops.format: "plimsol" is not one of plimsoll, alertmanager, slack; did you mean "plimsoll"?',
     ],
   ])('%s', (_, group, ...problems) => {
     expect(problemsOf(smallestWith(group)).sort()).toEqual(problems.sort())

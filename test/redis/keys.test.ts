@@ -40,8 +40,14 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, delivery, ...fixed } = keys.delivery
-    const all = [...Object.values(fixed), group('ops|rule=x'), groupState('ops|rule=x'), delivery('msg_1')]
+    const { group, groupState, groupTold, delivery, ...fixed } = keys.delivery
+    const all = [
+      ...Object.values(fixed),
+      group('ops|rule=x'),
+      groupState('ops|rule=x'),
+      groupTold('ops'),
+      delivery('m'),
+    ]
     expect(new Set(all.map(slotOf)).size).toBe(1)
     expect(new Set(Object.values(keys.vault).map(slotOf)).size).toBe(1)
     expect(slotOf(`${keys.queues}:sweep:wait`)).toBe(slotOf(`${keys.queues}:deliver:active`))

@@ -107,7 +107,7 @@ function closeVanished(
       beganWithFirstReading: false,
     }
     const rule = ruleFor(settings.rules, account, series)
-    const evaluation = { state, stands: 'ok' as const, event }
+    const evaluation = { state, stands: 'ok' as const, event, because: { is: 'gone' as const } }
     const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
     writes.entries.push(encodeEntry({ alert }))
   }
@@ -127,7 +127,7 @@ function limitAlert(
   evaluation: Evaluation,
 ): Alert {
   const { series, rule, before } = subject
-  const { event, state } = evaluation as Required<Evaluation>
+  const { event, state, because } = evaluation as Required<Evaluation>
   const at = readAt(series, account.after) ?? (state as SeriesState).toldAt
   const threshold = thresholdOf(rule?.[event.level])
   return {
@@ -145,6 +145,7 @@ function limitAlert(
     measuredAt: iso(at),
     since: iso((state as SeriesState).since),
     records: shownRecords(series, account.after, account.samples),
+    because,
     url: settings.pageOf(account.hubId),
   }
 }

@@ -1,33 +1,21 @@
-import type { Series } from '../../limits/series.ts'
-import type { AlertLevel, AlertReason, PollCause } from '../alert.ts'
-import type { Level, Rule } from './rules.ts'
+import { isWorse, lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
+import type { AlertLevel, AlertReason } from '../alert.ts'
+import type { Acknowledged, SeriesState } from '../series-state.ts'
+import { type Because, type Rising, risesTo } from './because.ts'
+import {
+  anyHolds,
+  type ForeseenSeries,
+  holding,
+  type JudgedCondition,
+  judgeConditions,
+  nearest,
+  type Standing,
+  told,
+} from './conditions.ts'
+import type { Rule } from './rules.ts'
 
-/** A series with what its pace foretells. */
-export interface ForeseenSeries extends Series {
-  /** Until the limit; null where it does not get there as far as can be told, undefined where nothing can be told. */
-  daysLeft?: number | null | undefined
-}
-
-/** What is remembered of a series between polls; nothing is remembered of one that is plainly well. */
-export interface SeriesState {
-  level: AlertLevel | 'ok'
-  /** Name of the rule that decided last. */
-  rule: string
-  /** When the alert opened, ms; the level may have changed since. */
-  since: number
-  /** Transitions of this alert so far: part of their ids. */
-  transitions: number
-  /** When the last of them was committed, ms. */
-  toldAt: number
-  /** What the last message said. */
-  said: { level: AlertLevel; usage: number; limit?: number; at: number } | null
-  /** Polls in a row that found a higher level than the one in force. */
-  pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
-  /** The level is in force by the forecast alone: nothing else would hold it. */
-  foreseen?: true
-  /** Of a poll alert: what it was told with. */
-  cause?: PollCause
-}
+export type { SeriesState } from '../series-state.ts'
+export type { ForeseenSeries } from './conditions.ts'
 
 export interface EvaluationSettings {
   /** Percentage points. */
@@ -42,6 +30,8 @@ export interface Evaluation {
   state: SeriesState | undefined
   /** How the series stands now. */
   stands: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
+  /** Why it stands so. */
+  because: Because
   /** Absent: nothing to say. */
   event?: {
     reason: AlertReason
@@ -61,41 +51,36 @@ export function evaluate(
   settings: EvaluationSettings,
   isFirstReading = false,
 ): Evaluation {
-  const evaluation = decideLevel(rule, before, series, now, settings, isFirstReading)
+  if (rule === undefined) return { ...leave(before, now), stands: 'off', because: { is: 'no-rule' } }
+  if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
+  const judged = judge(rule, series, before?.level ?? 'ok', before?.foreseen === true, settings.recoverBelow)
+  const { worseThan, ...decided } = decideLevel(rule, before, judged, series, now, settings, isFirstReading)
+  const evaluation = { ...decided, because: becauseOf(decided, judged, before, worseThan, settings) }
   const { state } = evaluation
   // What can't be judged now rests on what it rested on before.
-  if (rule === undefined || state === undefined || evaluation.stands === 'unknown') return evaluation
+  if (state === undefined || evaluation.stands === 'unknown') return evaluation
   const { foreseen: _, ...others } = state
   return restsOnForecast(rule, series, state.level, settings.recoverBelow)
     ? { ...evaluation, state: { ...others, foreseen: true } }
     : { ...evaluation, state: others }
 }
 
-function decideLevel(
-  rule: Rule | undefined,
-  before: SeriesState | undefined,
-  series: ForeseenSeries,
-  now: number,
-  settings: EvaluationSettings,
-  isFirstReading: boolean,
-): Evaluation {
-  const level = before?.level ?? 'ok'
-  if (rule === undefined || rule.off === true) return { ...leave(before, level, now), stands: 'off' }
-  const target = judge(rule, series, level, before?.foreseen === true, settings.recoverBelow)
-  if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
-  if (target !== 'ok' && RANK[target] > RANK[level]) {
-    return rise(rule.name, before, level, target, series, now, settings, isFirstReading)
-  }
-  if (target === 'ok') return leave(before, level, now)
-  if (target !== level) {
-    return message(rule.name, before, series, now, { reason: 'eased', level: target, before: level })
-  }
-  return stay(rule.name, before, target, series, now, settings)
-}
-
 /** How one reading stands by itself: no level is in force, nothing was counted or said before. */
 export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
-  return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0)
+  return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0).target
+}
+
+interface Judged {
+  /** The level that the reading asks for. */
+  target: AlertLevel | 'ok' | 'unknown'
+  warning: JudgedCondition[]
+  critical: JudgedCondition[]
+}
+
+/** What is decided; why, is told from it. */
+type Decided = Omit<Evaluation, 'because'> & {
+  /** What an alert was acknowledged at that is told all the same. */
+  worseThan?: Acknowledged
 }
 
 const RANK = { ok: 0, warning: 1, critical: 2 }
@@ -103,54 +88,49 @@ const RANK = { ok: 0, warning: 1, critical: 2 }
 function judge(
   rule: Rule,
   series: ForeseenSeries,
-  level: AlertLevel | 'ok',
+  inForce: AlertLevel | 'ok',
   isForeseen: boolean,
   percentMargin: number,
-): AlertLevel | 'ok' | 'unknown' {
-  const critical = holds(rule.critical, series, level === 'critical', rule.recoverBelow, percentMargin, isForeseen)
-  if (critical === true) return 'critical'
-  if (critical === 'unknown' && level === 'critical') return 'unknown'
-  const warning = holds(rule.warning, series, level !== 'ok', rule.recoverBelow, percentMargin, isForeseen)
-  if (warning === true) return 'warning'
-  return critical === 'unknown' || warning === 'unknown' ? 'unknown' : 'ok'
+): Judged {
+  const conditions = (level: AlertLevel) => {
+    const standing: Standing = {
+      inForce: RANK[inForce] >= RANK[level],
+      ...{ isForeseen, ownMargin: rule.recoverBelow, percentMargin },
+    }
+    return judgeConditions(level, rule[level], series, standing)
+  }
+  const judged = { warning: conditions('warning'), critical: conditions('critical') }
+  return { ...judged, target: targetOf(judged, inForce) }
 }
 
-/**
- * Whether any condition of a level holds. A level that is in force is left later than it was entered: by the margin of
- * the rule in its unit, or for percent by the general one.
- */
-function holds(
-  level: Level | undefined,
+function targetOf({ warning, critical }: Omit<Judged, 'target'>, inForce: AlertLevel | 'ok'): Judged['target'] {
+  const isCritical = anyHolds(critical)
+  if (isCritical === true) return 'critical'
+  if (isCritical === 'unknown' && inForce === 'critical') return 'unknown'
+  const isWarning = anyHolds(warning)
+  if (isWarning === true) return 'warning'
+  return isCritical === 'unknown' || isWarning === 'unknown' ? 'unknown' : 'ok'
+}
+
+function decideLevel(
+  rule: Rule,
+  before: SeriesState | undefined,
+  { target }: Judged,
   series: ForeseenSeries,
-  inForce: boolean,
-  ownMargin: number | undefined,
-  percentMargin: number,
-  isForeseen: boolean,
-): boolean | 'unknown' {
-  if (level === undefined) return false
-  const margin = (general: number) => (inForce ? (ownMargin ?? general) : 0)
-  const answers: (boolean | 'unknown')[] = []
-  if (level.percent !== undefined) {
-    answers.push(series.percent === null ? 'unknown' : series.percent >= level.percent - margin(percentMargin))
+  now: number,
+  settings: EvaluationSettings,
+  isFirstReading: boolean,
+): Decided {
+  const level = before?.level ?? 'ok'
+  if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
+  if (RANK[target] > RANK[level] && target !== 'ok') {
+    return rise(rule.name, before, level, target, series, now, settings, isFirstReading)
   }
-  if (level.count !== undefined) answers.push(series.usage >= level.count - margin(0))
-  if (level.remaining !== undefined) {
-    answers.push(series.limit === null ? 'unknown' : series.limit - series.usage <= level.remaining + margin(0))
+  if (target === 'ok') return { ...leave(before, now), stands: 'ok' }
+  if (target !== level) {
+    return message(rule.name, before, series, now, { reason: 'eased', level: target, before: level })
   }
-  if (level.daysLeft !== undefined) {
-    answers.push(isWithin(level.daysLeft + margin(0), series.daysLeft, inForce && isForeseen))
-  }
-  return answers.includes(true) || (answers.includes('unknown') ? 'unknown' : false)
-}
-
-/**
- * A forecast that nobody can make yet enters nothing, and leaves the decision to the other conditions. But a level that is
- * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
- * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
- */
-function isWithin(days: number, daysLeft: number | null | undefined, isForeseen: boolean): boolean | 'unknown' {
-  if (daysLeft === undefined) return isForeseen ? 'unknown' : false
-  return daysLeft !== null && daysLeft <= days
+  return stay(rule, before, target, series, now, settings)
 }
 
 /** At the limit no forecast is needed: 0 days are a fact. */
@@ -161,9 +141,9 @@ function restsOnForecast(
   percentMargin: number,
 ): boolean {
   const level = inForce === 'ok' ? undefined : rule[inForce]
-  if (level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
-  const others = { ...level, daysLeft: undefined }
-  return holds(others, series, true, rule.recoverBelow, percentMargin, false) !== true
+  if (inForce === 'ok' || level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
+  const standing: Standing = { inForce: true, isForeseen: false, ownMargin: rule.recoverBelow, percentMargin }
+  return anyHolds(judgeConditions(inForce, { ...level, daysLeft: undefined }, series, standing)) !== true
 }
 
 function rise(
@@ -175,13 +155,13 @@ function rise(
   now: number,
   settings: EvaluationSettings,
   isFirstReading: boolean,
-): Evaluation {
+): Decided {
   const pending = {
     warning: level === 'ok' ? (before?.pending?.warning ?? 0) + 1 : 0,
     critical: target === 'critical' ? (before?.pending?.critical ?? 0) + 1 : 0,
     sinceFirstReading: before?.pending?.sinceFirstReading ?? isFirstReading,
   }
-  const needed = Math.max(1, settings.for)
+  const needed = pollsNeeded(settings)
   const reached = pending.critical >= needed ? 'critical' : pending.warning >= needed ? 'warning' : undefined
   if (reached === undefined) {
     const waiting = { ...(before ?? newState(rule, now)), rule, pending }
@@ -195,25 +175,40 @@ function rise(
     : after
 }
 
+/** 0 and 1 alike: the poll that finds it is the first that agrees. */
+function pollsNeeded(settings: EvaluationSettings): number {
+  return Math.max(1, settings.for)
+}
+
+/** Told again when it is time; acknowledged, when it gets worse. */
 function stay(
-  rule: string,
+  rule: Rule,
   before: SeriesState | undefined,
   level: AlertLevel,
   series: ForeseenSeries,
   now: number,
   settings: EvaluationSettings,
-): Evaluation {
-  if (before !== undefined && now - before.toldAt < settings.repeatEveryMs) {
-    return { state: withoutPending(before), stands: level }
+): Decided {
+  const acknowledged = lastingAcknowledgement(before, now)
+  const repeat = () => message(rule.name, before, series, now, { reason: 'repeat', level, before: level })
+  if (acknowledged !== undefined) {
+    return isWorse(acknowledged, series, rule[level]?.remaining !== undefined)
+      ? { ...repeat(), worseThan: acknowledged }
+      : { state: withoutPending(before), stands: level }
   }
-  return message(rule, before, series, now, { reason: 'repeat', level, before: level })
+  if (before !== undefined && now - before.toldAt < settings.repeatEveryMs) {
+    return { state: withoutPending(withoutAcknowledgement(before)), stands: level }
+  }
+  return repeat()
 }
 
-function leave(before: SeriesState | undefined, level: AlertLevel | 'ok', now: number): Evaluation {
-  if (before === undefined || level === 'ok') return { state: undefined, stands: 'ok' }
+function leave(before: SeriesState | undefined, now: number): Pick<Decided, 'state' | 'event'> {
+  if (before === undefined || before.level === 'ok') return { state: undefined }
+  const { level } = before
   // The number of the message is still needed: the caller makes its id of it.
-  const state = { ...before, transitions: before.transitions + 1, toldAt: now, level: 'ok' as const, pending: null }
-  return { state, stands: 'ok', event: { reason: 'recovered', level, before: level, beganWithFirstReading: false } }
+  const left = { ...before, transitions: before.transitions + 1, toldAt: now, level: 'ok' as const, pending: null }
+  const event = { reason: 'recovered' as const, level, before: level, beganWithFirstReading: false }
+  return { state: withoutAcknowledgement(left), event }
 }
 
 function message(
@@ -223,10 +218,12 @@ function message(
   now: number,
   event: Omit<NonNullable<Evaluation['event']>, 'beganWithFirstReading'>,
   beganWithFirstReading = false,
-): Evaluation {
+): Decided {
   const opened = before === undefined || before.level === 'ok' ? newState(rule, now) : before
+  // What gets better is still known to who acknowledged it.
+  const known = event.reason === 'eased' && lastingAcknowledgement(opened, now) !== undefined
   const state: SeriesState = {
-    ...opened,
+    ...(known ? opened : withoutAcknowledgement(opened)),
     rule,
     level: event.level,
     transitions: opened.transitions + 1,
@@ -247,4 +244,75 @@ function newState(rule: string, now: number): SeriesState {
 function withoutPending(state: SeriesState | undefined): SeriesState | undefined {
   if (state === undefined || state.level === 'ok') return undefined
   return state.pending === null ? state : { ...state, pending: null }
+}
+
+function becauseOf(
+  { state, stands }: Decided,
+  judged: Judged,
+  before: SeriesState | undefined,
+  worseThan: Acknowledged | undefined,
+  settings: EvaluationSettings,
+): Because {
+  switch (stands) {
+    case 'unknown':
+      return whyUnknown(judged, before?.level ?? 'ok')
+    case 'pending': {
+      const { warning = 0, critical = 0 } = state?.pending ?? {}
+      const level = critical >= warning ? 'critical' : 'warning'
+      const polls = Math.max(warning, critical)
+      return { is: 'pending', polls, of: pollsNeeded(settings), ...told(holdingAt(level, judged)) }
+    }
+    case 'warning':
+    case 'critical':
+      return whyInForce(holdingAt(stands, judged), risingOf(state, stands, settings), worseThan)
+    default: {
+      const next = nearest([...judged.warning, ...judged.critical])
+      return next === undefined ? { is: 'nothing' } : { is: 'nothing', nearest: next }
+    }
+  }
+}
+
+/**
+ * What holds a level. Nothing of its own need: polls that find critical count for warning too, and a warning in force
+ * stays while critical is being confirmed.
+ */
+function holdingAt(level: AlertLevel, { warning, critical }: Judged): JudgedCondition {
+  const [own, other] = level === 'warning' ? [warning, critical] : [critical, warning]
+  const found = holding(own) ?? holding(other)
+  if (found === undefined) throw new Error(`nothing holds the level ${level}, which is in force`)
+  return found
+}
+
+function whyInForce(
+  condition: JudgedCondition,
+  rising: Rising | undefined,
+  worseThan: Acknowledged | undefined,
+): Because {
+  const more = {
+    ...(rising === undefined ? {} : { rising }),
+    ...(worseThan === undefined ? {} : { worseThan: numbersOf(worseThan) }),
+  }
+  if (condition.holds === 'outright') return { is: 'holds', ...told(condition), ...more }
+  const { threshold, margin, asks } = condition
+  const until = risesTo(asks) ? threshold - margin : threshold + margin
+  return { is: 'margin', ...told(condition), until, recoverBelow: margin, ...more }
+}
+
+function numbersOf({ usage = 0, percent, remaining }: Acknowledged) {
+  return {
+    usage,
+    ...(percent === undefined ? {} : { percent }),
+    ...(remaining === undefined ? {} : { remaining }),
+  }
+}
+
+function risingOf(state: SeriesState | undefined, level: AlertLevel, settings: EvaluationSettings): Rising | undefined {
+  const polls = state?.pending?.critical ?? 0
+  return level === 'critical' || polls === 0 ? undefined : { level: 'critical', polls, of: pollsNeeded(settings) }
+}
+
+function whyUnknown({ warning, critical }: Judged, inForce: AlertLevel | 'ok'): Because {
+  const asked = [...critical, ...warning].find(({ holds }) => holds === 'unknown')
+  const missing = asked?.asks === 'daysLeft' ? 'forecast' : 'limit'
+  return { is: 'unknown', missing, ...(inForce === 'ok' ? {} : { stays: inForce }) }
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { NOBODY } from '../../redis/steps.ts'
+import { accountStepKeys, NOBODY, stepJson } from '../../redis/steps.ts'
 import { alertId } from '../alert-state.ts'
 import { encodeEntry } from '../outbox/outbox-entry.ts'
 
@@ -31,5 +31,5 @@ export async function announceDisabled(
         'It gets none until the daemon is started again.',
     },
   })
-  await store.xadd(keys.partition(keys.partitionOf(NOBODY)).outbox, '*', 'alert', entry)
+  await store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson({ changes: [], entries: [entry] }))
 }

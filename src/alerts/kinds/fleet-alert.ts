@@ -4,8 +4,8 @@ import type { FleetAnnouncer } from '../../tokens/endpoint/announce-troubles.ts'
 import type { EndpointTrouble } from '../../tokens/endpoint/state.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState, encodeState, openedState, toldState, transitionId } from '../alert-state.ts'
-import type { SeriesState } from '../evaluation/evaluate.ts'
 import { encodeEntry } from '../outbox/outbox-entry.ts'
+import type { SeriesState } from '../series-state.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
 export type FleetTrouble = EndpointTrouble | typeof COVERAGE

@@ -5,8 +5,8 @@ import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import type { Alert, PollCause } from '../alert.ts'
 import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from '../alert-state.ts'
-import type { SeriesState } from '../evaluation/evaluate.ts'
 import { encodeEntry } from '../outbox/outbox-entry.ts'
+import type { SeriesState } from '../series-state.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */

@@ -3,8 +3,8 @@ import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { type Alert, type AlertLevel, UNINSTALL_RULE } from '../alert.ts'
 import { decodeState, encodeState, openedState, TOKEN_FIELD, toldState, transitionId } from '../alert-state.ts'
-import type { SeriesState } from '../evaluation/evaluate.ts'
 import { encodeEntry } from '../outbox/outbox-entry.ts'
+import type { SeriesState } from '../series-state.ts'
 
 export interface TokenAlertSettings {
   /** Where the customer connects again. */

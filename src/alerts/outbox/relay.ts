@@ -1,9 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import type { Store } from '../../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../redis/keys.ts'
+import { accountStepKeys } from '../../redis/steps.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { composeMessages, type GroupSettings, groupKey, isDigest } from '../groups/group.ts'
+import type { Alert } from '../alert.ts'
+import { type GroupSettings, groupKey, isDigest } from '../groups/group.ts'
+import { paceOf } from '../groups/pace.ts'
+import { readToldLately } from '../groups/told-lately.ts'
+import { waitingAlert } from '../groups/waiting.ts'
+import { refOf } from '../ledger/transition-ref.ts'
 import { type Route, receiversOf } from '../routing/route.ts'
+import type { SilenceStore } from '../silences/silence-store.ts'
 import { decodeEntry, type OutboxEntry } from './outbox-entry.ts'
 
 export interface RelayDeps {
@@ -12,115 +18,117 @@ export interface RelayDeps {
   routes: readonly Route[]
   /** Names of all receivers. */
   receivers: readonly string[]
+  silences: Pick<SilenceStore, 'active'>
   group: GroupSettings
   log: Logger
 }
 
-/** Alerts taken from one partition at a time. */
+/** A transition as it stands in the outbox. */
+interface Committed {
+  id: string
+  /** '' where it has none, as entries of older versions. */
+  number: string
+  entry: OutboxEntry
+}
+
+/** Transitions taken from one partition at a time. */
 const BATCH = 500
-/** How long it is remembered that an alert joined its group: longer than any relay can take. */
-const REMEMBER_MS = 3_600_000
 
 /**
- * From the outbox into groups. An alert leaves the outbox only when it waits in the group of every receiver; dying in
- * between does it again, and a group takes each alert once.
+ * From the outbox into groups, each partition in order. A transition leaves the outbox only when it waits in the group of
+ * every receiver; dying in between does it again, and each number is collected once.
  */
 export async function collectOutbox(deps: RelayDeps, now: number): Promise<number> {
+  const counts = await Promise.all(
+    Array.from({ length: PARTITIONS }, (_, number) => collectPartition(deps, number, now)),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function collectPartition(deps: RelayDeps, partition: number, now: number): Promise<number> {
+  const { outbox } = deps.keys.partition(partition)
   let collected = 0
-  await Promise.all(
-    Array.from({ length: PARTITIONS }, async (_, number) => {
-      const { outbox } = deps.keys.partition(number)
-      for (;;) {
-        const entries = await deps.store.xrange(outbox, '-', '+', 'COUNT', BATCH)
-        if (entries.length === 0) return
-        await Promise.all(entries.map(([, fields]) => collect(deps, decodeEntry(fields[1] ?? ''), now)))
-        await deps.store.xdel(outbox, ...entries.map(([id]) => id))
-        collected += entries.length
-        if (entries.length < BATCH) return
-      }
-    }),
-  )
-  return collected
+  for (;;) {
+    const found = await deps.store.xrange(outbox, '-', '+', 'COUNT', BATCH)
+    if (found.length === 0) return collected
+    const batch = found.map(decodeCommitted)
+    const [joined, left, mark, ...gaps] = await collectBatch(deps, partition, batch, now)
+    collected += joined
+    noteGaps(deps, partition, gaps)
+    const end = left === '' ? batch.length : batch.findIndex(({ id }) => id === left)
+    const done = batch.slice(0, end).map(({ id }) => id)
+    if (done.length > 0) await deps.store.xdel(outbox, ...done)
+    if (left !== '') await renumber(deps, partition, batch.slice(end), mark)
+    else if (found.length < BATCH) return collected
+  }
 }
 
-async function collect(deps: RelayDeps, entry: OutboxEntry, now: number): Promise<void> {
-  const { alert } = entry
-  const receivers = whoGets(deps, entry)
-  deps.log.info(
-    { code: `alert.${alert.status}`, alert: alert.id, hubId: alert.account?.hubId, rule: alert.rule, to: receivers },
-    `${alert.level} ${alert.reason}`,
-  )
-  const { delivery } = deps.keys
-  await Promise.all(
-    receivers.map((receiver) => {
-      const key = groupKey(receiver, entry, deps.group.by)
-      return deps.store.collectAlert(
-        ...[delivery.collected, delivery.group(key), delivery.groupState(key), delivery.groupsDue],
-        ...[`${receiver}|${alert.id}`, key, JSON.stringify(alert), now, deps.group.waitMs, deps.group.intervalMs],
-        paceOf(key, entry),
-        REMEMBER_MS,
-      )
-    }),
-  )
+function decodeCommitted([id, fields]: [id: string, fields: string[]]): Committed {
+  return { id, entry: decodeEntry(fields[1] ?? ''), number: fields[3] ?? '' }
 }
 
-/** By the routes; what is about a receiver goes to others, any others if need be. */
-function whoGets(deps: RelayDeps, { alert, notTo }: OutboxEntry): readonly string[] {
-  const routed = receiversOf(deps.routes, alert)
-  if (notTo === undefined) return routed
-  const others = routed.filter((receiver) => receiver !== notTo)
-  return others.length > 0 ? others : deps.receivers.filter((receiver) => receiver !== notTo)
-}
-
-/** What just got worse is not held back by a message that the same group sent a minute ago. */
-function paceOf(key: string, { alert }: OutboxEntry): 'digest' | 'urgent' | 'normal' {
-  if (isDigest(key)) return 'digest'
-  const worse = alert.reason === 'escalated' || (alert.reason === 'entered' && alert.level === 'critical')
-  return worse ? 'urgent' : 'normal'
-}
-
-/** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
-export async function closeGroups(deps: RelayDeps, now: number): Promise<number | undefined> {
-  const { delivery } = deps.keys
-  const due = await deps.store.zrangebyscore(delivery.groupsDue, '-inf', now)
-  for (const key of due) await closeGroup(deps, key, now)
-  const [, earliest] = await deps.store.zrange(delivery.groupsDue, 0, '0', 'WITHSCORES')
-  return earliest === undefined ? undefined : Number(earliest)
-}
-
-async function closeGroup(deps: RelayDeps, key: string, now: number): Promise<void> {
-  const { delivery } = deps.keys
-  if (isDigest(key) && (await isStillConnecting(deps, key, now))) return
-  const [closed, waiting] = await Promise.all([
-    deps.store.hget(delivery.groupState(key), 'closed'),
-    deps.store.lrange(delivery.group(key), 0, -1),
-  ])
-  const receiver = key.slice(0, key.indexOf('|'))
-  const messages = composeMessages(
-    key,
-    waiting.map((alert) => JSON.parse(alert)),
-    deps.group.max,
+async function collectBatch(deps: RelayDeps, partition: number, batch: readonly Committed[], now: number) {
+  const { ledger } = deps.keys.delivery
+  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry) }))
+  const groups = routed.map(({ entry, to }) => to.map((receiver) => groupKey(receiver, entry, deps.group.by)))
+  const lately = await readToldLately(
+    deps,
+    routed.flatMap(({ entry: { alert } }, n) => (groups[n] ?? []).map((key) => ({ key, alert }))),
     now,
   )
-  const deliveries = messages.map((message) => ({ id: `msg_${randomBytes(12).toString('hex')}`, message }))
-  await deps.store.closeGroup(
-    4 + deliveries.length,
-    ...[delivery.group(key), delivery.groupState(key), delivery.groupsDue, delivery.deliveriesDue],
-    ...deliveries.map(({ id }) => delivery.delivery(id)),
-    ...[key, closed ?? '0', waiting.length, now, now + deps.group.waitMs, deps.group.intervalMs],
-    ...deliveries.flatMap(({ id, message }) => [id, receiver, JSON.stringify(message)]),
+  const answer = await deps.store.collectAlerts(
+    ...[ledger, partition, now, deps.group.waitMs, deps.group.intervalMs],
+    ...routed.flatMap(({ id, number, entry: { alert }, why }, n) => {
+      const own = groups[n] ?? []
+      const element = JSON.stringify(waitingAlert(refOf(partition, Number(number)), alert))
+      const joins = own.flatMap((key) => [key, paceOf(alert, isDigest(key), lately(key, alert))])
+      return [id, number, happenedAt(alert, now), element, why, own.length, ...joins]
+    }),
   )
+  const [, , mark] = answer
+  for (const { number, entry, to } of routed) if (Number(number) <= mark) note(deps, entry.alert, to)
+  return answer
 }
 
-/** The digest of a fleet that is being connected waits until no account has come for a while, but not for ever. */
-async function isStillConnecting(deps: RelayDeps, key: string, now: number): Promise<boolean> {
-  const { delivery } = deps.keys
-  const [connectedAt, openedAt] = await Promise.all([
-    deps.store.get(delivery.connectedAt),
-    deps.store.hget(delivery.groupState(key), 'openedAt'),
-  ])
-  const settlesAt = Math.min(Number(connectedAt) + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
-  if (settlesAt <= now) return false
-  await deps.store.zadd(delivery.groupsDue, 'XX', settlesAt, key)
-  return true
+/** By the routes; what is about a receiver goes to others, any others if need be. Else why nobody gets it. */
+function whoGets(deps: RelayDeps, { alert, notTo }: OutboxEntry): { to: readonly string[]; why: string } {
+  const routed = receiversOf(deps.routes, alert)
+  const others = notTo === undefined ? routed : routed.filter((receiver) => receiver !== notTo)
+  if (others.length > 0) return { to: [...new Set(others)], why: '' }
+  if (notTo === undefined) return { to: [], why: 'no route is for it' }
+  return {
+    to: deps.receivers.filter((receiver) => receiver !== notTo),
+    why: 'no other receiver than the one it is about',
+  }
+}
+
+function happenedAt({ measuredAt }: Alert, now: number): number {
+  const at = Date.parse(measuredAt)
+  return Number.isNaN(at) ? now : at
+}
+
+function note({ log }: RelayDeps, alert: Alert, to: readonly string[]): void {
+  const { id, status, level, reason, rule, account } = alert
+  log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
+}
+
+function noteGaps({ log }: RelayDeps, partition: number, gaps: readonly string[]): void {
+  for (const numbers of gaps) {
+    log.error(
+      { code: 'outbox.gap', partition, numbers },
+      'transitions were committed and are gone from the outbox: plimsoll outbox verify names them',
+    )
+  }
+}
+
+/** Those whose numbers were given out before, or that never had one, come after all that were collected. */
+async function renumber(
+  { store, keys, log }: RelayDeps,
+  partition: number,
+  left: readonly Committed[],
+  mark: number,
+): Promise<void> {
+  const ids = left.filter(({ number }) => Number(number) <= mark).map(({ id }) => id)
+  log.warn({ code: 'outbox.renumbered', partition, count: ids.length }, 'numbers of transitions were given out twice')
+  await store.renumberEntries(...accountStepKeys(keys, partition), mark, ...ids)
 }

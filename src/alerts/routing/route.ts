@@ -1,6 +1,7 @@
 import { type AccountMatch, matchesAccount } from '../../accounts/match-account.ts'
 import { fits } from '../../text/pattern.ts'
 import type { Alert, AlertKind, AlertLevel } from '../alert.ts'
+import type { QuietHours } from './quiet-time.ts'
 
 export interface Route {
   match?:
@@ -12,11 +13,17 @@ export interface Route {
     | undefined
   /** Names of receivers. */
   to: readonly string[]
+  /** When what the route takes is held back. */
+  quiet?: readonly QuietHours[] | undefined
 }
 
 /** Whom an alert is for: the first route that matches decides. Nobody, where none does. */
 export function receiversOf(routes: readonly Route[], alert: Alert): readonly string[] {
-  return routes.find((route) => matches(route.match, alert))?.to ?? []
+  return routeOf(routes, alert)?.to ?? []
+}
+
+export function routeOf(routes: readonly Route[], alert: Alert): Route | undefined {
+  return routes.find((route) => matches(route.match, alert))
 }
 
 function matches(match: Route['match'], alert: Alert): boolean {

@@ -3,7 +3,7 @@ import { type Secret, withoutSecrets } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
 import { renderEmail } from './render-email.ts'
-import { smtpFailure } from './smtp-failure.ts'
+import { failureCode, replyCode, smtpFailure } from './smtp-failure.ts'
 import { type SmtpServer, smtpServer } from './smtp-server.ts'
 import { messageId, threadRoot } from './thread.ts'
 
@@ -41,11 +41,11 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
         to,
         signal: AbortSignal.any([signal, deadline]),
       })
-      return accepted(sent.accepted.length, sent.rejected.length)
+      return { ...accepted(sent.accepted.length, sent.rejected.length), ...replyCode(sent.response) }
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
-      return { outcome: 'retry', reason: withoutSecrets(smtpFailure(error), ...server.secrets) }
+      return { outcome: 'retry', reason: withoutSecrets(smtpFailure(error), ...server.secrets), ...failureCode(error) }
     }
   }
 

@@ -43,3 +43,15 @@ function oneLine(response: string, responseCode: number): string {
   const text = response.replace(new RegExp(`(^|\\n)${responseCode}[ -]?`, 'g'), ' ')
   return cleanText(`${responseCode} ${text}`, MAX_REPLY)
 }
+
+/** The code of the reply that a mail failed by, where there was a reply. */
+export function failureCode(error: unknown): { answer?: number } {
+  const { responseCode } = error instanceof Error ? (error as NodemailerError) : {}
+  return typeof responseCode === 'number' ? { answer: responseCode } : {}
+}
+
+/** The code that a reply begins with. */
+export function replyCode(response: string | undefined): { answer?: number } {
+  const [code] = response?.match(/^\d{3}/) ?? []
+  return code === undefined ? {} : { answer: Number(code) }
+}

@@ -5,7 +5,8 @@ import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
 import { splitCredentials } from '../url-credentials.ts'
-import { webhookBody } from './body.ts'
+import { BODIES, type WebhookFormat } from './formats/bodies.ts'
+import type { BodyContext } from './formats/format.ts'
 import { readAnswer } from './read-answer.ts'
 import { sign, signingKey } from './sign.ts'
 
@@ -16,7 +17,11 @@ export interface WebhookOptions {
   name: string
   /** May carry a password or a key: nothing of it is ever shown. */
   url: Secret
+  /** None: it is not signed. */
   secrets: Secret[]
+  format: WebhookFormat
+  /** What a body may say beside the message. */
+  context: Omit<BodyContext, 'receiver'>
   /** From connecting to the last byte of the answer. */
   timeoutMs?: number
   /** Connections to use instead of its own; whoever gives them closes them. */
@@ -26,6 +31,8 @@ export interface WebhookOptions {
 /** A receiver that gets each message as a signed POST. Throws if URL or secrets can't be used. */
 export function createWebhookReceiver(options: WebhookOptions): Receiver {
   const { name, timeoutMs = 15_000 } = options
+  const bodyOf = BODIES[options.format]
+  const context = { ...options.context, receiver: name }
   const { url, authorization } = parseUrl(name, options.url)
   const keys = options.secrets.map(signingKey)
   // Not shared: a slow receiver holds up nobody else.
@@ -36,7 +43,7 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
   async function send({ id, message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const either = AbortSignal.any([signal, deadline])
-    const body = webhookBody(message)
+    const body = bodyOf(message, context)
     const timestamp = Math.floor(now / 1000)
     try {
       const answer = await request(url, {

@@ -5,6 +5,7 @@ import { type Html, html } from '../../text/html.ts'
 import type { PlannedAccount } from '../../views/account-view.ts'
 import { coverageNotes, isLow, shareText } from '../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../views/fleet-status.ts'
+import { type HeartbeatStatus, heartbeatText } from '../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../views/poll-budget.ts'
 import { skewText } from '../../views/token-endpoint.ts'
 import type { HealthReport } from '../health.ts'
@@ -32,6 +33,7 @@ ${tile('Polls', overdue(status.polls), pollsNote(status, now), status.polls.over
 ${coverageTile(status)}
 ${alertsTile(status)}
 ${deliveriesTile(status)}
+${status.heartbeat === null ? undefined : heartbeatTile(status.heartbeat, now)}
 </div>
 <h2>Open alerts</h2>
 ${openAlerts(status, now)}
@@ -108,6 +110,12 @@ function deliveriesTile({ deliveries }: FleetStatus): Html {
     off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} switched off`,
     off,
   )
+}
+
+function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
+  const { at, ok, late, ping } = heartbeat
+  const figure = at === null ? 'never' : distance(Date.parse(at) - now)
+  return tile('Heartbeat', figure, heartbeatText(heartbeat), ok && !late && ping?.sent !== false ? 0 : 1)
 }
 
 function tile(title: string, figure: string, note: string, bad: number): Html {

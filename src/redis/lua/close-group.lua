@@ -1,20 +1,27 @@
--- Closes a group: what waited becomes deliveries. Two workers that close the same group make one set of them.
--- KEYS: group, state of the group, groups due, deliveries due, then one key per delivery.
--- ARGV: group, times it was closed as read, alerts taken, now, when the rest closes, interval (ms), then id, receiver and
---   message (JSON) of each delivery.
+--!include ledger-step
+-- Closes a group: what is told becomes deliveries. Two workers that close the same group make one set of them.
+-- KEYS: ledger. ARGV: group, times something was taken out of it as read, now, when the rest closes, interval (ms), fields
+--   that are taken (with spaces between), how many of them hurried, what was told at which level (with spaces between), then
+--   id, receiver, type, message (JSON) and transitions (with spaces between) of each delivery.
 -- Returns 'closed' | 'lost'.
-local group, closed, taken, now, rest = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local group, now, rest, interval = ARGV[1], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local told = words(ARGV[8])
 
-if (redis.call('HGET', KEYS[2], 'closed') or '0') ~= closed then return 'lost' end
-redis.call('LTRIM', KEYS[1], taken, -1)
-if redis.call('LLEN', KEYS[1]) > 0 then redis.call('ZADD', KEYS[3], rest, group)
-else redis.call('ZREM', KEYS[3], group) end
-redis.call('HSET', KEYS[2], 'closed', closed + 1, 'closedAt', now)
--- A group that was quiet for long is as good as new.
-redis.call('PEXPIRE', KEYS[2], ARGV[6] * 2 + 86400000)
-for n = 5, #KEYS do
-  local id, receiver, message = ARGV[7 + (n - 5) * 3], ARGV[8 + (n - 5) * 3], ARGV[9 + (n - 5) * 3]
-  redis.call('HSET', KEYS[n], 'receiver', receiver, 'message', message, 'createdAt', now, 'attempts', 0)
-  redis.call('ZADD', KEYS[4], now, id)
+if not isTakenAs(group, ARGV[2]) then return 'lost' end
+takeOut(group, words(ARGV[6]), interval)
+if redis.call('EXISTS', groupKey(group)) == 1 then redis.call('ZADD', GROUPS_DUE, rest, group) end
+redis.call('HSET', groupStateKey(group), 'closedAt', now, 'hurried', ARGV[7])
+local scored = {}
+for n, what in ipairs(told) do
+  scored[2 * n - 1] = now
+  scored[2 * n] = what
+end
+inChunks(scored, 'ZADD', groupToldKey(group))
+redis.call('ZREMRANGEBYSCORE', groupToldKey(group), '-inf', '(' .. now - interval)
+redis.call('PEXPIRE', groupToldKey(group), interval + 60000)
+for n = 9, #ARGV, 5 do
+  redis.call('HSET', deliveryKey(ARGV[n]), 'receiver', ARGV[n + 1], 'type', ARGV[n + 2], 'message', ARGV[n + 3],
+    'transitions', ARGV[n + 4], 'createdAt', now, 'attempts', 0)
+  redis.call('ZADD', DELIVERIES_DUE, now, ARGV[n])
 end
 return 'closed'

@@ -1,22 +1,32 @@
--- What came of one attempt to deliver. Recorded after sending, never before: a crash in between sends a second copy with
--- the same id rather than none.
--- KEYS: delivery, deliveries due, log. ARGV: id, now, 'delivered' | 'retry' | 'dead', next attempt ('' = none), reason,
---   receiver, type, how long a dead one is kept (ms).
-local id, now, outcome, nextAt, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+--!include ledger-step
+-- What came of one attempt to deliver, and so of the transitions that it carries. Recorded after sending, never before: a
+-- crash in between sends a second copy with the same id rather than none. Of one that arrived a head is kept.
+-- KEYS: ledger. ARGV: id, now, 'delivered' | 'retry' | 'dead', next attempt ('' = none), reason, receiver, type, how long
+--   the head is kept (ms).
+-- Returns 'recorded' | 'unknown'.
+local id, now, outcome, nextAt, reason, kept = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[8])
+local KEY = deliveryKey(id)
 
-if redis.call('EXISTS', KEYS[1]) == 0 then return 'unknown' end
-local attempts = redis.call('HINCRBY', KEYS[1], 'attempts', 1)
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10000, '*', 'at', now, 'id', id, 'receiver', ARGV[6], 'type', ARGV[7],
+if redis.call('EXISTS', KEY) == 0 then return 'unknown' end
+local attempts = redis.call('HINCRBY', KEY, 'attempts', 1)
+redis.call('XADD', ATTEMPTS, 'MAXLEN', '~', 10000, '*', 'at', now, 'id', id, 'receiver', ARGV[6], 'type', ARGV[7],
   'attempt', attempts, 'outcome', outcome, 'reason', reason)
+-- Two workers may have tried at once: that it arrived outdoes all else, and nothing undoes an end but that.
+local state = redis.call('HGET', KEY, 'state') or 'pending'
+if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then return 'recorded' end
 if outcome == 'retry' then
-  redis.call('HSET', KEYS[1], 'lastReason', reason)
-  redis.call('ZADD', KEYS[2], nextAt, id)
-else
-  redis.call('ZREM', KEYS[2], id)
-  if outcome == 'delivered' then redis.call('DEL', KEYS[1])
-  else
-    redis.call('HSET', KEYS[1], 'state', 'dead', 'lastReason', reason)
-    redis.call('PEXPIRE', KEYS[1], ARGV[8])
-  end
+  redis.call('HSET', KEY, 'lastReason', reason)
+  redis.call('ZADD', DELIVERIES_DUE, nextAt, id)
+  return 'recorded'
 end
+redis.call('ZREM', DELIVERIES_DUE, id)
+settle(words(redis.call('HGET', KEY, 'transitions') or ''), state, outcome, reason, now)
+redis.call('HSET', KEY, 'state', outcome, 'endedAt', now, 'lastReason', reason)
+if outcome == 'delivered' then
+  redis.call('HDEL', KEY, 'message')
+  redis.call('PEXPIRE', KEY, kept)
+  redis.call('ZREM', DEAD, id)
+  redis.call('ZADD', DELIVERED, now, id)
+  redis.call('ZREMRANGEBYSCORE', DELIVERED, '-inf', now - kept)
+else redis.call('ZADD', DEAD, now, id) end
 return 'recorded'

@@ -81,6 +81,7 @@ describe('a poll that finds a limit near', () => {
         measuredAt: new Date(NOW).toISOString(),
         since: new Date(NOW).toISOString(),
         records: { shown: 0, total: 0, items: [] },
+        because: { is: 'holds', level: 'critical', asks: 'percent', threshold: 95, value: 96 },
         url: 'https://plimsoll.example.com/accounts/123',
       },
     ])

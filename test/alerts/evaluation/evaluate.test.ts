@@ -72,7 +72,8 @@ describe('a percent level, with warning from 80 and critical from 95, left 3 poi
     '%s, when the limit is gone, is unknown: nothing is said and nothing forgotten',
     (before) => {
       const state = before === 'ok' ? undefined : open(before)
-      expect(evaluate(RULE, state, series(500, null), NOW, SETTINGS)).toEqual({ state, stands: 'unknown' })
+      const because = { is: 'unknown', missing: 'limit', ...(before === 'ok' ? {} : { stays: before }) }
+      expect(evaluate(RULE, state, series(500, null), NOW, SETTINGS)).toEqual({ state, stands: 'unknown', because })
     },
   )
 
@@ -86,13 +87,14 @@ describe('a percent level, with warning from 80 and critical from 95, left 3 poi
       'critical',
       'critical',
     ])
-    expect(evaluate(rule, undefined, series(99), NOW, SETTINGS)).toEqual({ state: undefined, stands: 'off' })
+    const because = rule === undefined ? { is: 'no-rule' } : { is: 'off', rule: 'r' }
+    expect(evaluate(rule, undefined, series(99), NOW, SETTINGS)).toEqual({ state: undefined, stands: 'off', because })
     const pending = open('warning', {
       level: 'ok',
       said: null,
       pending: { warning: 1, critical: 1, sinceFirstReading: false },
     })
-    expect(evaluate(rule, pending, series(99), NOW, SETTINGS)).toEqual({ state: undefined, stands: 'off' })
+    expect(evaluate(rule, pending, series(99), NOW, SETTINGS)).toEqual({ state: undefined, stands: 'off', because })
   })
 })
 
@@ -156,6 +158,7 @@ describe('levels of other conditions', () => {
     expect(evaluate({ name: 'r', on: '*', ...rule }, open('critical'), series(99, null), NOW, SETTINGS)).toEqual({
       state: open('critical'),
       stands: 'unknown',
+      because: { is: 'unknown', missing: 'limit', stays: 'critical' },
     })
   })
 })
@@ -203,7 +206,8 @@ describe('a level of the days that are left', () => {
     expect(state).toMatchObject({ level: 'critical', foreseen: true })
     expect(brief(decide(state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
     const unknown = decide(state, foreseen(undefined))
-    expect(unknown).toEqual({ state, stands: 'unknown' })
+    const because = { is: 'unknown', missing: 'forecast', stays: 'critical' }
+    expect(unknown).toEqual({ state, stands: 'unknown', because })
     expect(brief(decide(unknown.state, foreseen(5)))).toEqual(['critical', undefined, undefined, undefined])
     expect(brief(decide(unknown.state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
   })

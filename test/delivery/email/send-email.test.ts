@@ -52,7 +52,7 @@ describe('the mail that arrives', () => {
       to: ['ops@example.com', 'Boss <boss@example.com>'],
     })
 
-    expect(await receiver.send(delivery(), never)).toEqual({ outcome: 'delivered' })
+    expect(await receiver.send(delivery(), never)).toMatchObject({ outcome: 'delivered' })
     const [got] = server.arrived
     expect(got?.recipients).toEqual(['ops@example.com', 'boss@example.com'])
     expect(got?.mail).toMatchObject({
@@ -138,14 +138,17 @@ describe('encryption', () => {
   test.each(['smtp', 'smtps'])('a certificate that nobody vouches for is refused over %s', async (scheme) => {
     const server = await aServer({ ...certificate, secure: scheme === 'smtps' })
     const receiver = aReceiver(`${scheme}://ops:hunter2@127.0.0.1:${server.port}`, { tls: 'required' })
-    expect(await receiver.send(delivery(), never)).toEqual({ outcome: 'retry', reason: 'certificate is self-signed' })
+    expect(await receiver.send(delivery(), never)).toMatchObject({
+      outcome: 'retry',
+      reason: 'certificate is self-signed',
+    })
     expect(server.arrived).toEqual([])
   })
 
   test.each(['smtp', 'smtps'])('the same certificate will do over %s where encryption is optional', async (scheme) => {
     const server = await aServer({ ...certificate, secure: scheme === 'smtps' })
     const receiver = aReceiver(`${scheme}://ops%40example.com:hunter2@127.0.0.1:${server.port}`)
-    expect(await receiver.send(delivery(), never)).toEqual({ outcome: 'delivered' })
+    expect(await receiver.send(delivery(), never)).toMatchObject({ outcome: 'delivered' })
     expect(server.arrived).toMatchObject([{ encrypted: true, user: 'ops@example.com' }])
   })
 
@@ -159,7 +162,7 @@ describe('encryption', () => {
       },
     })
     const receiver = aReceiver(`smtp://ops:hunter2@127.0.0.1:${server.port}`, { tls: 'required' })
-    expect(await receiver.send(delivery(), never)).toEqual({
+    expect(await receiver.send(delivery(), never)).toMatchObject({
       outcome: 'retry',
       reason: expect.stringMatching(/^no encrypted connection, STARTTLS refused: 50\d /),
     })
@@ -169,7 +172,9 @@ describe('encryption', () => {
 
   test('a server without it gets the mail where it is optional', async () => {
     const server = await aServer()
-    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toEqual({ outcome: 'delivered' })
+    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toMatchObject({
+      outcome: 'delivered',
+    })
     expect(server.arrived).toMatchObject([{ encrypted: false }])
   })
 })
@@ -186,7 +191,7 @@ describe('what the mail server refuses', () => {
     const receiver = aReceiver(`smtp://127.0.0.1:${server.port}`, {
       to: ['ops@example.com', 'gone@example.com', 'left@example.com'],
     })
-    expect(await receiver.send(delivery(), never)).toEqual({
+    expect(await receiver.send(delivery(), never)).toMatchObject({
       outcome: 'delivered',
       detail: '2 of 3 recipients refused by the mail server',
     })
@@ -195,7 +200,7 @@ describe('what the mail server refuses', () => {
 
   test('all recipients: tried again', async () => {
     const server = await aServer(refusing('ops@example.com'))
-    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toEqual({
+    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toMatchObject({
       outcome: 'retry',
       reason: 'sender or recipients refused: 550 5.1.1 <ops@example.com> unknown',
     })
@@ -211,7 +216,7 @@ describe('what the mail server refuses', () => {
       ...PLAIN,
       onData: (stream, _session, callback) => void stream.resume().on('end', () => callback(reply(code, text))),
     })
-    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toEqual({
+    expect(await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)).toMatchObject({
       outcome: 'retry',
       reason: `message refused: ${code} ${text}`,
     })
@@ -220,7 +225,7 @@ describe('what the mail server refuses', () => {
   test('the connection: tried again', async () => {
     const server = await aServer({ ...PLAIN, onConnect: (_session, callback) => callback(reply(554, 'go away')) })
     const outcome = await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)
-    expect(outcome).toEqual({ outcome: 'retry', reason: 'refused: 554 go away' })
+    expect(outcome).toMatchObject({ outcome: 'retry', reason: 'refused: 554 go away' })
   })
 
   test('the login: tried again, and the reply is shown without what it echoes', async () => {
@@ -230,7 +235,7 @@ describe('what the mail server refuses', () => {
         callback(reply(535, `5.7.8 no ${auth.username} with ${auth.password} (b3BzLXVzZXI= aHVudGVyMg==)`)),
     })
     const outcome = await aReceiver(`smtp://ops-user:hunter2@127.0.0.1:${server.port}`).send(delivery(), never)
-    expect(outcome).toEqual({
+    expect(outcome).toMatchObject({
       outcome: 'retry',
       reason: 'login refused: 535 5.7.8 no [secret] with [secret] ([secret] [secret])',
     })
@@ -245,7 +250,7 @@ describe('what the mail server refuses', () => {
     const receiver = aReceiver(`smtp://127.0.0.1:${server.port}`)
     expect(await receiver.send(delivery(), never)).toMatchObject({ outcome: 'retry' })
     willing = true
-    expect(await receiver.send(delivery(), never)).toEqual({ outcome: 'delivered' })
+    expect(await receiver.send(delivery(), never)).toMatchObject({ outcome: 'delivered' })
   })
 })
 
@@ -283,7 +288,7 @@ describe('a failure of the network', () => {
 
   test('no such host', async () => {
     const receiver = aReceiver('smtp://ops-user:hunter2@nowhere.invalid')
-    expect(await receiver.send(delivery(), never)).toEqual({
+    expect(await receiver.send(delivery(), never)).toMatchObject({
       outcome: 'retry',
       reason: expect.stringMatching(/^host name [a-z ]+$/),
     })
@@ -336,7 +341,7 @@ describe('a failure of the network', () => {
     })
     const receiver = aReceiver(`smtp://127.0.0.1:${server.port}`)
     const first = receiver.send(delivery({ id: 'stuck' }), stuck.signal)
-    expect(await receiver.send(delivery({ id: 'quick' }), never)).toEqual({ outcome: 'delivered' })
+    expect(await receiver.send(delivery({ id: 'quick' }), never)).toMatchObject({ outcome: 'delivered' })
     stuck.abort()
     expect(await first).toMatchObject({ outcome: 'retry' })
   })
@@ -347,7 +352,7 @@ test('closing waits for the mail that is under way', async () => {
   const receiver = aReceiver(`smtp://127.0.0.1:${server.port}`)
   const sending = receiver.send(delivery(), never)
   await receiver.close()
-  expect(await sending).toEqual({ outcome: 'delivered' })
+  expect(await sending).toMatchObject({ outcome: 'delivered' })
 })
 
 test.each(['mail.example.com:25', 'https://ops:hunter2@example.com', 'smtp://', ''])(

@@ -4,12 +4,12 @@ import { readAnswer } from '../../../src/delivery/webhook/read-answer.ts'
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 24 * 60 * 60 * 1000
 
-describe('every status from 200 to 599', () => {
-  const statuses = Array.from({ length: 400 }, (_, index) => 200 + index)
+describe('every status from 100 to 599', () => {
+  const statuses = Array.from({ length: 500 }, (_, index) => 100 + index)
 
   test.each(statuses)('%i', (status) => {
     const answer = readAnswer(status, undefined, NOW)
-    if (status < 300) expect(answer).toEqual({ outcome: 'delivered' })
+    if (status >= 200 && status < 300) expect(answer).toEqual({ outcome: 'delivered', answer: status })
     else if (status === 410) expect(answer.outcome).toBe('disable')
     else {
       expect(answer).toMatchObject({ outcome: 'retry', reason: expect.stringContaining(`answered ${status}`) })
@@ -21,6 +21,7 @@ describe('every status from 200 to 599', () => {
 test('a redirect says that it is not followed', () => {
   expect(readAnswer(302, undefined, NOW)).toEqual({
     outcome: 'retry',
+    answer: 302,
     reason: 'answered 302: redirects are not followed',
   })
 })
@@ -46,6 +47,11 @@ describe('Retry-After', () => {
   )
 
   test('counts only where the standard says so', () => {
-    expect(readAnswer(500, '120', NOW)).not.toHaveProperty('retryAfterMs')
+    for (const status of [301, 408, 425, 500, 502, 504])
+      expect(readAnswer(status, '120', NOW)).not.toHaveProperty('retryAfterMs')
   })
+})
+
+test('a status that is none is tried again', () => {
+  for (const status of [0, 99, 600, 999]) expect(readAnswer(status, undefined, NOW).outcome).toBe('retry')
 })

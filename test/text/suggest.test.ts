@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { editDistance, suggest } from '../../config/suggest.ts'
+import { editDistance, suggest } from '../../src/text/suggest.ts'
 
 test.each([
   ['', '', 0],

@@ -1,0 +1,125 @@
+import { cleanText } from '../../text/clean-text.ts'
+import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
+import type { AlertLevel } from '../alert-level.ts'
+
+/** What a condition asks of a series. */
+export type Asks = 'percent' | 'count' | 'remaining' | 'daysLeft'
+
+/** One condition of a level, beside what was read. */
+export interface Condition {
+  level: AlertLevel
+  asks: Asks
+  threshold: number
+  /** In the unit of the threshold; rounded, but never to the other side of it. */
+  value: number
+}
+
+/** A higher level than the one in force, found by so many polls in a row of those it takes. */
+export interface Rising {
+  level: AlertLevel
+  polls: number
+  of: number
+}
+
+interface InForce {
+  rising?: Rising
+  /** How it stood when it was acknowledged: it got worse, so it is told all the same. */
+  worseThan?: { usage: number; percent?: number; remaining?: number }
+}
+
+/** Why a series stands where it stands. */
+export type Because =
+  | ({ is: 'holds' } & Condition & InForce)
+  /** Its condition no longer holds, but it is not left before `until`: below it for percent and count, above it for the rest. */
+  | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & InForce)
+  /** A level that is not entered yet. */
+  | ({ is: 'pending'; polls: number; of: number } & Condition)
+  /** It can't be told; `stays`: the level in force, which is not left for that. */
+  | { is: 'unknown'; missing: 'limit' | 'forecast'; stays?: AlertLevel }
+  | { is: 'off'; rule: string }
+  | { is: 'no-rule' }
+  /** `nearest` is the condition with the least way to go, and how far; absent where none of them can be told. */
+  | { is: 'nothing'; nearest?: Condition & { away: number } }
+  /** The reports do not have the series any more. */
+  | { is: 'gone' }
+
+/** One plain sentence, without a full stop: `96 % is at or over the critical 95 %`. */
+export function sayBecause(because: Because): string {
+  switch (because.is) {
+    case 'holds':
+      return `${sayHolds(because)}${sayRising(because)}${sayWorse(because)}`
+    case 'margin':
+      return `${because.level} stays until ${sayUntil(because)}: recoverBelow ${plain(because.recoverBelow)}${sayRising(because)}${sayWorse(because)}`
+    case 'pending':
+      return `${because.polls} of ${countOf(because.of, 'poll')} agree on ${because.level}: ${sayHolds(because)}`
+    case 'unknown':
+      return sayUnknown(because)
+    case 'off':
+      return `the rule ${cleanText(because.rule, 100)} is off: it is not watched`
+    case 'no-rule':
+      return 'no rule is about it'
+    case 'nothing':
+      return because.nearest === undefined ? 'no condition of its rule holds' : sayNearest(because.nearest)
+    case 'gone':
+      return 'it is no longer reported'
+  }
+}
+
+function sayHolds({ level, asks, threshold, value }: Condition): string {
+  const side = risesTo(asks) ? 'at or over' : 'at or under'
+  return `${sayAmount(asks, value)} is ${side} the ${level} ${sayNumber(asks, threshold)}`
+}
+
+function sayUntil({ asks, until }: { asks: Asks; until: number }): string {
+  if (risesTo(asks)) return `below ${sayNumber(asks, until)}`
+  return `more than ${asks === 'daysLeft' ? `${plain(until)} days` : plain(until)} are left`
+}
+
+function sayRising({ rising }: InForce): string {
+  return rising === undefined ? '' : `; ${rising.polls} of ${countOf(rising.of, 'poll')} agree on ${rising.level}`
+}
+
+function sayWorse({ worseThan }: InForce): string {
+  if (worseThan === undefined) return ''
+  const { usage, percent } = worseThan
+  return `; when it was acknowledged it was ${percent === undefined ? formatCount(usage) : formatPercent(percent)}`
+}
+
+function sayUnknown({ missing, stays }: { missing: 'limit' | 'forecast'; stays?: AlertLevel }): string {
+  if (missing === 'forecast') {
+    return `${stays === undefined ? 'it' : stays} rests on a forecast, and there is none for now`
+  }
+  const without = 'no limit is reported that it could be compared with'
+  return stays === undefined ? without : `${without}; ${stays} stays until there is one`
+}
+
+function sayNearest({ level, asks, threshold, value, away }: Condition & { away: number }): string {
+  const by = asks === 'percent' ? countOfPoints(away) : plain(away)
+  const side = risesTo(asks) ? 'below' : 'more than'
+  return `${sayAmount(asks, value)} is ${by} ${side} the ${level} ${sayNumber(asks, threshold)}`
+}
+
+function countOfPoints(points: number): string {
+  return `${plain(points)} ${points === 1 ? 'point' : 'points'}`
+}
+
+function sayAmount(asks: Asks, value: number): string {
+  if (asks === 'remaining') return `${formatCount(value)} left`
+  return asks === 'daysLeft' ? `${plain(value)} ${value === 1 ? 'day' : 'days'} left` : sayNumber(asks, value)
+}
+
+function sayNumber(asks: Asks, number: number): string {
+  return asks === 'percent' ? `${plain(number)} %` : plain(number)
+}
+
+/** Whether the condition is met from below, as usage grows. */
+export function risesTo(asks: Asks): boolean {
+  return asks === 'percent' || asks === 'count'
+}
+
+/** As exact as it is kept: a rounding more could put it on the other side of a threshold. */
+function plain(number: number): string {
+  return EXACT.format(number)
+}
+
+const EXACT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })

@@ -1,0 +1,113 @@
+import type { Series } from '../../limits/series.ts'
+import type { AlertLevel } from '../alert-level.ts'
+import { type Asks, type Condition, risesTo } from './because.ts'
+import type { Level } from './rules.ts'
+
+/** A series with what its pace foretells. */
+export interface ForeseenSeries extends Series {
+  /** Until the limit; null where it does not get there as far as can be told, undefined where nothing can be told. */
+  daysLeft?: number | null | undefined
+}
+
+/** One condition of a level as a reading leaves it. */
+export interface JudgedCondition {
+  level: AlertLevel
+  asks: Asks
+  threshold: number
+  /** Undefined where it can't be told; null where no limit is in sight. */
+  value: number | null | undefined
+  /** How far inside it must be left behind; 0 where the level is not in force. */
+  margin: number
+  /** `margin`: by that alone. */
+  holds: 'outright' | 'margin' | 'no' | 'unknown'
+}
+
+/** How a level is to be judged: one that is in force is left later than it was entered. */
+export interface Standing {
+  inForce: boolean
+  /** By a forecast alone. */
+  isForeseen: boolean
+  /** The rule's own margin, in the unit of its conditions. */
+  ownMargin: number | undefined
+  /** For percent, where the rule has none of its own. */
+  percentMargin: number
+}
+
+export function judgeConditions(
+  name: AlertLevel,
+  level: Level | undefined,
+  series: ForeseenSeries,
+  standing: Standing,
+): JudgedCondition[] {
+  if (level === undefined) return []
+  const { percent, count, remaining, daysLeft } = level
+  const judged: JudgedCondition[] = []
+  const add = (asks: Asks, threshold: number, value: number | null | undefined, generalMargin: number) => {
+    const margin = standing.inForce ? (standing.ownMargin ?? generalMargin) : 0
+    const holds = value === undefined ? missing(asks, standing) : holdsBy(asks, threshold, value, margin)
+    judged.push({ level: name, asks, threshold, value, margin, holds })
+  }
+  if (percent !== undefined) add('percent', percent, series.percent ?? undefined, standing.percentMargin)
+  if (count !== undefined) add('count', count, series.usage, 0)
+  if (remaining !== undefined) {
+    add('remaining', remaining, series.limit === null ? undefined : series.limit - series.usage, 0)
+  }
+  if (daysLeft !== undefined) add('daysLeft', daysLeft, series.daysLeft, 0)
+  return judged
+}
+
+/** Any condition is enough for a level. */
+export function anyHolds(judged: readonly JudgedCondition[]): boolean | 'unknown' {
+  if (judged.some(({ holds }) => holds === 'outright' || holds === 'margin')) return true
+  return judged.some(({ holds }) => holds === 'unknown') ? 'unknown' : false
+}
+
+/**
+ * A forecast that nobody can make yet enters nothing, and leaves the decision to the other conditions. But a level that is
+ * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
+ * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
+ */
+function missing(asks: Asks, { inForce, isForeseen }: Standing): 'unknown' | 'no' {
+  return asks !== 'daysLeft' || (inForce && isForeseen) ? 'unknown' : 'no'
+}
+
+function holdsBy(asks: Asks, threshold: number, value: number | null, margin: number): JudgedCondition['holds'] {
+  if (value === null) return 'no'
+  if (risesTo(asks) ? value >= threshold : value <= threshold) return 'outright'
+  return (risesTo(asks) ? value >= threshold - margin : value <= threshold + margin) ? 'margin' : 'no'
+}
+
+/** The condition that holds a level: rather one that does so by itself than one that is merely not left. */
+export function holding(judged: readonly JudgedCondition[]): JudgedCondition | undefined {
+  return judged.find(({ holds }) => holds === 'outright') ?? judged.find(({ holds }) => holds === 'margin')
+}
+
+/** The condition with the least way to go. Their units differ, so the way counts as a share of its whole. */
+export function nearest(judged: readonly JudgedCondition[]): (Condition & { away: number }) | undefined {
+  const [first] = judged.flatMap(withDistance).sort((a, b) => a.share - b.share)
+  if (first === undefined) return undefined
+  const condition = told(first.condition)
+  return { ...condition, away: hundredths(Math.abs(condition.threshold - condition.value)) }
+}
+
+function withDistance(condition: JudgedCondition): { condition: JudgedCondition; share: number }[] {
+  const { asks, threshold, value } = condition
+  if (value == null) return []
+  const whole = risesTo(asks) ? threshold : value
+  return [{ condition, share: whole > 0 ? Math.abs(threshold - value) / whole : 0 }]
+}
+
+/** As it is told. What is not at its threshold never reads as if it were: that would be another state. */
+export function told({ level, asks, threshold, value }: JudgedCondition): Condition {
+  return { level, asks, threshold, value: rounded(threshold, value ?? Number.NaN) }
+}
+
+function rounded(threshold: number, value: number): number {
+  const near = hundredths(value)
+  if (value < threshold && near >= threshold) return Math.floor(value * 100) / 100
+  return value > threshold && near <= threshold ? Math.ceil(value * 100) / 100 : near
+}
+
+function hundredths(number: number): number {
+  return Math.round(number * 100) / 100
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import type { Alert } from '../alert.ts'
+import { joinRefs } from '../ledger/transition-ref.ts'
+import { alertOf } from '../matter.ts'
+import type { RelayDeps } from '../outbox/relay.ts'
+import { readCircumstances } from './circumstances.ts'
+import { type ComposedGroup, composeGroup } from './compose-group.ts'
+import { isDigest, receiverOf } from './group.ts'
+import { lookAgainAt } from './held.ts'
+import { heldField, release } from './held-store.ts'
+import { type Circumstances, holdOf } from './hold.ts'
+import { decodeWaiting, type WaitingAlert } from './waiting.ts'
+
+/** Alerts that move in one step. */
+const CHUNK = 500
+/** The most places of one group that are looked at when it closes; what is beyond them comes with its next message. */
+const MOST_AT_ONCE = 20_000
+
+/** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
+export async function closeGroups(deps: RelayDeps, now: number): Promise<number | undefined> {
+  const { delivery } = deps.keys
+  const due = await deps.store.zrangebyscore(delivery.groupsDue, '-inf', now)
+  if (due.length > 0) {
+    const circumstances = await readCircumstances(deps, now)
+    for (const key of due) await closeGroup(deps, key, circumstances, now)
+  }
+  const [, earliest] = await deps.store.zrange(delivery.groupsDue, 0, '0', 'WITHSCORES')
+  return earliest === undefined ? undefined : Number(earliest)
+}
+
+/** Whoever finds that somebody else took something out of the group meanwhile leaves the rest to the next look. */
+async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumstances, now: number): Promise<void> {
+  if (isDigest(key) && (await isStillConnecting(deps, key, now))) return
+  const { delivery } = deps.keys
+  const receiver = receiverOf(key)
+  const before = await readGroup(deps, key)
+  const back = await takeBackHeld(deps, key, before.waiting, now)
+  const { taken, waiting } = back === 0 ? before : await readGroup(deps, key)
+  const composed = composeGroup({
+    ...{ key, waiting, now, max: deps.group.max },
+    holdOf: (alert: Alert) => holdOf(alert, receiver, circumstances, now),
+  })
+  const withheld = await withhold(deps, key, taken, composed, now)
+  const held = withheld === undefined ? undefined : await hold(deps, key, receiver, withheld, composed, now)
+  if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now)
+  // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
+  if (waiting.length === 0) await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs)
+}
+
+/** `taken` is read first: what is taken out after that is noticed by the steps. */
+async function readGroup({ store, keys }: RelayDeps, key: string): Promise<{ taken: string; waiting: WaitingAlert[] }> {
+  const taken = (await store.hget(keys.delivery.groupState(key), 'taken')) ?? '0'
+  const found = new Map<string, WaitingAlert>()
+  let cursor = '0'
+  do {
+    const [next, elements] = await store.hscan(keys.delivery.group(key), cursor, 'COUNT', 1_000)
+    for (let n = 0; n + 1 < elements.length; n += 2) found.set(elements[n] ?? '', decodeWaiting(elements[n + 1] ?? ''))
+    cursor = next
+  } while (cursor !== '0' && found.size < MOST_AT_ONCE)
+  return { taken, waiting: [...found.values()] }
+}
+
+/** Where something of an alert waits here and something is held back, both are judged as one. */
+async function takeBackHeld(
+  deps: RelayDeps,
+  key: string,
+  waiting: readonly WaitingAlert[],
+  now: number,
+): Promise<number> {
+  const { held } = deps.keys.delivery
+  if ((await deps.store.hlen(held)) === 0) return 0
+  const fields = [...new Set(waiting.map(({ alert }) => heldField(receiverOf(key), alertOf(alert))))]
+  let back = 0
+  for (const some of chunksOf(fields)) {
+    const found = await deps.store.hmget(held, ...some)
+    const stored = some.flatMap((field, n) => (found[n] == null ? [] : [{ field, stored: found[n], group: key }]))
+    if (stored.length > 0) back += await release(deps, stored, now)
+  }
+  return back
+}
+
+async function withhold(
+  { store, keys, group }: RelayDeps,
+  key: string,
+  taken: string,
+  { withhold }: ComposedGroup,
+  now: number,
+): Promise<string | undefined> {
+  let at = taken
+  for (const some of chunksOf(withhold)) {
+    const args = some.flatMap(({ places, transitions, why }) => [joinRefs(places), joinRefs(transitions), why])
+    const answer = await store.withholdAlerts(keys.delivery.ledger, key, at, now, group.intervalMs, ...args)
+    if (answer === 'lost') return undefined
+    at = String(answer)
+  }
+  return at
+}
+
+async function hold(
+  { store, keys, group }: RelayDeps,
+  key: string,
+  receiver: string,
+  taken: string,
+  { hold }: ComposedGroup,
+  now: number,
+): Promise<string | undefined> {
+  let at = taken
+  for (const some of chunksOf(hold)) {
+    const args = some.flatMap(({ alert, places }) => [
+      ...[heldField(receiver, alertOf(alert.alert)), JSON.stringify(alert), lookAgainAt(alert.held, now)],
+      joinRefs(places),
+    ])
+    const answer = await store.holdAlerts(keys.delivery.ledger, key, at, group.intervalMs, ...args)
+    if (answer === 'lost') return undefined
+    at = String(answer)
+  }
+  return at
+}
+
+async function send(
+  { store, keys, group }: RelayDeps,
+  key: string,
+  receiver: string,
+  taken: string,
+  { messages, places, told }: ComposedGroup,
+  now: number,
+): Promise<void> {
+  await store.closeGroup(
+    ...[keys.delivery.ledger, key, taken, now, now + group.waitMs, group.intervalMs],
+    ...[joinRefs(places), told.length, told.join(' ')],
+    ...messages.flatMap(({ message, transitions }) => [
+      ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],
+      joinRefs(transitions),
+    ]),
+  )
+}
+
+function chunksOf<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, n) => all.slice(n * CHUNK, (n + 1) * CHUNK))
+}
+
+/** The digest of a fleet that is being connected waits until no account has come for a while, but not for ever. */
+async function isStillConnecting(deps: RelayDeps, key: string, now: number): Promise<boolean> {
+  const { delivery } = deps.keys
+  const [connectedAt, openedAt] = await Promise.all([
+    deps.store.get(delivery.connectedAt),
+    deps.store.hget(delivery.groupState(key), 'openedAt'),
+  ])
+  const settlesAt = Math.min(Number(connectedAt) + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
+  if (settlesAt <= now) return false
+  await deps.store.zadd(delivery.groupsDue, 'XX', settlesAt, key)
+  return true
+}

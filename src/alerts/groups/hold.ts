@@ -1,0 +1,43 @@
+import type { Alert } from '../alert.ts'
+import type { FleetTrouble } from '../kinds/fleet-alert.ts'
+import { quietUntil } from '../routing/quiet-hours.ts'
+import type { Route } from '../routing/route.ts'
+import { type Silence, silenceOf } from '../silences/silence.ts'
+import type { HeldBecause } from './held.ts'
+
+/** What may keep an alert from being told. */
+export interface Circumstances {
+  silences: readonly Silence[]
+  routes: readonly Route[]
+  /** Troubles of the whole fleet whose alert is open. */
+  fleet: readonly FleetTrouble[]
+}
+
+/** Why an alert that fires is not told to a receiver for now; undefined: it is told. */
+export function holdOf(
+  alert: Alert,
+  _receiver: string,
+  { silences, routes, fleet }: Circumstances,
+  now: number,
+): HeldBecause | undefined {
+  const silence = silenceOf(silences, alert, now)
+  if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
+  const trouble = fleet.find((open) => speaksFor(open, alert))
+  if (trouble !== undefined) return { is: 'fleet', trouble }
+  const until = quietUntil(routes, alert, now)
+  return until === undefined ? undefined : { is: 'quiet-hours', until }
+}
+
+/**
+ * Whether the fleet's alert says what the account's would. An account whose refresh token is refused (critical), or whose
+ * scopes don't do, has a trouble of its own.
+ */
+function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+  switch (trouble) {
+    case 'token-endpoint':
+    case 'clock':
+      return (kind === 'token' && level === 'warning') || kind === 'poll'
+    case 'coverage':
+      return kind === 'poll' && cause === 'failing'
+  }
+}

@@ -1,0 +1,49 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { RelayDeps } from '../outbox/relay.ts'
+import { readCircumstances } from './circumstances.ts'
+import { lookAgainAt } from './held.ts'
+import { receiverOfHeld, release } from './held-store.ts'
+import { holdOf } from './hold.ts'
+import { decodeHeld } from './waiting.ts'
+
+/** What is looked at, and moved, at a time. */
+const CHUNK = 500
+
+/**
+ * Looks again at what is held back and has come to its time: what nothing holds back any more goes to its group again, and
+ * is judged anew when that closes. Returns when to look next.
+ */
+export async function lookAtHeld(deps: RelayDeps, now: number): Promise<number | undefined> {
+  const { held, heldDue } = deps.keys.delivery
+  for (;;) {
+    const fields = await deps.store.zrangebyscore(heldDue, '-inf', now, 'LIMIT', 0, CHUNK)
+    if (fields.length === 0) break
+    const [circumstances, stored] = await Promise.all([readCircumstances(deps, now), deps.store.hmget(held, ...fields)])
+    const still: (string | number)[] = []
+    const free: { field: string; stored: string; group: string }[] = []
+    for (const [n, field] of fields.entries()) {
+      const value = stored[n]
+      if (value == null) continue
+      const { alert, group } = decodeHeld(value)
+      const because = holdOf(alert, receiverOfHeld(field), circumstances, now)
+      if (because === undefined) free.push({ field, stored: value, group })
+      else still.push(lookAgainAt(because, now), field)
+    }
+    if (still.length > 0) await deps.store.zadd(heldDue, 'XX', ...still)
+    const released = free.length === 0 ? 0 : await release(deps, free, now)
+    // Somebody else is at it.
+    if (still.length === 0 && released === 0) break
+  }
+  const [, earliest] = await deps.store.zrange(heldDue, 0, '0', 'WITHSCORES')
+  return earliest === undefined ? undefined : Number(earliest)
+}
+
+/** Whoever ends a silence has all that is held back looked at now. */
+export async function lookAgain({ store, keys }: { store: Store; keys: Keys }, now: number): Promise<void> {
+  for (;;) {
+    const later = await store.zrangebyscore(keys.delivery.heldDue, `(${now}`, '+inf', 'LIMIT', 0, CHUNK)
+    if (later.length === 0) return
+    await store.zadd(keys.delivery.heldDue, 'XX', ...later.flatMap((field) => [now, field]))
+  }
+}

@@ -1,0 +1,28 @@
+import type { Alert } from '../alert.ts'
+
+/** How soon a group closes once an alert has joined it. */
+export type Pace = 'digest' | 'urgent' | 'normal'
+
+/** What the group told lately. */
+export interface ToldLately {
+  /** The same matter was told at this level within the group's interval. */
+  sameLevel: boolean
+  /** How many alerts of the group's last message had made it hurry. */
+  hurried: number
+}
+
+/** So many at once are one event: what follows them is told together, when the interval is over. */
+const MASS = 20
+
+/** What just got worse is not held back by a message that the same group sent a minute ago. */
+export function hurries({ status, reason, level }: Alert): boolean {
+  return status === 'firing' && (reason === 'escalated' || (reason === 'entered' && level === 'critical'))
+}
+
+/**
+ * What got worse hurries, unless it did so just now and is only flapping, or comes after a message that was full of such.
+ */
+export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): Pace {
+  if (isDigest) return 'digest'
+  return hurries(alert) && !sameLevel && hurried < MASS ? 'urgent' : 'normal'
+}

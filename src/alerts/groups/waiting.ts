@@ -1,0 +1,43 @@
+import type { Alert } from '../alert.ts'
+import { numberOfRef, type TransitionRef } from '../ledger/transition-ref.ts'
+import type { HeldBecause } from './held.ts'
+
+/** An alert that waits in a group, or is held back: its newest transition and all that it stands for. */
+export interface WaitingAlert {
+  alert: Alert
+  /** All of its transitions that wait here, the newest last. */
+  of: [ref: TransitionRef, id: string][]
+  /** The alert was opened by one of them: the receiver has not heard of it. */
+  isNews: boolean
+  /** Why it was held back before it came here. */
+  held?: HeldBecause
+}
+
+/** What is held back from a receiver. */
+export interface HeldAlert extends WaitingAlert {
+  group: string
+  held: HeldBecause
+}
+
+export function waitingAlert(ref: TransitionRef, alert: Alert): WaitingAlert {
+  return { alert, of: [[ref, alert.id]], isNews: alert.reason === 'entered' }
+}
+
+/** Its place in the group. */
+export function placeOf({ of }: WaitingAlert): TransitionRef {
+  return of.at(-1)?.[0] ?? ''
+}
+
+/** Transitions of one alert lie in one partition: their numbers are their order. */
+export function byNumber(a: WaitingAlert, b: WaitingAlert): number {
+  return numberOfRef(placeOf(a)) - numberOfRef(placeOf(b))
+}
+
+/** What waits is written by us alone. */
+export function decodeWaiting(stored: string): WaitingAlert {
+  return JSON.parse(stored) as WaitingAlert
+}
+
+export function decodeHeld(stored: string): HeldAlert {
+  return JSON.parse(stored) as HeldAlert
+}

@@ -1,0 +1,85 @@
+import { randomInt } from 'node:crypto'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { isInForce, MATCHER_NAMES, type Matcher, type Silence, withCarriers } from './silence.ts'
+
+/** How long one that is over is kept, so that it can be told why nothing was. */
+const KEEP_MS = 5 * 86_400_000
+
+/** Without vowels, so that they make no words, and without what is easily taken for something else. */
+const LETTERS = '23456789bcdfghjkmnpqrstvwxz'
+const ID_LENGTH = 5
+
+/** The silences in Redis, each with the accounts that its tags mean. */
+export class SilenceStore {
+  /** The tags that there are. */
+  readonly tagNames: readonly string[]
+  readonly #store: Store
+  readonly #key: string
+  readonly #tags: Readonly<Record<string, readonly string[]>>
+
+  constructor(store: Store, keys: Keys, tags: Readonly<Record<string, readonly string[]>>) {
+    this.tagNames = Object.keys(tags)
+    this.#store = store
+    this.#key = keys.delivery.silences
+    this.#tags = tags
+  }
+
+  async add(silence: Omit<Silence, 'id'>): Promise<Silence> {
+    for (;;) {
+      const id = newId()
+      if ((await this.#store.hsetnx(this.#key, id, encode(silence))) === 0) continue
+      const [made = { ...silence, id }] = withCarriers([{ ...silence, id }], this.#tags)
+      return made
+    }
+  }
+
+  /** Ends one before its time. `over`: it had ended already. */
+  async end(id: string, now: number): Promise<{ is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }> {
+    const stored = await this.#store.hget(this.#key, id)
+    const before = stored === null ? undefined : decode(id, stored)
+    if (before === undefined) return { is: 'unknown' }
+    if (before.endsAt <= now) return { is: 'over', silence: before }
+    const silence = { ...before, endsAt: now }
+    await this.#store.hset(this.#key, id, encode(silence))
+    return { is: 'ended', silence }
+  }
+
+  /** In force now, the one that ends first before others. */
+  async active(now: number): Promise<Silence[]> {
+    const all = await this.all()
+    await this.#forget(all.filter(({ endsAt }) => endsAt + KEEP_MS <= now))
+    return all.filter((silence) => isInForce(silence, now))
+  }
+
+  /** Those too that ended in the last days. */
+  async all(): Promise<Silence[]> {
+    const stored = Object.entries(await this.#store.hgetall(this.#key))
+    const silences = stored.map(([id, text]) => decode(id, text)).filter((silence) => silence !== undefined)
+    return withCarriers(silences, this.#tags).sort((a, b) => a.endsAt - b.endsAt || (a.id < b.id ? -1 : 1))
+  }
+
+  async #forget(silences: readonly Silence[]): Promise<void> {
+    if (silences.length > 0) await this.#store.hdel(this.#key, ...silences.map(({ id }) => id))
+  }
+}
+
+function newId(): string {
+  return `s-${Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')}`
+}
+
+function encode({ matchers, author, comment, createdAt, endsAt }: Omit<Silence, 'id'>): string {
+  const pairs = matchers.map(({ name, value }) => [name, value])
+  return JSON.stringify({ matchers: pairs, author, comment, createdAt, endsAt })
+}
+
+/** One that a newer version wrote, with something to match by that is not known here, is not taken for a wider one. */
+function decode(id: string, stored: string): Silence | undefined {
+  const { matchers: pairs, author, comment, createdAt, endsAt } = JSON.parse(stored)
+  const matchers: (Matcher | undefined)[] = pairs.map(([name, value]: [string, string]) => {
+    const known = MATCHER_NAMES.find((one) => one === name)
+    return known && { name: known, value }
+  })
+  const known = matchers.filter((matcher) => matcher !== undefined)
+  return known.length === matchers.length ? { id, matchers: known, author, comment, createdAt, endsAt } : undefined
+}

@@ -1,0 +1,19 @@
+import { longestPauses } from '../../jobs/clock.ts'
+import type { HeartbeatSettings } from '../../jobs/sweep-heartbeat.ts'
+import { createPinger } from '../heartbeat/ping.ts'
+import type { Parts } from './parts.ts'
+
+/** Undefined where no heartbeat is configured. */
+export function openHeartbeat({ config, coverage, clock, lifecycle }: Parts): HeartbeatSettings | undefined {
+  if (config.heartbeat === undefined) return undefined
+  const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
+  const pinger = createPinger(url)
+  lifecycle.onClose('the heartbeat', () => pinger.close())
+  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
+  return {
+    everyMs: every,
+    bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
+    pinger,
+    startedAt: clock.now(),
+  }
+}

@@ -1,0 +1,115 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../../config/duration.ts'
+import { loadConfig } from '../../config/load.ts'
+import { renderProblem } from '../../config/problems.ts'
+import type { Config } from '../../config/schema.ts'
+import { isCronExpression } from '../../jobs/clock.ts'
+import { withTags } from '../accounts/match-account.ts'
+import { historyKeep } from '../app/history-keep.ts'
+import type { Parts } from '../app/parts.ts'
+import { zonesOf } from '../limits/history/thin-out.ts'
+import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
+import { countOf } from '../text/format-number.ts'
+import { countLive } from '../views/check-fleet.ts'
+import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
+import { ruleSetOf } from './rule-set.ts'
+import { type PlanOutput, planOutput } from './thresholds-output.ts'
+import { untilStopped } from './until-stopped.ts'
+import { withParts } from './with-parts.ts'
+
+interface PlanOptions extends CommonOptions {
+  over: number
+  max: number
+}
+
+const MONTH_MS = 30 * 86_400_000
+
+export function addThresholds(program: Command, io: Io): void {
+  const thresholds = program.command('thresholds').description('see what other thresholds would change')
+  const plan = withJson(withConfig(thresholds.command('plan').argument('<file>', 'the config that may come')))
+    .addOption(
+      new Option('--over <duration>', 'how far back what would have been sent is looked at')
+        .argParser(parseOver)
+        .default(MONTH_MS, '30d'),
+    )
+    .option('--max <rows>', 'most rows of the table of changes', parseMost, 50)
+  withExample(plan, 'plimsoll thresholds plan new.yaml', 'plimsoll thresholds plan new.yaml --over 90d --json')
+    .description('compare a config with the one in force: who changes level now, what would have been sent')
+    .action((file: string, options: PlanOptions) => planFile(io, file, options))
+}
+
+function parseOver(text: string): number {
+  const over = parseDuration(text)
+  if (over === undefined || over < 3_600_000) {
+    throw new InvalidArgumentError('A duration of an hour or more, such as 30d.')
+  }
+  return over
+}
+
+/** Reads only: neither config is put in force, and nothing is written to Redis. */
+async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
+  const planned = readPlanned(io, file, options.json === true)
+  await withParts(io, options.config, (parts) => untilStopped(io, compare(io, parts, file, planned, options)))
+}
+
+/** As `config check` says it: all problems, and exit code 1. */
+function readPlanned(io: Io, file: string, json: boolean): Config {
+  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
+  if (result.ok) return result.config
+  const { problems } = result
+  if (json) printJson(io, { ok: false, problems })
+  else for (const problem of problems) io.out(`${renderProblem(file, problem)}\n`)
+  throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
+}
+
+async function compare(io: Io, parts: Parts, file: string, planned: Config, options: PlanOptions): Promise<void> {
+  const { config, clock } = parts
+  const output = outputOf(io, parts, file, planned, options)
+  const progress = showProgress(io, 'accounts compared')
+  const total = await countLive(parts)
+  const request: PlanRequest = {
+    old: ruleSetOf(config),
+    planned: ruleSetOf(planned),
+    overMs: options.over,
+    readingOf: readingOf(config),
+  }
+  const plan = planThresholds({ ...parts, clock }, request, (looked) => {
+    if (io.stop.aborted) throw new CommandError('stopped before all accounts were compared')
+    progress.at(looked, total)
+  })
+  try {
+    for (;;) {
+      const next = await plan.next()
+      if (next.done === true) {
+        progress.end()
+        return output.end(next.value)
+      }
+      output.account(next.value)
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+function outputOf(io: Io, { config, clock }: Parts, file: string, planned: Config, options: PlanOptions): PlanOutput {
+  const asksForecasts = [...config.thresholds, ...planned.thresholds].some(
+    ({ warning, critical }) => warning?.daysLeft !== undefined || critical?.daysLeft !== undefined,
+  )
+  const now = clock.now()
+  return planOutput(io, {
+    ...{ at: now, config: options.config, file, max: options.max, json: options.json === true },
+    ...{ zones: zonesOf(now, historyKeep(config)), asksForecasts },
+  })
+}
+
+/** How accounts are polled, as it is and not as it may come: it is about what was. */
+function readingOf({ limits, tags }: Config): PlanRequest['readingOf'] {
+  const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
+  return (account) => {
+    const { everyMs, pairs, pairsPerPoll } = pollSettingsOf(polling, account)
+    return pairs === 'auto' ? { everyMs, pairsPerPoll } : { everyMs }
+  }
+}

@@ -1,0 +1,14 @@
+import type { Message } from '../../../alerts/alert.ts'
+import type { GroupBy } from '../../../alerts/groups/group.ts'
+
+/** What a body may say beside the message. */
+export interface BodyContext {
+  receiver: string
+  /** Where people look for the rest: the status page. */
+  home: string
+  /** What the alerts of one message have in common. */
+  groupBy: readonly GroupBy[]
+}
+
+/** The body of one format. Made anew for each attempt, and the same each time: copies can be compared. */
+export type BodyOf = (message: Message, context: BodyContext) => string

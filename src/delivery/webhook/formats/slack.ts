@@ -1,0 +1,91 @@
+import type { Message } from '../../../alerts/alert.ts'
+import { shorten } from '../../../text/clean-text.ts'
+import { countOf } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
+import { type Badge, type DescribedAlert, describeAlert } from '../../email/describe-alert.ts'
+import { rankAlerts } from '../../email/rank-alerts.ts'
+import { subjectOf } from '../../email/subject.ts'
+import type { BodyContext } from './format.ts'
+
+/** Slack's own limits: a longer message is refused whole. */
+const MOST_BLOCKS = 50
+const MOST_HEADER = 150
+const MOST_TEXT = 3_000
+const MOST_FIELD = 2_000
+const MOST_FIELDS = 10
+/** Two blocks each; header, what is left out and the footer need room too. */
+const MOST_ALERTS = Math.floor((MOST_BLOCKS - 3) / 2)
+const MOST_RECORDS = 20
+
+const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
+
+/**
+ * A message for an incoming webhook of Slack. Whatever may hold a stranger's words is `plain_text`, which Slack shows as it
+ * stands: no label makes a link, calls a channel or puts on bold. Other services that take this shape show `text` alone,
+ * so that is whole in itself.
+ */
+export function slackBody(message: Message, { home }: BodyContext): string {
+  const subject = subjectOf(message)
+  const alerts = rankAlerts(message.data.alerts).map((alert) => describeAlert(alert, Date.parse(message.timestamp)))
+  const shown = alerts.slice(0, MOST_ALERTS)
+  const left = alerts.length - shown.length + message.data.truncated
+  return JSON.stringify({
+    text: escaped(withoutMarkup(subject)),
+    blocks: [
+      { type: 'header', text: plain(subject, MOST_HEADER) },
+      ...shown.flatMap((alert) => (alerts.length === 1 ? wholeAlert(alert) : rowOf(alert))),
+      ...(left > 0 ? [context(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)] : []),
+      context(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`),
+    ],
+  })
+}
+
+function wholeAlert({ badge, happened, facts, records, url }: DescribedAlert): object[] {
+  const fields = facts.slice(0, MOST_FIELDS).map(({ name, value }) => plain(`${name}\n${value}`, MOST_FIELD))
+  return [
+    { ...section(`${MARK[badge]} ${happened}`), ...(fields.length > 0 && { fields }) },
+    ...(records === undefined ? [] : [section(recordLines(records))]),
+    ...(url === undefined ? [] : [context(link(url, 'Open in Plimsoll'))]),
+  ]
+}
+
+function rowOf({ badge, subject, headline, url }: DescribedAlert): object[] {
+  const line = section(`${MARK[badge]} ${badge} ${subject}: ${headline}`)
+  return url === undefined ? [line] : [line, context(link(url, 'Open in Plimsoll'))]
+}
+
+function recordLines({ note, rows }: NonNullable<DescribedAlert['records']>): string {
+  const lines = rows
+    .slice(0, MOST_RECORDS)
+    .map(({ label, id, usage }) => `• ${label === undefined ? '' : `${label} `}#${id} ${usage}`)
+  return [`Records (${note})`, ...lines].join('\n')
+}
+
+function section(text: string) {
+  return { type: 'section', text: plain(text, MOST_TEXT) }
+}
+
+function plain(text: string, most: number) {
+  return { type: 'plain_text', text: shorten(text, most), emoji: false }
+}
+
+/** Only for text of our own: Slack reads its markup. */
+function context(markup: string) {
+  return { type: 'context', elements: [{ type: 'mrkdwn', text: markup, verbatim: true }] }
+}
+
+function link(url: string, text: string): string {
+  return `<${escaped(url.replaceAll('|', '%7C'))}|${text}>`
+}
+
+/** Slack's three: without them nothing is a link, and nobody is mentioned. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** `text` is always read as markup: what would be an address, a mention or a sign of it becomes what only looks like it. */
+function withoutMarkup(text: string): string {
+  return text.replaceAll('://', ':∕∕').replace(/[@*_~`]/g, (sign) => LOOKS_LIKE[sign] ?? sign)
+}
+
+const LOOKS_LIKE: Record<string, string> = { '@': '＠', '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' }

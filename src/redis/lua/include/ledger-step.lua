@@ -1,0 +1,118 @@
+-- What every step on groups, deliveries and the ledger of transitions shares. KEYS[1] is the ledger, and declares the slot;
+-- the names of the others, all of that slot, are made here as `keys.ts` makes them.
+local LEDGER, AT = KEYS[1], string.match(KEYS[1], '^(.*}):ledger$')
+local PENDING, COUNTS, ENDS = AT .. ':pending', AT .. ':counts', AT .. ':ends'
+local MARKS, GAPS = AT .. ':marks', AT .. ':gaps'
+local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-due'
+local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
+local ATTEMPTS = AT .. ':log'
+-- As many elements as are safely handed to one command.
+local CHUNK = 500
+-- Ends that are remembered, each of one delivery or one collected transition: some 150 bytes, 5 MB when full.
+local MOST_ENDS = 30000
+
+local function groupKey(group) return AT .. ':group:' .. group end
+local function groupStateKey(group) return AT .. ':group-state:' .. group end
+local function groupToldKey(group) return AT .. ':group-told:' .. group end
+local function deliveryKey(id) return AT .. ':delivery:' .. id end
+
+local function words(text)
+  local found = {}
+  for word in string.gmatch(text, '%S+') do found[#found + 1] = word end
+  return found
+end
+
+-- One command for many elements.
+local function inChunks(elements, command, key)
+  for first = 1, #elements, CHUNK do
+    redis.call(command, key, unpack(elements, first, math.min(first + CHUNK - 1, #elements)))
+  end
+end
+
+local function noteEnds(refs, is, why, now)
+  for first = 1, #refs, CHUNK do
+    local some = table.concat(refs, ' ', first, math.min(first + CHUNK - 1, #refs))
+    redis.call('XADD', ENDS, 'MAXLEN', '~', MOST_ENDS, '*', 'at', now, 'is', is, 'why', why, 'transitions', some)
+  end
+  if #refs > 0 then redis.call('HINCRBY', COUNTS, is, #refs) end
+end
+
+local PLACE = { pending = 1, delivered = 2, dead = 3, forgotten = 4 }
+
+-- Moves one receiver of each transition from a place to another; `withheld` is none. A transition has ended once no
+-- receiver waits for it or could have it replayed: dead if it was forgotten for one of them, else delivered if anybody
+-- has it, else withheld.
+local function settle(refs, from, to, why, now)
+  local ended = { delivered = {}, withheld = {}, dead = {} }
+  for first = 1, #refs, CHUNK do
+    local last = math.min(first + CHUNK - 1, #refs)
+    local stored = redis.call('HMGET', LEDGER, unpack(refs, first, last))
+    local kept, gone, waiting, idle = {}, {}, {}, {}
+    for n = first, last do
+      local value, ref = stored[n - first + 1], refs[n]
+      if value then
+        local places = words(value)
+        for place = 1, 4 do places[place] = tonumber(places[place]) end
+        local waited = places[1] > 0
+        places[PLACE[from]] = places[PLACE[from]] - 1
+        if PLACE[to] then places[PLACE[to]] = places[PLACE[to]] + 1 end
+        local waits = places[1] > 0
+        if waited and not waits then idle[#idle + 1] = ref end
+        if waits and not waited then
+          waiting[#waiting + 1] = now
+          waiting[#waiting + 1] = ref
+        end
+        if waits or places[3] > 0 then
+          kept[#kept + 1] = ref
+          kept[#kept + 1] = table.concat(places, ' ')
+        else
+          gone[#gone + 1] = ref
+          local is = places[4] > 0 and 'dead' or places[2] > 0 and 'delivered' or 'withheld'
+          table.insert(ended[is], ref)
+        end
+      end
+    end
+    inChunks(kept, 'HSET', LEDGER)
+    inChunks(gone, 'HDEL', LEDGER)
+    inChunks(waiting, 'ZADD', PENDING)
+    inChunks(idle, 'ZREM', PENDING)
+  end
+  for is, some in pairs(ended) do noteEnds(some, is, is == 'delivered' and '' or why, now) end
+end
+
+-- An alert joins a group. pace: 'digest' | 'urgent' | 'normal'.
+local function join(group, ref, element, pace, now, wait, interval)
+  redis.call('HSET', groupKey(group), ref, element)
+  local planned = tonumber(redis.call('ZSCORE', GROUPS_DUE, group) or '')
+  local closes
+  if pace == 'digest' then
+    -- Settled: nothing new for as long as `wait`, but never later than `interval` after the first.
+    local openedAt = tonumber(redis.call('HGET', groupStateKey(group), 'openedAt') or '')
+    if not planned or not openedAt then
+      openedAt = now
+      redis.call('HSET', groupStateKey(group), 'openedAt', now)
+    end
+    closes = math.max(now, math.min(now + wait, openedAt + interval))
+  elseif pace == 'urgent' then
+    closes = math.min(planned or now + wait, now + wait)
+  else
+    local closedAt = tonumber(redis.call('HGET', groupStateKey(group), 'closedAt') or '0')
+    -- A clock that was set back must not keep a group from closing.
+    closes = math.min(planned or math.max(now + wait, closedAt + interval), now + wait + interval)
+  end
+  redis.call('ZADD', GROUPS_DUE, closes, group)
+end
+
+-- Whoever takes something out of a group says what he had seen taken before: of two at once the second looks again.
+local function isTakenAs(group, taken)
+  return (redis.call('HGET', groupStateKey(group), 'taken') or '0') == taken
+end
+
+-- Returns how often something was taken out of it. A group that was quiet for long is as good as new.
+local function takeOut(group, refs, interval)
+  inChunks(refs, 'HDEL', groupKey(group))
+  if redis.call('EXISTS', groupKey(group)) == 0 then redis.call('ZREM', GROUPS_DUE, group) end
+  local taken = redis.call('HINCRBY', groupStateKey(group), 'taken', 1)
+  redis.call('PEXPIRE', groupStateKey(group), interval * 2 + 86400000)
+  return taken
+end

@@ -1,0 +1,75 @@
+import { DAY_MS, type DailyValue, dailyPoints, dayOf } from '../../limits/forecast/daily-points.ts'
+import { WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
+import { forecastSeries } from '../../limits/forecast/forecast-account.ts'
+import { outlookOf } from '../../limits/forecast/outlook.ts'
+import type { Snapshot } from '../../limits/history/history.ts'
+import type { Stretch, Timeline } from '../../limits/history/timeline.ts'
+import type { Series } from '../../limits/series.ts'
+
+/**
+ * How many days a series had left at any moment of its history, by the forecast of that day: told anew from the days before
+ * it, as the daily job does. (That job comes some time after midnight; here each day has its forecast from its beginning.)
+ */
+export class Foresight {
+  readonly #values: readonly DailyValue[]
+  #day = Number.NaN
+  #window: readonly DailyValue[] = []
+
+  constructor(stretches: readonly Stretch[], timeline: Timeline, name: Omit<Series, 'usage' | 'limit' | 'percent'>) {
+    const snapshots = snapshotsOf(stretches, timeline, name)
+    const first = snapshots.find(({ at }) => at > Number.NEGATIVE_INFINITY)?.at ?? timeline.readAt
+    const span = { from: dayOf(first) - 1, to: dayOf(timeline.readAt) + 1, readUntil: () => timeline.readAt }
+    this.#values = dailyPoints(snapshots, span).get(name.id) ?? []
+  }
+
+  /**
+   * @param within more days than that need not be told exactly: null stands for them
+   */
+  daysLeft(series: Series, at: number, within: number): number | null | undefined {
+    if (series.limit === null) return undefined
+    if (series.usage >= series.limit) return 0
+    const day = dayOf(at)
+    if (day !== this.#day) {
+      this.#day = day
+      this.#window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
+    }
+    // No pace is faster than the fastest step, which is known far sooner.
+    if (series.limit - series.usage > within * fastestStep(this.#window)) return null
+    const told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
+    return outlookOf(series, told, day * DAY_MS).daysLeft
+  }
+}
+
+function fastestStep(values: readonly DailyValue[]): number {
+  let fastest = 0
+  for (let n = 1; n < values.length; n++) {
+    const [before, after] = [values[n - 1] as DailyValue, values[n] as DailyValue]
+    fastest = Math.max(fastest, (after.usage - before.usage) / (after.day - before.day))
+  }
+  return fastest
+}
+
+/** The account's, but of this series alone: also where a gap ended in which it stayed as it was. */
+function snapshotsOf(
+  stretches: readonly Stretch[],
+  { polls }: Timeline,
+  { id: _, label: __, ...name }: Omit<Series, 'usage' | 'limit' | 'percent'>,
+): Snapshot[] {
+  const gaps = new Map(
+    polls.flatMap(({ at, missingSince }) => (missingSince === undefined ? [] : [[at, missingSince]])),
+  )
+  const moments = new Set([...stretches.map(({ from }) => from), ...gaps.keys()])
+  let next = 0
+  let value: Stretch['value']
+  return [...moments]
+    .sort((a, b) => a - b)
+    .map((at) => {
+      while ((stretches[next]?.from ?? Number.POSITIVE_INFINITY) <= at) value = stretches[next++]?.value
+      const missingSince = gaps.get(at)
+      return {
+        at,
+        ...(missingSince === undefined ? {} : { missingSince }),
+        series: value === undefined ? [] : [{ ...name, ...value, percent: null }],
+      }
+    })
+}

@@ -1,0 +1,84 @@
+import type { AccountName } from '../../accounts/match-account.ts'
+import { decodeState } from '../../alerts/alert-state.ts'
+import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
+import { type Level, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
+import type { CurrentSeries } from '../account-view.ts'
+import type { RuleSet } from './rule-set.ts'
+
+/** Levels that a series can stand at by one set of rules. `off`: no rule watches it. */
+export type PlannedLevel = 'ok' | 'warning' | 'critical' | 'unknown' | 'off'
+
+/** What becomes of a series with its next poll. */
+export type PlannedMove = 'critical' | 'warning' | 'eases' | 'recovers' | 'unwatched' | 'unknown'
+
+/** A series that would stand at another level by the new rules. */
+export interface LevelChange {
+  move: PlannedMove
+  series: CurrentSeries
+  before: { level: PlannedLevel; rule: string | null }
+  after: { level: PlannedLevel; rule: string | null; threshold: Level | null }
+}
+
+export interface AccountChanges {
+  changes: LevelChange[]
+  /** Series that a rule watches: now, and by the new rules. */
+  watched: { before: number; after: number }
+}
+
+/** What an account's alerts are decided by, as it is stored. */
+export interface StoredSeries extends AccountName {
+  series: readonly CurrentSeries[]
+  /** States of its alerts as stored, by series. */
+  states: Readonly<Record<string, string>>
+}
+
+/**
+ * Which series would stand at another level if the next poll read the same numbers, judged by the new rules instead of
+ * those in force. Both begin with the states there are, so a level in force is left no sooner than it would be; and both
+ * look past `for`, at where the series ends up once enough polls agree.
+ */
+export function levelChanges(old: RuleSet, planned: RuleSet, account: StoredSeries, now: number): AccountChanges {
+  const found: AccountChanges = { changes: [], watched: { before: 0, after: 0 } }
+  for (const series of account.series) {
+    const before = standingBy(old, account, series, now)
+    const after = standingBy(planned, account, series, now)
+    if (before.level !== 'off') found.watched.before++
+    if (after.level !== 'off') found.watched.after++
+    const move = moveBetween(before.level, after.level)
+    if (move !== undefined) found.changes.push({ move, series, before: withoutThreshold(before), after })
+  }
+  return found
+}
+
+function standingBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries, now: number): LevelChange['after'] {
+  const rule = ruleFor(rules.rules, account, series)
+  const stored = account.states[series.id]
+  const state = stored === undefined ? undefined : decodeState(stored)
+  const evaluation = evaluate(rule, state, series, now, { ...rules, for: 1 })
+  const level = levelOf(evaluation)
+  if (rule === undefined || level === 'off') return { level, rule: null, threshold: null }
+  return { level, rule: rule.name, threshold: conditionsOf(rule, level) }
+}
+
+/** What can't be judged stays where it is. */
+function levelOf({ stands, state }: Evaluation): PlannedLevel {
+  if (stands === 'unknown' && state !== undefined && state.level !== 'ok') return state.level
+  return stands === 'pending' ? 'ok' : stands
+}
+
+function conditionsOf(rule: Rule, level: PlannedLevel): Level | null {
+  return level === 'warning' || level === 'critical' ? (rule[level] ?? null) : null
+}
+
+function withoutThreshold({ level, rule }: LevelChange['after']): LevelChange['before'] {
+  return { level, rule }
+}
+
+const RANK: Readonly<Record<PlannedLevel, number>> = { off: 0, ok: 0, unknown: 0, warning: 1, critical: 2 }
+
+function moveBetween(before: PlannedLevel, after: PlannedLevel): PlannedMove | undefined {
+  if (RANK[before] === RANK[after]) return undefined
+  if (after === 'critical' || after === 'warning') return RANK[after] > RANK[before] ? after : 'eases'
+  if (after === 'off') return 'unwatched'
+  return after === 'unknown' ? 'unknown' : 'recovers'
+}

@@ -1,0 +1,231 @@
+import { LIVE_STATES } from '../../accounts/export-accounts.ts'
+import type { AccountName } from '../../accounts/match-account.ts'
+import type { Registry } from '../../accounts/registry.ts'
+import { receiversOf } from '../../alerts/routing/route.ts'
+import { decodeForecasts } from '../../limits/forecast/account-forecasts.ts'
+import type { AccountHistory, History } from '../../limits/history/history.ts'
+import { keptReadings } from '../../limits/history/kept-readings.ts'
+import { timelineOf } from '../../limits/history/timeline.ts'
+import { UnreadableKey } from '../../limits/history/unreadable-key.ts'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type CurrentSeries, currentSeries } from '../account-view.ts'
+import { inBatches, liveHubIds } from '../live-accounts.ts'
+import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
+import { alertOf } from './message-estimate.ts'
+import { type ReadingTurns, type ReplaySpan, replayedSeries, replaySeries } from './replay-series.ts'
+import type { RuleSet } from './rule-set.ts'
+import { type Offender, Offenders, Tally, type TallyResult } from './tally.ts'
+
+export interface PlanDeps {
+  store: Store
+  keys: Keys
+  registry: Registry
+  history: History
+  clock: Clock
+}
+
+export interface PlanRequest {
+  /** In force, and the ones that may come. */
+  old: RuleSet
+  planned: RuleSet
+  /** How far back what would have been told is looked at, ms. */
+  overMs: number
+  /** How an account is polled. */
+  readingOf: (account: AccountName) => ReadingTurns
+}
+
+/** What an account would see of the new rules. */
+export interface PlannedAccount extends AccountName {
+  changes: LevelChange[]
+}
+
+export interface PlanSummary {
+  accounts: { looked: number; changed: number; neverRead: number; unreadable: number }
+  /** Series that a rule watches: now, and by the new rules. */
+  watched: { before: number; after: number }
+  now: Record<PlannedMove, { series: number; accounts: number }>
+  /** Whom the new routes would tell of these changes: transitions by receiver; `nobody`: no route is for them. */
+  told: { byReceiver: Map<string, number>; nobody: number }
+  replay: {
+    from: number
+    to: number
+    /** When the oldest poll was that is known of any account, ms. */
+    knownFrom: number | null
+    before: TallyResult
+    after: TallyResult
+    offenders: readonly Offender[]
+  }
+}
+
+/** Accounts in memory at a time, each with its history. */
+const BATCH = 100
+/** Before the time that is looked at: what was in force then was entered some time before. */
+const WARM_MS = 7 * 86_400_000
+const MOST_OFFENDERS = 10
+
+/**
+ * What new rules would change: yields the accounts in which a series would stand at another level now, as they are found;
+ * returns what there is to say of all. Reads only. `onLooked` hears how many accounts were looked at so far.
+ */
+export async function* planThresholds(
+  deps: PlanDeps,
+  request: PlanRequest,
+  onLooked: (accounts: number) => void,
+): AsyncGenerator<PlannedAccount, PlanSummary> {
+  const plan = new Plan(request, deps.clock.now())
+  for await (const hubIds of inBatches(liveHubIds(deps), BATCH)) {
+    for (const read of await Promise.all(hubIds.map((hubId) => readStored(deps, hubId)))) {
+      if (read === undefined) continue
+      const account = plan.add(read)
+      if (account.changes.length > 0) yield account
+    }
+    onLooked(plan.looked)
+  }
+  return plan.summary()
+}
+
+/** What is stored of an account. */
+interface Stored extends AccountName {
+  /** Undefined: it was never read. 'unreadable': what is stored is spoilt. */
+  read: { series: CurrentSeries[]; history: AccountHistory } | 'unreadable' | undefined
+  states: Record<string, string>
+}
+
+/** Undefined: it was uninstalled since it was listed. */
+async function readStored(deps: PlanDeps, hubId: number): Promise<Stored | undefined> {
+  const { store, keys, registry, clock } = deps
+  const names = keys.account(hubId)
+  const [account, readings, forecasts, states] = await Promise.all([
+    registry.get(hubId),
+    store.getBuffer(names.readings),
+    store.get(names.forecast),
+    store.hgetall(names.alerts),
+  ])
+  if (account === undefined || !LIVE_STATES.includes(account.state)) return undefined
+  const { hubDomain } = account
+  try {
+    const kept = keptReadings(hubId, names, readings)
+    const history = await deps.history.changes(hubId)
+    if (kept === undefined || history === undefined) return { hubId, hubDomain, states, read: undefined }
+    const series = currentSeries(kept.readings, decodeForecasts(forecasts), clock.now())
+    return { hubId, hubDomain, states, read: { series, history } }
+  } catch (error) {
+    if (!(error instanceof UnreadableKey)) throw error
+    return { hubId, hubDomain, states, read: 'unreadable' }
+  }
+}
+
+const MOVES: readonly PlannedMove[] = ['critical', 'warning', 'eases', 'recovers', 'unwatched', 'unknown']
+
+/** Adds up what accounts would see, one after the other. */
+class Plan {
+  readonly #request: PlanRequest
+  readonly #now: number
+  readonly #span: ReplaySpan
+  readonly #before: Tally
+  readonly #after: Tally
+  readonly #offenders = new Offenders(MOST_OFFENDERS)
+  readonly #accounts = { looked: 0, changed: 0, neverRead: 0, unreadable: 0 }
+  readonly #watched = { before: 0, after: 0 }
+  readonly #moves = new Map(MOVES.map((move) => [move, { series: 0, accounts: 0 }]))
+  readonly #told: PlanSummary['told'] = { byReceiver: new Map(), nobody: 0 }
+  #knownFrom: number | null = null
+
+  constructor(request: PlanRequest, now: number) {
+    const from = now - request.overMs
+    this.#request = request
+    this.#now = now
+    this.#span = { warmFrom: from - WARM_MS, from, to: now }
+    this.#before = new Tally(request.old, request.overMs)
+    this.#after = new Tally(request.planned, request.overMs)
+  }
+
+  get looked(): number {
+    return this.#accounts.looked
+  }
+
+  add({ hubId, hubDomain, read, states }: Stored): PlannedAccount {
+    const account = { hubId, hubDomain }
+    this.#accounts.looked++
+    if (read === undefined) this.#accounts.neverRead++
+    if (read === 'unreadable') this.#accounts.unreadable++
+    if (read === undefined || read === 'unreadable') return { ...account, changes: [] }
+    this.#replay(account, read.history)
+    return { ...account, changes: this.#compare(account, read.series, states) }
+  }
+
+  #compare(account: AccountName, series: readonly CurrentSeries[], states: Record<string, string>): LevelChange[] {
+    const { old, planned } = this.#request
+    const { changes, watched } = levelChanges(old, planned, { ...account, series, states }, this.#now)
+    this.#watched.before += watched.before
+    this.#watched.after += watched.after
+    if (changes.length > 0) this.#accounts.changed++
+    for (const [move, some] of Map.groupBy(changes, (change) => change.move)) {
+      const sum = this.#moves.get(move)
+      if (sum === undefined) continue
+      sum.series += some.length
+      sum.accounts++
+    }
+    for (const change of changes) this.#route(account, change)
+    return changes
+  }
+
+  #route(account: AccountName, change: LevelChange): void {
+    const event = eventOf(change)
+    if (event === undefined) return
+    const receivers = receiversOf(this.#request.planned.routes, alertOf(account, { at: this.#now, ...event }))
+    if (receivers.length === 0) this.#told.nobody++
+    const { byReceiver } = this.#told
+    for (const receiver of receivers) byReceiver.set(receiver, (byReceiver.get(receiver) ?? 0) + 1)
+  }
+
+  #replay(account: AccountName, history: AccountHistory): void {
+    const { old, planned, readingOf } = this.#request
+    const timeline = timelineOf(history)
+    const oldest = timeline.polls[0]?.at ?? timeline.readAt
+    this.#knownFrom = Math.min(this.#knownFrom ?? oldest, oldest)
+    for (const series of replayedSeries(account, timeline, readingOf(account))) {
+      const before = replaySeries(old, series, this.#span)
+      const after = replaySeries(planned, series, this.#span)
+      this.#before.add(account, before)
+      this.#after.add(account, after)
+      this.#offenders.add({
+        ...account,
+        ...{ id: series.id, series: series.name, before: before.length, after: after.length },
+      })
+    }
+    this.#before.endAccount()
+    this.#after.endAccount()
+  }
+
+  summary(): PlanSummary {
+    const { from, to } = this.#span
+    return {
+      accounts: this.#accounts,
+      watched: this.#watched,
+      now: Object.fromEntries(this.#moves) as PlanSummary['now'],
+      told: this.#told,
+      replay: {
+        ...{ from, to, knownFrom: this.#knownFrom },
+        before: this.#before.result(),
+        after: this.#after.result(),
+        offenders: this.#offenders.worst(),
+      },
+    }
+  }
+}
+
+/** What would be told of a change with the next poll. */
+function eventOf({ move, before, after }: LevelChange) {
+  const kind = 'limit' as const
+  if (after.level === 'critical' || after.level === 'warning') {
+    const reason = move === 'eases' ? 'eased' : before.level === 'warning' ? 'escalated' : 'entered'
+    return { kind, rule: after.rule ?? '', level: after.level, reason } as const
+  }
+  if (before.level !== 'critical' && before.level !== 'warning') return undefined
+  // What can't be judged is not told of.
+  if (move === 'unknown') return undefined
+  return { kind, rule: before.rule ?? '', level: before.level, reason: 'recovered' } as const
+}

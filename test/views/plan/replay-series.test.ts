@@ -1,0 +1,242 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
+import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import type { AccountForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
+import { DAY_MS, dailyPoints, dayOf } from '../../../src/limits/forecast/daily-points.ts'
+import { WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
+import { forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
+import { type Change, changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
+import type { Snapshot } from '../../../src/limits/history/history.ts'
+import { timelineOf } from '../../../src/limits/history/timeline.ts'
+import type { Readings } from '../../../src/limits/readings.ts'
+import { seriesId, seriesOf } from '../../../src/limits/series.ts'
+import { replayedSeries, replaySeries } from '../../../src/views/plan/replay-series.ts'
+import type { RuleSet } from '../../../src/views/plan/rule-set.ts'
+import { associations, properties, readings } from '../../limits/reports.ts'
+
+const HOUR = 3_600_000
+const START = Date.parse('2026-11-01T00:00:00.000Z')
+const ACCOUNT = { hubId: 123, hubDomain: 'acme.example.com' }
+const GROUP = { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 }
+
+/** What was told of one series, as both sides say it. */
+interface Told {
+  id: string
+  at: number
+  kind: string
+  rule: string
+  level: string
+  reason: string
+  inDigest: boolean
+}
+
+interface Poll {
+  usage: number
+  limit: number
+  types: Record<string, [number, number]>
+  full: number
+  /** Periods since the poll before: one, or so many that it is a gap. */
+  periods: number
+}
+
+/** A daemon's polls one after the other: its decisions, and the history that they leave. */
+function live(rules: RuleSet, everyMs: number, polls: readonly Poll[]) {
+  const told: Told[] = []
+  const changes: Change[] = []
+  const snapshots: Snapshot[] = []
+  let states: Record<string, string> = {}
+  let before: Readings | undefined
+  let forecasts: AccountForecasts | undefined
+  let at = START
+  let readAt: number | undefined
+  for (const [n, { usage, limit, types, full, periods }] of polls.entries()) {
+    at += n === 0 ? 0 : periods * everyMs
+    const after = readings(at, properties(usage, limit, types), { '0-1/0-2': associations(10, [], full) })
+    if (forecasts === undefined || dayOf(forecasts.at) !== dayOf(at)) forecasts = foretold(snapshots, readAt, after, at)
+    const settings = { ...rules, pageOf: () => '' }
+    const { changes: writes, entries } = decideAlerts(
+      settings,
+      { ...ACCOUNT, before, after, samples: {}, forecasts, states },
+      at,
+    )
+    states = { ...states }
+    for (const [field, , state] of writes) {
+      if (state === '') delete states[field]
+      else states[field] = state
+    }
+    for (const { alert, firstReading = false } of entries.map(decodeEntry)) {
+      const { kind, rule, level, reason, series } = alert
+      if (series === undefined) throw new Error('an alert of no series')
+      told.push({
+        id: seriesId(series as Parameters<typeof seriesId>[0]),
+        at,
+        kind,
+        rule,
+        level,
+        reason,
+        inDigest: firstReading,
+      })
+    }
+    const change = changeBetween(before, after, at, 2 * everyMs)
+    if (change !== undefined) {
+      changes.push(change)
+      const { missingSince } = change
+      const series = seriesOf(after).map(({ id: _, label: __, ...one }) => one)
+      snapshots.push({ at, ...(missingSince === undefined ? {} : { missingSince }), series })
+    }
+    before = after
+    readAt = at
+  }
+  const timeline = timelineOf({ readAt: at, current: valuesOf(before), changes })
+  return { told, timeline, to: at }
+}
+
+/** As the daily job does it, at the day's first poll: of the days before it. */
+function foretold(snapshots: readonly Snapshot[], readAt: number | undefined, after: Readings, at: number) {
+  const today = dayOf(at)
+  const span = { from: today - WINDOW_DAYS, to: today, readUntil: () => readAt }
+  return forecastSeries(seriesOf(after), dailyPoints(snapshots, span), today * DAY_MS)
+}
+
+function replay(rules: RuleSet, everyMs: number, { timeline, to }: Pick<ReturnType<typeof live>, 'timeline' | 'to'>) {
+  const span = { warmFrom: START - DAY_MS, from: START, to }
+  return replayedSeries(ACCOUNT, timeline, { everyMs }).flatMap((series) =>
+    replaySeries(rules, series, span).map((one): Told => ({ id: series.id, ...one })),
+  )
+}
+
+const byMoment = (all: readonly Told[]) =>
+  all.map((one) => JSON.stringify([one.at, one.id, one.kind, one.rule, one.level, one.reason, one.inDigest])).sort()
+
+const usage = fc.oneof(fc.integer({ min: 90, max: 101 }), fc.integer({ min: 70, max: 100 }), fc.constant(0))
+const poll: fc.Arbitrary<Poll> = fc.record({
+  usage,
+  limit: fc.oneof({ weight: 9, arbitrary: fc.constant(100) }, { weight: 1, arbitrary: fc.constantFrom(0, 90, 200) }),
+  types: fc.oneof(
+    { weight: 4, arbitrary: fc.constant<Record<string, [number, number]>>({ '0-1': [95, 100] }) },
+    { weight: 2, arbitrary: fc.constant<Record<string, [number, number]>>({ '0-1': [96, 100], '2-7': [3, 4] }) },
+    { weight: 1, arbitrary: fc.constant<Record<string, [number, number]>>({}) },
+  ),
+  full: fc.constantFrom(0, 0, 1, 2, 60),
+  periods: fc.oneof({ weight: 8, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 3, max: 9 }) }),
+})
+/** Often the same again and again: what a history leaves out. */
+const polls = fc
+  .array(fc.record({ poll, times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })) }), {
+    minLength: 1,
+    maxLength: 30,
+  })
+  .map((some) =>
+    some.flatMap(({ poll, times }) =>
+      Array.from({ length: times }, (_, n) => ({ ...poll, periods: n === 0 ? poll.periods : 1 })),
+    ),
+  )
+
+const level = (percent: number) => fc.record({ percent: fc.constant(percent) })
+const rules: fc.Arbitrary<Rule[]> = fc
+  .record({
+    overall: fc.record({
+      warning: level(80),
+      critical: level(95),
+      recoverBelow: fc.option(fc.nat(8), { nil: undefined }),
+    }),
+    types: fc.constantFrom<Partial<Rule>>(
+      { off: true },
+      { warning: { remaining: 4 }, critical: { remaining: 1 } },
+      { critical: { percent: 96 } },
+    ),
+    full: fc.constantFrom<Partial<Rule>>({ warning: { count: 1 }, critical: { count: 50 } }, { warning: { count: 2 } }),
+  })
+  .map(({ overall, types, full }) => [
+    { name: 'mine', on: 'customProperties.overall', ...overall },
+    { name: 'types', on: 'customProperties.objectType', ...types },
+    { name: 'full', on: 'associations.atLimit', ...full },
+  ])
+const ruleSet: fc.Arbitrary<RuleSet> = fc.record({
+  rules,
+  recoverBelow: fc.constantFrom(0, 3),
+  for: fc.constantFrom(0, 1, 2, 4),
+  repeatEveryMs: fc.constantFrom(HOUR, 24 * HOUR),
+  firstRun: fc.constantFrom('digest', 'alert'),
+  routes: fc.constant([{ to: ['ops'] }]),
+  group: fc.constant(GROUP),
+})
+
+test('replayed from the history that regular polls leave, rules tell what was told live, poll by poll', () => {
+  let told = 0
+  fc.assert(
+    fc.property(ruleSet, polls, (set, some) => {
+      const lived = live(set, HOUR / 4, some)
+      told += lived.told.length
+      expect(byMoment(replay(set, HOUR / 4, lived))).toEqual(byMoment(lived.told))
+    }),
+    { numRuns: 300 },
+  )
+  expect(told).toBeGreaterThan(1_000)
+})
+
+test('forecasts are told anew for each day from what was known then, so that daysLeft is replayed too', () => {
+  const foreseeing: RuleSet = {
+    rules: [
+      {
+        name: 'soon',
+        on: 'customProperties.overall',
+        warning: { daysLeft: 14 },
+        critical: { daysLeft: 4, percent: 99 },
+      },
+    ],
+    ...{
+      recoverBelow: 3,
+      for: 0,
+      repeatEveryMs: 48 * HOUR,
+      firstRun: 'alert',
+      routes: [{ to: ['ops'] }],
+      group: GROUP,
+    },
+  }
+  const reasons = new Set<string>()
+  const days = fc.array(
+    fc.record({ by: fc.oneof(fc.constant(10), fc.integer({ min: -8, max: 30 })), gap: fc.nat(60) }),
+    {
+      ...{ minLength: 20, maxLength: 70, size: 'max' },
+    },
+  )
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 800 }), days, (first, steps) => {
+      let usage = first
+      const some = steps.flatMap(({ by, gap }) => {
+        usage = Math.min(1_000, Math.max(0, usage + by))
+        const daily = { usage, limit: 1_000, types: {}, full: 0 }
+        // Four polls a day; now and then days without any.
+        return [gap > 57 ? 4 * 9 : 1, 1, 1, 1].map((periods) => ({ ...daily, periods }))
+      })
+      const lived = live(foreseeing, 6 * HOUR, some)
+      for (const { level, reason } of lived.told) reasons.add(`${level} ${reason}`)
+      expect(byMoment(replay(foreseeing, 6 * HOUR, lived))).toEqual(byMoment(lived.told))
+    }),
+    { numRuns: 150 },
+  )
+  for (const one of ['warning entered', 'critical escalated', 'warning recovered', 'warning repeat'])
+    expect(reasons).toContain(one)
+})
+
+test('what was in force before the time that is looked at is not told again, but left when it is over', () => {
+  const set: RuleSet = {
+    rules: [{ name: 'mine', on: 'customProperties.overall', warning: { percent: 80 } }],
+    ...{ recoverBelow: 0, for: 3, repeatEveryMs: 1_000 * HOUR, firstRun: 'alert', routes: [], group: GROUP },
+  }
+  const at = (usage: number) => ({ usage, limit: 100, types: {}, full: 0, periods: 1 })
+  const { timeline, to } = live(set, HOUR, [...Array(48).fill(at(90)), at(70), at(70)])
+  const [overall] = replayedSeries(ACCOUNT, timeline, { everyMs: HOUR })
+  if (overall === undefined) throw new Error('no series')
+  const from = START + 30 * HOUR
+  for (const warmFrom of [from - HOUR, from - 100 * HOUR]) {
+    expect(replaySeries(set, overall, { warmFrom, from, to })).toEqual([
+      ...[
+        { at: START + 48 * HOUR, kind: 'limit', rule: 'mine', level: 'warning', reason: 'recovered', inDigest: false },
+      ],
+    ])
+  }
+})
