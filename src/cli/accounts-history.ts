@@ -1,9 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../config/duration.ts'
+import { type Command, Option } from 'commander'
 import { seriesName } from '../alerts/series-name.ts'
 import { historyKeep } from '../app/history-keep.ts'
 import type { Parts } from '../app/parts.ts'
-import { parseMoment } from '../http/query.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { countOf } from '../text/format-number.ts'
@@ -12,6 +10,7 @@ import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import { CommandError, type Io } from './io.ts'
+import { parseTime } from './moment.ts'
 import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { printFacts, printTable, timeCell } from './table.ts'
@@ -46,13 +45,6 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
   )
     .description("show how accounts' limits moved")
     .action((hubIds: number[], options: HistoryOptions) => history(io, hubIds, options))
-}
-
-function parseTime(text: string, now: number): number {
-  const ago = parseDuration(text)
-  const at = ago === undefined ? parseMoment(text) : now - ago
-  if (at === undefined) throw new InvalidArgumentError('A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.')
-  return at
 }
 
 async function history(io: Io, hubIds: readonly number[], options: HistoryOptions): Promise<void> {

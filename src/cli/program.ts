@@ -9,6 +9,7 @@ import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { describeError, ExitCode, type Io } from './io.ts'
 import { addKeys } from './keys.ts'
+import { addOutbox } from './outbox.ts'
 import { addSandbox } from './sandbox.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
@@ -48,6 +49,7 @@ function buildProgram(io: Io): Command {
     addAccounts,
     addAlerts,
     addThresholds,
+    addOutbox,
     addAdminTokens,
     addKeys,
   ]

@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { gauge, type Metrics } from '../runtime/metrics.ts'
 import { readCoverage } from '../views/coverage-status.ts'
 import { readHeartbeat } from '../views/heartbeat-status.ts'
+import { readOutboxBalance } from '../views/outbox-balance.ts'
 import { readPollBudget } from '../views/poll-budget.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
@@ -18,6 +19,13 @@ export interface GaugeDeps extends SurveyDeps {
   coverage: CoverageStore
   deliveries: Deliveries
   clock: Clock
+}
+
+const OUTBOX_HELP = {
+  opened: 'Transitions of alerts that were committed and not withheld.',
+  delivered: 'Of these, those that every receiver has.',
+  pending: 'Of these, those that a receiver still waits for.',
+  dead: 'Of these, those whose delivery was given up for a receiver.',
 }
 
 const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
@@ -55,6 +63,25 @@ export function registerGauges(deps: GaugeDeps): void {
   gauge(metrics, 'deliveries_pending', 'Deliveries that wait for an attempt.', [], async (pending) => {
     pending.set(await deliveries.countPending())
   })
+  const balance = sharedRead(() => readOutboxBalance(deps, clock.now()))
+  for (const part of ['opened', 'delivered', 'pending', 'dead'] as const) {
+    gauge(metrics, `outbox_${part}`, OUTBOX_HELP[part], [], async (transitions) => {
+      transitions.set((await balance())[part])
+    })
+  }
+  gauge(metrics, 'outbox_balanced', 'Whether opened = delivered + pending + dead: 1 or 0.', [], async (balanced) => {
+    balanced.set((await balance()).balanced ? 1 : 0)
+  })
+  gauge(
+    metrics,
+    'outbox_oldest_pending_seconds',
+    'Age of the oldest transition that a receiver waits for, held back or not; 0 where there is none.',
+    [],
+    async (age) => {
+      const { oldestPendingAt } = await balance()
+      age.set(oldestPendingAt === null ? 0 : Math.max(0, clock.now() - oldestPendingAt) / 1_000)
+    },
+  )
   gauge(
     metrics,
     'breaker_open',

@@ -170,8 +170,12 @@ const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) }
 
 async function listDeliveries({ deliveries }: ApiDeps, query: unknown): Promise<object> {
   const { limit } = check(DELIVERY_LIST, query)
-  const [pending, attempts] = await Promise.all([deliveries.countPending(), deliveries.log(limit)])
-  return { pending, items: attempts.map(timedAttempt) }
+  const [pending, dead, attempts] = await Promise.all([
+    deliveries.countPending(),
+    deliveries.countDead(),
+    deliveries.log(limit),
+  ])
+  return { pending, dead, items: attempts.map(timedAttempt) }
 }
 
 function cursor(next: number | undefined): { next?: string } {

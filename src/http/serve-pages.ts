@@ -105,11 +105,12 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
 }
 
 async function showDeliveries({ deliveries, clock }: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
-  const [pending, disabled, log] = await Promise.all([
+  const [pending, dead, disabled, log] = await Promise.all([
     deliveries.countPending(),
+    deliveries.countDead(),
     deliveries.disabled(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
-  const body = deliveriesPage({ pending, disabled, attempts: log.map(timedAttempt), now: clock.now() })
+  const body = deliveriesPage({ pending, dead, disabled, attempts: log.map(timedAttempt), now: clock.now() })
   return show(request, reply, { at: '/deliveries', title: 'Deliveries', body })
 }

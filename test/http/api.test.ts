@@ -392,9 +392,10 @@ describe('alerts', () => {
   })
 })
 
-test('deliveries are the newest attempts, and how many wait', async () => {
+test('deliveries are the newest attempts, how many wait and how many were given up', async () => {
   const { get, keys, steps } = await openServer(redis)
   await steps.zadd(keys.delivery.deliveriesDue, 1, 'd1')
+  await steps.zadd(keys.delivery.dead, 1, 'd0')
   for (const attempt of [1, 2]) {
     const fields = {
       at: 1_000 * attempt,
@@ -410,6 +411,7 @@ test('deliveries are the newest attempts, and how many wait', async () => {
   const { json } = await get('/api/v1/deliveries?limit=1')
   expect(json).toEqual({
     pending: 1,
+    dead: 1,
     items: [
       {
         ...{ at: '1970-01-01T00:00:02.000Z', id: 'd1', receiver: 'ops', type: 'alert.firing' },

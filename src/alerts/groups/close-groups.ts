@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Alert } from '../alert.ts'
-import { joinRefs } from '../ledger/transition-ref.ts'
+import { joinRefs, partitionOfRef } from '../ledger/transition-ref.ts'
 import { alertOf } from '../matter.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { readCircumstances } from './circumstances.ts'
@@ -9,11 +9,11 @@ import { isDigest, receiverOf } from './group.ts'
 import { lookAgainAt } from './held.ts'
 import { heldField, release } from './held-store.ts'
 import { type Circumstances, holdOf } from './hold.ts'
-import { decodeWaiting, type WaitingAlert } from './waiting.ts'
+import { byNumber, decodeWaiting, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** Alerts that move in one step. */
 const CHUNK = 500
-/** The most places of one group that are looked at when it closes; what is beyond them comes with its next message. */
+/** So much of one group, or a little more, is taken when it closes; the rest comes with its next message. */
 const MOST_AT_ONCE = 20_000
 
 /** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
@@ -56,8 +56,19 @@ async function readGroup({ store, keys }: RelayDeps, key: string): Promise<{ tak
     const [next, elements] = await store.hscan(keys.delivery.group(key), cursor, 'COUNT', 1_000)
     for (let n = 0; n + 1 < elements.length; n += 2) found.set(elements[n] ?? '', decodeWaiting(elements[n + 1] ?? ''))
     cursor = next
-  } while (cursor !== '0' && found.size < MOST_AT_ONCE)
-  return { taken, waiting: [...found.values()] }
+  } while (cursor !== '0')
+  return { taken, waiting: wholePartitions([...found.values()]) }
+}
+
+/** In the order in which they were committed. All transitions of an alert lie in one partition: none is left behind its successor. */
+function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
+  const byPartition = Map.groupBy(waiting, (one) => partitionOfRef(placeOf(one)))
+  const taken: WaitingAlert[] = []
+  for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
+    if (taken.length >= MOST_AT_ONCE) break
+    taken.push(...some.toSorted(byNumber))
+  }
+  return taken
 }
 
 /** Where something of an alert waits here and something is held back, both are judged as one. */

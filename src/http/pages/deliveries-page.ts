@@ -7,13 +7,16 @@ import { nothing, table } from './table.ts'
 
 export interface DeliveriesPage {
   pending: number
+  /** Given up, and still to be replayed. */
+  dead: number
   disabled: Readonly<Record<string, string>>
   attempts: readonly TimedAttempt[]
   now: number
 }
 
-export function deliveriesPage({ pending, disabled, attempts, now }: DeliveriesPage): Html {
+export function deliveriesPage({ pending, dead, disabled, attempts, now }: DeliveriesPage): Html {
   return html`<p>${pending === 0 ? 'Nothing waits to be delivered.' : `${countOf(pending, 'delivery', 'deliveries')} on the way.`}</p>
+${dead === 0 ? undefined : html`<p>${countOf(dead, 'delivery was', 'deliveries were')} given up in the last 30 days: <code>plimsoll outbox replay</code> sends them again.</p>`}
 ${disabledReceivers(Object.entries(disabled))}
 <h2>Newest attempts</h2>
 ${attempts.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(attempts, now)}`

@@ -1,0 +1,118 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { splitRefs, type TransitionRef } from './transition-ref.ts'
+
+/** How a transition ended. */
+export type End = 'delivered' | 'dead' | 'withheld'
+
+/** How the ledger stands at one moment. */
+export interface LedgerStanding {
+  /** Number of the transition that was collected last, by partition. */
+  marks: ReadonlyMap<number, number>
+  ended: Record<End, number>
+  /** Numbers that were committed and never seen. */
+  missing: number
+  gaps: Gap[]
+  /** Transitions that have not ended: somebody waits for them, or could have them replayed. */
+  open: number
+  /** Of these, those that somebody waits for. */
+  pending: number
+  /** When the oldest of them happened, ms. */
+  oldestPendingAt: number | null
+  /** The earliest moments at which a group closes, and a delivery is tried, ms: in the past they are late. */
+  groupDueAt: number | null
+  deliveryDueAt: number | null
+}
+
+export interface Gap {
+  partition: number
+  first: number
+  last: number
+}
+
+/** How many receivers of a transition wait for it, have it, and had it given up for them (and can have it replayed). */
+export interface Places {
+  pending: number
+  delivered: number
+  dead: number
+}
+
+export type Fate = { is: 'pending' } | { is: End; why: string }
+
+export async function readLedger(store: Store, keys: Keys): Promise<LedgerStanding> {
+  const [marks, counts, gaps, open, [, oldest], group, delivery, pending] = await store.readLedger(keys.delivery.ledger)
+  const counted = new Map(pairs(counts))
+  const count = (name: string) => Number(counted.get(name) ?? 0)
+  return {
+    marks: new Map(pairs(marks).map(([partition, mark]) => [Number(partition), Number.parseInt(mark, 10)])),
+    ended: { delivered: count('delivered'), dead: count('dead'), withheld: count('withheld') },
+    missing: count('missing'),
+    gaps: pairs(gaps).map(([from, last]) => {
+      const [partition, first] = from.split('-').map(Number)
+      return { partition: partition ?? 0, first: first ?? 0, last: Number(last) }
+    }),
+    ...{ open, pending, oldestPendingAt: momentOf(oldest) },
+    ...{ groupDueAt: momentOf(group), deliveryDueAt: momentOf(delivery) },
+  }
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] ?? '', flat[2 * n + 1] ?? ''])
+}
+
+function momentOf(score: string | undefined): number | null {
+  return score === undefined || score === '' ? null : Number(score)
+}
+
+export function decodePlaces(stored: string): Places {
+  const [pending = 0, delivered = 0, dead = 0] = stored.split(' ').map(Number)
+  return { pending, delivered, dead }
+}
+
+/** Ends read at a time. */
+const PAGE = 1_000
+
+/** What became of the given transitions, as far as it is remembered: ends from before `since` are not looked for. */
+export async function readFates(
+  { store, keys }: { store: Store; keys: Keys },
+  refs: readonly TransitionRef[],
+  since: number,
+): Promise<Map<TransitionRef, Fate>> {
+  const fates = new Map<TransitionRef, Fate>()
+  for (let from = 0; from < refs.length; from += PAGE) {
+    const some = refs.slice(from, from + PAGE)
+    const stored = await store.hmget(keys.delivery.ledger, ...some)
+    for (const [n, ref] of some.entries()) {
+      const value = stored[n]
+      if (value == null) continue
+      const is = decodePlaces(value).pending > 0 ? 'pending' : 'dead'
+      fates.set(ref, is === 'pending' ? { is } : { is, why: 'its delivery was given up: plimsoll outbox replay' })
+    }
+  }
+  await readEnds({ store, keys }, new Set(refs.filter((ref) => !fates.has(ref))), since, fates)
+  return fates
+}
+
+async function readEnds(
+  { store, keys }: { store: Store; keys: Keys },
+  wanted: Set<TransitionRef>,
+  since: number,
+  fates: Map<TransitionRef, Fate>,
+): Promise<void> {
+  let before = '+'
+  while (wanted.size > 0) {
+    const page = await store.xrevrange(keys.delivery.ends, before, '-', 'COUNT', PAGE)
+    for (const [id, [, at, , is = '', , why = '', , joined = '']] of page) {
+      if (Number(at) < since) return
+      for (const ref of splitRefs(joined)) {
+        if (wanted.delete(ref) && isEnd(is)) fates.set(ref, { is, why })
+      }
+      before = `(${id}`
+    }
+    if (page.length < PAGE) return
+  }
+}
+
+function isEnd(text: string): text is End {
+  return text === 'delivered' || text === 'dead' || text === 'withheld'
+}

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Command, Option } from 'commander'
+import type { Gap } from '../alerts/ledger/ledger.ts'
+import { countOf } from '../text/format-number.ts'
+import { iso } from '../text/format-time.ts'
+import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
+import { CommandError, ExitCode, type Io, printJson } from './io.ts'
+import { parseTime } from './moment.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { printFacts } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+interface ReplayOptions extends CommonOptions {
+  since: number
+  receiver?: string
+}
+
+/** Long enough for what is on the move to arrive. */
+const BETWEEN_LOOKS_MS = 300
+/** Named one by one. */
+const MOST_NAMED = 50
+
+export function addOutbox(program: Command, io: Io): void {
+  const outbox = program.command('outbox').description('prove that no alert was lost; send again what was given up')
+  withExample(withJson(withConfig(outbox.command('verify'))), 'plimsoll outbox verify')
+    .description('whether every transition that was committed is delivered, on its way, given up or withheld')
+    .action((options: CommonOptions) => verify(io, options))
+  withExample(
+    withJson(withConfig(outbox.command('replay')))
+      .addOption(
+        new Option('--since <time>', 'ISO 8601, or how long ago: 2h')
+          .argParser((text) => parseTime(text, io.clock.now()))
+          .makeOptionMandatory(),
+      )
+      .addOption(new Option('--receiver <name>', 'only what one receiver was to get')),
+    'plimsoll outbox replay --since 2h --receiver ops-hook',
+  )
+    .description('send again what was given up since a moment, each under its own id, for another three days')
+    .action((options: ReplayOptions) => replay(io, options))
+}
+
+async function verify(io: Io, options: CommonOptions): Promise<void> {
+  const proof = await withParts(io, options.config, ({ store, keys, clock }) =>
+    verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }),
+  )
+  if (options.json === true) printJson(io, jsonOf(proof))
+  else printFacts(io, factsOf(proof))
+  if (!proof.balanced) throw new ExitCode(1)
+}
+
+function jsonOf({ oldestPendingAt, lateSince, ...proof }: OutboxProof): object {
+  return { ...proof, oldestPendingAt: iso(oldestPendingAt), lateSince: iso(lateSince) }
+}
+
+function factsOf(proof: OutboxProof): [string, string][] {
+  const { committed, withheld, opened, delivered, pending, dead, where, balanced, gaps, astray, oldestPendingAt } =
+    proof
+  const places = Object.entries(where).flatMap(([place, count]) => (count > 0 ? [`${count} in ${PLACE[place]}`] : []))
+  return [
+    ['committed', `${committed}, of which ${withheld} withheld`],
+    ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
+    ...fact('pending', places.join(', ')),
+    ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
+    ['balanced', balanced ? 'yes' : 'no'],
+    ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
+    ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
+    ...fact('more', gaps.length + astray.length > 2 * MOST_NAMED ? '--json has all of them' : ''),
+  ]
+}
+
+const PLACE: Record<string, string> = {
+  outbox: 'the outbox',
+  groups: 'groups',
+  held: 'what is held back',
+  deliveries: 'deliveries',
+}
+
+function fact(name: string, text: string): [string, string][] {
+  return text === '' ? [] : [[name, text]]
+}
+
+function gapText({ partition, first, last }: Gap): string {
+  const numbers = first === last ? `number ${first}` : `numbers ${first} to ${last}`
+  return `partition ${partition}: ${numbers} committed, and nowhere to be found`
+}
+
+function astrayText({ transition, ledger, found }: Astray): string {
+  const of = (count: { pending: number; dead: number }) => `${count.pending} pending, ${count.dead} dead`
+  return `${describeTransition(transition)}: ${of(ledger)} by the ledger, ${of(found)} found`
+}
+
+async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
+  if (since > io.clock.now()) throw new CommandError('--since lies in the future')
+  const replayed = await withParts(io, config, async ({ deliveries, queues, clock }) => {
+    const count = await deliveries.replay(since, receiver, clock.now())
+    if (count > 0) await queues.wake('alerts', clock.now())
+    return count
+  })
+  if (json === true) printJson(io, { replayed })
+  else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+}

@@ -1,0 +1,82 @@
+import type { Alert, AlertLevel } from '../alerts/alert.ts'
+import { type Fate, readFates } from '../alerts/ledger/ledger.ts'
+import { numberOfRef, partitionOfRef, refOf, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import { decodeEntry } from '../alerts/outbox/outbox-entry.ts'
+import type { Store } from '../redis/connect.ts'
+import { type Keys, PARTITIONS } from '../redis/keys.ts'
+
+/** A transition that was committed, and what became of it. */
+export interface LoggedTransition {
+  transition: TransitionRef
+  alert: Alert
+  /** `unknown`: it ended too long ago for that to be remembered. */
+  fate: Fate | { is: 'unknown' }
+}
+
+export interface AlertLogQuery {
+  /** ms */
+  since: number
+  hubId?: number
+  level?: AlertLevel
+}
+
+const PAGE = 200
+
+/** The transitions of all accounts since a moment, oldest first. Each partition remembers so many: of a storm the newest. */
+export async function readAlertLog(
+  deps: { store: Store; keys: Keys },
+  { since, hubId, level }: AlertLogQuery,
+): Promise<LoggedTransition[]> {
+  const partitions =
+    hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [deps.keys.partitionOf(hubId)]
+  const found = (await Promise.all(partitions.map((number) => readPartition(deps, number, since)))).flat()
+  const wanted = found.filter(
+    ({ alert }) =>
+      (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) && (level === undefined || alert.level === level),
+  )
+  const { marks, fates } = await readFatesOf(deps, wanted, since)
+  return wanted
+    .map(({ transition, alert }) => ({
+      ...{ transition, alert },
+      fate: fates.get(transition) ?? (isCollected(marks, transition) ? { is: 'unknown' as const } : PENDING),
+    }))
+    .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || numberOfRef(a.transition) - numberOfRef(b.transition))
+}
+
+const PENDING = { is: 'pending' } as const
+
+/** Marks first: what is collected after that stood in the ledger, or had ended, by the time that was read. */
+async function readFatesOf(
+  { store, keys }: { store: Store; keys: Keys },
+  wanted: readonly { transition: TransitionRef }[],
+  since: number,
+) {
+  const marks = await store.hgetall(keys.delivery.marks)
+  const refs = wanted.map(({ transition }) => transition)
+  return { marks, fates: await readFates({ store, keys }, refs, since) }
+}
+
+function isCollected(marks: Record<string, string>, ref: TransitionRef): boolean {
+  return numberOfRef(ref) <= Number.parseInt(marks[partitionOfRef(ref)] ?? '0', 10)
+}
+
+/** Backwards, page by page, until everything on a page is older. */
+async function readPartition({ store, keys }: { store: Store; keys: Keys }, number: number, since: number) {
+  const found: { transition: TransitionRef; alert: Alert }[] = []
+  let before = '+'
+  for (;;) {
+    const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
+    const decoded = page.map(([, fields]) => ({
+      transition: refOf(number, Number(fields[3] ?? 0)),
+      alert: decodeEntry(fields[1] ?? '').alert,
+    }))
+    const recent = decoded.filter(({ alert }) => timeOf(alert) >= since)
+    found.push(...recent)
+    if (page.length < PAGE || recent.length === 0) return found
+    before = `(${page.at(-1)?.[0] ?? ''}`
+  }
+}
+
+function timeOf({ measuredAt }: Alert): number {
+  return Date.parse(measuredAt)
+}

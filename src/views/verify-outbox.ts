@@ -1,0 +1,160 @@
+import { decodeHeld, decodeWaiting } from '../alerts/groups/waiting.ts'
+import { decodePlaces, type Gap, type Places, readLedger } from '../alerts/ledger/ledger.ts'
+import { numberOfRef, partitionOfRef, splitRefs, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import type { Store } from '../redis/connect.ts'
+import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
+
+export interface VerifyDeps {
+  store: Store
+  keys: Keys
+  now: () => number
+  /** Between two looks. */
+  pause: () => Promise<void>
+}
+
+export interface OutboxProof extends OutboxBalance {
+  /** Of the transitions that somebody waits for, where each is; one that is in several places counts for the first. */
+  where: { outbox: number; groups: number; held: number; deliveries: number }
+  /** Transitions of which the ledger says something else than what is found. */
+  astray: Astray[]
+}
+
+export interface Astray {
+  transition: TransitionRef
+  /** Receivers that wait for it, or had it given up, as the ledger says. */
+  ledger: { pending: number; dead: number }
+  found: { pending: number; dead: number }
+}
+
+/** A transition that moves on can be missed by one look; hardly by so many. */
+const LOOKS = 5
+const PAGE = 1_000
+
+/**
+ * Looks at every transition that has not ended, wherever it may be. While the fleet is at work a look is not one moment:
+ * what moves on behind its back is missed, what moves ahead of it is seen twice. So what seems astray is looked at again,
+ * and only what is found the same way, with the same entry in the ledger, look after look is reported.
+ */
+export async function verifyOutbox(deps: VerifyDeps): Promise<OutboxProof> {
+  let look = await lookOnce(deps)
+  let astray = look.astray
+  for (let n = 1; n < LOOKS && astray.length > 0; n++) {
+    await deps.pause()
+    look = await lookOnce(deps)
+    const again = new Set(look.astray.map((one) => JSON.stringify(one)))
+    astray = astray.filter((one) => again.has(JSON.stringify(one)))
+  }
+  const lost = await findLost(deps)
+  const balance = await readOutboxBalance(deps, deps.now())
+  return {
+    ...balance,
+    gaps: [...balance.gaps, ...lost],
+    balanced: balance.balanced && astray.length === 0 && lost.length === 0,
+    where: { ...look.where, outbox: balance.inOutbox },
+    astray,
+  }
+}
+
+type Found = Map<TransitionRef, { pending: number; dead: number; first: 'groups' | 'held' | 'deliveries' }>
+
+async function lookOnce({
+  store,
+  keys,
+}: VerifyDeps): Promise<{ astray: Astray[]; where: Omit<OutboxProof['where'], 'outbox'> }> {
+  const ledger = await readPlaces(store, keys)
+  const found: Found = new Map()
+  const see = (refs: readonly TransitionRef[], first: 'groups' | 'held' | 'deliveries', as: 'pending' | 'dead') => {
+    for (const ref of refs) {
+      const seen = found.get(ref) ?? { pending: 0, dead: 0, first }
+      found.set(ref, { ...seen, [as]: seen[as] + 1 })
+    }
+  }
+  await seeGroups(store, keys, (refs) => see(refs, 'groups', 'pending'))
+  await scan(store, keys.delivery.held, (_, stored) => see(refsOf(decodeHeld(stored)), 'held', 'pending'))
+  await seeDeliveries(store, keys, keys.delivery.deliveriesDue, (refs) => see(refs, 'deliveries', 'pending'))
+  await seeDeliveries(store, keys, keys.delivery.dead, (refs) => see(refs, 'deliveries', 'dead'))
+
+  const where = { groups: 0, held: 0, deliveries: 0 }
+  for (const { first, pending } of found.values()) if (pending > 0) where[first]++
+  const astray = [...new Set([...ledger.keys(), ...found.keys()])].flatMap((transition) => {
+    const { pending, dead } = ledger.get(transition) ?? { pending: 0, dead: 0 }
+    const seen = found.get(transition) ?? { pending: 0, dead: 0 }
+    if (pending === seen.pending && dead === seen.dead) return []
+    return { transition, ledger: { pending, dead }, found: { pending: seen.pending, dead: seen.dead } }
+  })
+  return { astray, where }
+}
+
+async function readPlaces(store: Store, keys: Keys): Promise<Map<TransitionRef, Places>> {
+  const places = new Map<TransitionRef, Places>()
+  await scan(store, keys.delivery.ledger, (ref, stored) => places.set(ref, decodePlaces(stored)))
+  return places
+}
+
+async function seeGroups(store: Store, keys: Keys, see: (refs: TransitionRef[]) => void): Promise<void> {
+  for (const key of await store.zrange(keys.delivery.groupsDue, 0, '-1')) {
+    await scan(store, keys.delivery.group(key), (_, stored) => see(refsOf(decodeWaiting(stored))))
+  }
+}
+
+async function seeDeliveries(
+  store: Store,
+  keys: Keys,
+  zset: string,
+  see: (refs: TransitionRef[]) => void,
+): Promise<void> {
+  const ids = await store.zrange(zset, 0, '-1')
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const some = ids.slice(from, from + PAGE)
+    const carried = await Promise.all(some.map((id) => store.hget(keys.delivery.delivery(id), 'transitions')))
+    for (const refs of carried) see(splitRefs(refs ?? ''))
+  }
+}
+
+function refsOf({ of }: { of: readonly [TransitionRef, string][] }): TransitionRef[] {
+  return of.map(([ref]) => ref)
+}
+
+/** A hash that changes meanwhile may show a field twice: it is seen once. */
+async function scan(store: Store, key: string, see: (field: string, value: string) => void): Promise<void> {
+  const seen = new Set<string>()
+  let cursor = '0'
+  do {
+    const [next, found] = await store.hscan(key, cursor, 'COUNT', PAGE)
+    for (let n = 0; n + 1 < found.length; n += 2) {
+      const field = found[n] ?? ''
+      if (!seen.has(field)) see(field, found[n + 1] ?? '')
+      seen.add(field)
+    }
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** Numbers that were committed before the outbox was read, are not in it, and are not collected after that either. */
+async function findLost({ store, keys }: VerifyDeps): Promise<Gap[]> {
+  const partitions = await Promise.all(
+    Array.from({ length: PARTITIONS }, async (_, number) => {
+      const { sequence, outbox } = keys.partition(number)
+      const committed = Number((await store.get(sequence)) ?? 0)
+      const entries = await store.xrange(outbox, '-', '+')
+      return { number, committed, there: new Set(entries.map(([, fields]) => Number(fields[3] ?? 0))) }
+    }),
+  )
+  const { marks } = await readLedger(store, keys)
+  return partitions.flatMap(({ number: partition, committed, there }) => {
+    const gaps: Gap[] = []
+    for (let n = (marks.get(partition) ?? 0) + 1; n <= committed; n++) {
+      if (there.has(n)) continue
+      const last = gaps.at(-1)
+      if (last?.last === n - 1) last.last = n
+      else gaps.push({ partition, first: n, last: n })
+    }
+    return gaps
+  })
+}
+
+/** For people: `partition 17, number 204`. */
+export function describeTransition(ref: TransitionRef): string {
+  return `partition ${partitionOfRef(ref)}, number ${numberOfRef(ref)}`
+}

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import { encodeState, openedState } from '../../../src/alerts/alert-state.ts'
+import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import { lookAtHeld } from '../../../src/alerts/groups/look-again.ts'
+import { NOBODY } from '../../../src/redis/steps.ts'
+import { readAlertLog } from '../../../src/views/alert-log.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { anAlert } from '../an-alert.ts'
+import { aRelay, DAY, dyingAt, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
+
+const redis = useRedis()
+const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
+type Relay = ReturnType<typeof relay>
+
+const ENTERED = anAlert({ id: 'aaaa-1' })
+const REPEAT = anAlert({ id: 'aaaa-2', reason: 'repeat' })
+const OVER = anAlert({ id: 'aaaa-3', reason: 'recovered', status: 'resolved' })
+
+async function pass(one: Relay, alert: Parameters<typeof anAlert>[0], now: number) {
+  await one.commit({ alert: anAlert(alert) })
+  await one.collect(now)
+  await one.close(now + WAIT + INTERVAL)
+}
+
+describe('an alert under a silence', () => {
+  test('waits, and is told when the silence ends, as it was committed', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    expect(await one.told()).toEqual([])
+    await one.expectBalance({ pending: 1, where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
+    expect(await one.lookAtHeld(NOW + DAY - 1)).toBe(NOW + DAY)
+    expect(await one.lookAtHeld(NOW + DAY)).toBeUndefined()
+    await one.expectBalance({ pending: 1, where: { groups: 1, held: 0 } })
+    await one.close(NOW + DAY + WAIT)
+    const [delivery] = await one.pending()
+    expect(delivery?.message.data.alerts).toEqual([ENTERED])
+    await one.expectBalance({ pending: 1, where: { deliveries: 1 } })
+  })
+
+  test('is told at once when somebody ends it', async () => {
+    const one = relay()
+    const silence = one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    silence.endsAt = NOW + INTERVAL
+    const later = NOW + WAIT + INTERVAL
+    expect(await one.lookAtHeld(later)).toBe(NOW + DAY)
+    await one.lookAgain(later)
+    await one.lookAtHeld(later)
+    await one.close(later + WAIT)
+    expect(await one.told()).toEqual(['aaaa-1'])
+  })
+
+  test('goes on waiting where another silence holds it', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    one.silence(NOW + 2 * DAY)
+    expect(await one.lookAtHeld(NOW + DAY)).toBe(NOW + 2 * DAY)
+    await one.expectBalance({ where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
+  })
+
+  test('that is over before it was told is told by nobody, and the log says why', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    await pass(one, REPEAT, NOW + INTERVAL)
+    await pass(one, OVER, NOW + 2 * INTERVAL)
+    expect(await one.told()).toEqual([])
+    expect(await redis.store.hlen(one.keys.delivery.held)).toBe(0)
+    expect(await one.lookAtHeld(NOW)).toBeUndefined()
+    await one.expectBalance({ committed: 3, withheld: 3, opened: 0, pending: 0 })
+    const fates = (await readAlertLog(one, { since: 0 })).map(({ fate }) => fate)
+    expect(fates).toEqual(Array(3).fill({ is: 'withheld', why: 'over before silence s1 was' }))
+  })
+
+  test('that begins and is over within one closing of its group is told by nobody', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await one.commit({ alert: ENTERED }, { alert: OVER })
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.expectBalance({ withheld: 2, pending: 0 })
+  })
+
+  test('that was told before it is told to be over', async () => {
+    const one = relay()
+    await pass(one, ENTERED, NOW)
+    one.silence(NOW + DAY, NOW)
+    await pass(one, REPEAT, NOW + INTERVAL)
+    await pass(one, OVER, NOW + 2 * INTERVAL)
+    expect((await one.told()).sort()).toEqual(['aaaa-1', 'aaaa-3'])
+    await one.expectBalance({ committed: 3, withheld: 1, pending: 2 })
+  })
+
+  test('is told when it escalates out of it, with all that was held back', async () => {
+    const one = relay()
+    one.silences.push({
+      ...{ id: 's', author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
+      matchers: [{ name: 'level', value: 'warning' }],
+    })
+    await pass(one, ENTERED, NOW)
+    await pass(one, REPEAT, NOW + INTERVAL)
+    await pass(one, { id: 'aaaa-3', reason: 'escalated', level: 'critical' }, NOW + 2 * INTERVAL)
+    const [delivery] = await one.pending()
+    expect(delivery?.message.data.alerts).toMatchObject([{ id: 'aaaa-3', supersedes: ['aaaa-1', 'aaaa-2'] }])
+    await one.expectBalance({ pending: 3, where: { outbox: 0, groups: 0, held: 0, deliveries: 3 } })
+    await one.record('delivered', NOW)
+    await one.expectBalance({ delivered: 3, pending: 0 })
+  })
+
+  test('that was let go and is over before its group closes is told by nobody', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    await one.lookAtHeld(NOW + DAY)
+    await one.commit({ alert: OVER })
+    await one.collect(NOW + DAY)
+    await one.close(NOW + DAY + WAIT)
+    await one.expectBalance({ withheld: 2, pending: 0 })
+  })
+
+  test('does not make others of its group wait', async () => {
+    const one = relay()
+    one.silences.push({
+      ...{ id: 's', author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
+      matchers: [{ name: 'account', value: '123' }],
+    })
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const other = anAlert({ account: { hubId: 5, hubDomain: '' } })
+    await one.commit({ alert: other })
+    await one.collect(NOW + WAIT)
+    await one.close(NOW + 2 * WAIT)
+    expect(await one.told()).toEqual([other.id])
+  })
+})
+
+describe("alerts that the fleet's speaks for", () => {
+  test('wait for the end of its trouble, and are told if they still fire', async () => {
+    const one = relay()
+    const fleet = one.keys.account(NOBODY).alerts
+    await redis.store.hset(fleet, 'coverage', encodeState(openedState('critical', 'fleet', NOW)))
+    const poll = anAlert({ kind: 'poll', cause: 'failing', rule: 'poll' })
+    await one.commit({ alert: poll })
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    expect(await one.told()).toEqual([])
+    expect(await one.lookAtHeld(NOW + 2 * WAIT)).toBe(NOW + 3 * WAIT)
+    await redis.store.hdel(fleet, 'coverage')
+    await one.lookAtHeld(NOW + 3 * WAIT)
+    await one.close(NOW + 4 * WAIT)
+    expect(await one.told()).toEqual([poll.id])
+  })
+})
+
+describe('dying', () => {
+  test.each([
+    ['holdAlerts', 'before'],
+    ['holdAlerts', 'after'],
+    ['releaseHeld', 'before'],
+    ['releaseHeld', 'after'],
+    ['withholdAlerts', 'before'],
+    ['withholdAlerts', 'after'],
+  ] as const)('at %s (%s) neither loses nor doubles what is held back', async (command, done) => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
+    const survive = (work: Promise<unknown>) => work.catch((error: Error) => expect(error.message).toBe('dead'))
+    const step = async (now: number) => {
+      await one.collect(now)
+      await survive(closeGroups(dying, now + WAIT + INTERVAL))
+      await one.expectBalance({})
+      await one.close(now + WAIT + INTERVAL)
+      await survive(lookAtHeld(dying, now))
+      await one.expectBalance({})
+      await one.lookAtHeld(now)
+      await one.close(now + WAIT + INTERVAL)
+    }
+    await one.commit({ alert: ENTERED })
+    await step(NOW)
+    await one.commit({ alert: REPEAT })
+    await step(NOW + INTERVAL)
+    await one.commit({ alert: OVER }, { alert: anAlert({ id: 'bbbb-1' }) })
+    await step(NOW + 3 * INTERVAL)
+    await one.expectBalance({ withheld: 3, pending: 1 })
+    await step(NOW + DAY)
+    await one.close(NOW + DAY + INTERVAL)
+    expect(await one.told()).toEqual(['bbbb-1'])
+    await one.expectBalance({ committed: 4, withheld: 3, pending: 1 })
+  })
+})
+
+test('ten thousand alerts are held back and let go, two workers at a time', { timeout: 60_000 }, async () => {
+  const one = relay()
+  one.silence(NOW + DAY)
+  for (let n = 0; n < 20; n++) {
+    await one.commit(
+      ...Array.from({ length: 500 }, () => ({ alert: anAlert({ account: { hubId: n, hubDomain: '' } }) })),
+    )
+  }
+  await one.collect(NOW)
+  while ((await redis.store.zcard(one.keys.delivery.groupsDue)) > 0) {
+    await Promise.all([one.close(NOW + WAIT), one.close(NOW + WAIT)])
+  }
+  await one.expectBalance({ where: { outbox: 0, groups: 0, held: 10_000, deliveries: 0 } })
+  while ((await redis.store.hlen(one.keys.delivery.held)) > 0) {
+    await Promise.all([one.lookAtHeld(NOW + DAY), one.lookAtHeld(NOW + DAY)])
+  }
+  await one.close(NOW + DAY + WAIT)
+  expect((await one.pending()).map(({ message }) => message.data.truncated)).toEqual([9_800])
+  await one.expectBalance({ where: { outbox: 0, groups: 0, held: 0, deliveries: 10_000 } })
+})

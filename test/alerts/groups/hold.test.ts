@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import { holdOf } from '../../../src/alerts/groups/hold.ts'
+import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
+import { anAlert } from '../an-alert.ts'
+import { NOW } from '../outbox/a-relay.ts'
+
+test.each([
+  ['token-endpoint', { kind: 'token', level: 'warning' }, true],
+  ['token-endpoint', { kind: 'token', level: 'critical' }, false],
+  ['token-endpoint', { kind: 'poll', cause: 'failing' }, true],
+  ['clock', { kind: 'token', level: 'warning' }, true],
+  ['clock', { kind: 'poll', cause: 'scopes' }, true],
+  ['coverage', { kind: 'poll', cause: 'failing' }, true],
+  ['coverage', { kind: 'poll', cause: 'scopes' }, false],
+  ['coverage', { kind: 'token', level: 'warning' }, false],
+  ['coverage', { kind: 'limit' }, false],
+  ['token-endpoint', { kind: 'fleet' }, false],
+] satisfies [FleetTrouble, Partial<Alert>, boolean][])(
+  'the trouble %s and an alert %o: held %s',
+  (trouble, alert, held) => {
+    const found = holdOf(anAlert(alert), 'mail', { silences: [], routes: [], fleet: [trouble] }, NOW)
+    expect(found).toEqual(held ? { is: 'fleet', trouble } : undefined)
+  },
+)

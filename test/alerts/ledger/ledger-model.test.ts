@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import { lookAtHeld } from '../../../src/alerts/groups/look-again.ts'
+import { collectOutbox } from '../../../src/alerts/outbox/relay.ts'
+import { Deliveries } from '../../../src/delivery/deliveries.ts'
+import { readAlertLog } from '../../../src/views/alert-log.ts'
+import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { anAlert } from '../an-alert.ts'
+import { aRelay, DAY, dyingAt, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
+
+const redis = useRedis()
+
+const ACCOUNTS = [1, 2, 65]
+const STEPS = ['collectAlerts', 'xdel', 'holdAlerts', 'releaseHeld', 'withholdAlerts', 'closeGroup', 'recordAttempt']
+
+const dies = fc.option(
+  fc.record({ at: fc.constantFrom(...STEPS), done: fc.constantFrom('before' as const, 'after' as const) }),
+)
+const account = fc.constantFrom(...ACCOUNTS)
+const receiver = fc.constantFrom('mail', 'hook')
+
+const event = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ is: fc.constant('commit' as const), account, over: fc.boolean(), worse: fc.boolean() }),
+  },
+  { weight: 4, arbitrary: fc.record({ is: fc.constant('collect' as const), dies }) },
+  { weight: 4, arbitrary: fc.record({ is: fc.constant('close' as const), dies }) },
+  { weight: 2, arbitrary: fc.record({ is: fc.constant('look at held' as const), dies }) },
+  { weight: 2, arbitrary: fc.record({ is: fc.constant('silence' as const), account }) },
+  { weight: 1, arbitrary: fc.record({ is: fc.constant('unsilence' as const) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ is: fc.constant('attempt' as const), receiver, dies },
+      outcome: fc.constantFrom('delivered' as const, 'retry' as const, 'dead' as const),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ is: fc.constant('replay' as const), receiver: fc.option(receiver) }) },
+  { weight: 1, arbitrary: fc.record({ is: fc.constant('forget' as const) }) },
+)
+
+/** What an account's alert does next, as its states would have it. */
+class Account {
+  #opened = 0
+  #transitions = 0
+  #isOpen = false
+
+  next(hubId: number, over: boolean, worse: boolean): Alert {
+    const about = { account: { hubId, hubDomain: '' } }
+    if (!this.#isOpen) {
+      this.#isOpen = true
+      this.#transitions = 1
+      return anAlert({ ...about, id: `a${hubId}x${++this.#opened}-1`, level: worse ? 'critical' : 'warning' })
+    }
+    const id = `a${hubId}x${this.#opened}-${++this.#transitions}`
+    if (over) this.#isOpen = false
+    if (over) return anAlert({ ...about, id, status: 'resolved', reason: 'recovered' })
+    return anAlert({ ...about, id, reason: worse ? 'escalated' : 'repeat', level: worse ? 'critical' : 'warning' })
+  }
+}
+
+test('whatever happens, and whoever dies at it, every transition is accounted for, and ends', {
+  timeout: 120_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { minLength: 10, maxLength: 40 }), async (events) => {
+      const routes = [
+        { match: { account: ['2'] }, to: ['mail', 'hook'] },
+        { match: { level: ['warning' as const] }, to: ['mail'] },
+      ]
+      const one = aRelay(redis.store, redis.freshKeys(), { routes })
+      const accounts = new Map(ACCOUNTS.map((hubId) => [hubId, new Account()]))
+      const storeOf = (death: { at: string; done: 'before' | 'after' } | null) =>
+        death === null ? redis.store : dyingAt(redis.store, death.at, death.done)
+      let now = NOW
+      let committed = 0
+      const perform = async (what: (typeof events)[number]) => {
+        switch (what.is) {
+          case 'commit': {
+            const alert = accounts.get(what.account)?.next(what.account, what.over, what.worse)
+            committed++
+            return alert === undefined ? undefined : one.commit({ alert })
+          }
+          case 'collect':
+            return collectOutbox({ ...one.deps, store: storeOf(what.dies) }, now)
+          case 'close':
+            return closeGroups({ ...one.deps, store: storeOf(what.dies) }, now)
+          case 'look at held':
+            return lookAtHeld({ ...one.deps, store: storeOf(what.dies) }, now)
+          case 'silence':
+            return one.silences.push({
+              ...{ id: 's', author: '', comment: '', createdAt: now, endsAt: now + 5 * INTERVAL },
+              matchers: [{ name: 'account', value: String(what.account) }],
+            })
+          case 'unsilence':
+            one.silences.splice(0)
+            return one.lookAgain(now)
+          case 'attempt': {
+            const delivery = (await one.pending()).find((found) => found.receiver === what.receiver)
+            const nextAt = what.outcome === 'retry' ? now : null
+            const dying = new Deliveries(storeOf(what.dies), one.keys)
+            return delivery === undefined
+              ? undefined
+              : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so' }, now)
+          }
+          case 'replay':
+            return one.deliveries.replay(0, what.receiver ?? undefined, now)
+          case 'forget':
+            return one.deliveries.forgetDead(now + 30 * DAY)
+        }
+      }
+      for (const what of events) {
+        now += INTERVAL + WAIT
+        await perform(what).catch((error: Error) => expect(error.message).toBe('dead'))
+        const proof = await one.verify()
+        expect(proof).toMatchObject({ balanced: true, astray: [], gaps: [], committed })
+        expect(proof.opened).toBe(proof.delivered + proof.pending + proof.dead)
+        expect(proof.pending).toBe(Object.values(proof.where).reduce((sum, count) => sum + count, 0))
+      }
+      one.silences.splice(0)
+      for (const is of ['collect', 'unsilence', 'look at held', 'close'] as const) {
+        now += INTERVAL + WAIT
+        await perform({ is, dies: null })
+      }
+      await one.record('delivered', now)
+      const end = await readOutboxBalance(one, now)
+      expect(end).toMatchObject({ balanced: true, pending: 0, committed, lateSince: null })
+      expect(committed).toBe(end.delivered + end.withheld + end.dead)
+      const fates = (await readAlertLog(one, { since: 0 })).map(({ fate }) => fate.is)
+      expect(fates).toHaveLength(committed)
+      expect(fates.filter((is) => is === 'pending' || is === 'unknown')).toEqual([])
+    }),
+    { numRuns: 40 },
+  )
+})

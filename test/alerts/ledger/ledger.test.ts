@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'vitest'
+import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import { collectOutbox } from '../../../src/alerts/outbox/relay.ts'
+import { readAlertLog } from '../../../src/views/alert-log.ts'
+import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { anAlert } from '../an-alert.ts'
+import { aRelay, DAY, dyingAt, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
+
+const redis = useRedis()
+const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
+type Relay = ReturnType<typeof relay>
+
+const BOTH = { routes: [{ to: ['mail', 'hook'] }] }
+const PARTITION = 123 % 64
+
+/** As far as deliveries that wait. */
+async function onTheWay(one: Relay, count = 1) {
+  for (let n = 0; n < count; n++) await one.commit({ alert: anAlert() })
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+}
+
+describe('the ledger', () => {
+  test('follows a transition from its commit to its delivery', async () => {
+    const one = relay(BOTH)
+    await one.commit({ alert: anAlert() })
+    await one.expectBalance({ committed: 1, opened: 1, pending: 1, delivered: 0, where: { outbox: 1, groups: 0 } })
+    await one.collect(NOW)
+    await one.expectBalance({ pending: 1, where: { outbox: 0, groups: 1, held: 0, deliveries: 0 } })
+    await one.close(NOW + WAIT)
+    await one.expectBalance({ pending: 1, where: { groups: 0, deliveries: 1 } })
+    await one.record('delivered', NOW + WAIT, 'mail')
+    await one.expectBalance({ pending: 1, delivered: 0 })
+    await one.record('retry', NOW + WAIT)
+    await one.expectBalance({ pending: 1, delivered: 0 })
+    await one.record('delivered', NOW + WAIT)
+    await one.expectBalance({ committed: 1, opened: 1, pending: 0, delivered: 1, dead: 0, oldestPendingAt: null })
+    expect(await redis.store.hlen(one.keys.delivery.ledger)).toBe(0)
+  })
+
+  test('withholds at once what no route is for, and remembers why', async () => {
+    const one = relay({ routes: [{ match: { level: ['critical'] }, to: ['mail'] }] })
+    await one.commit({ alert: anAlert() })
+    await one.collect(NOW)
+    await one.expectBalance({ committed: 1, withheld: 1, opened: 0, pending: 0 })
+    expect(await readAlertLog(one, { since: NOW - DAY })).toMatchObject([
+      { transition: `${PARTITION}-1`, fate: { is: 'withheld', why: 'no route is for it' } },
+    ])
+  })
+
+  test('counts a transition that is truncated or superseded as its delivery fares', async () => {
+    const one = relay({ group: { max: 1 } })
+    const alert = anAlert({ id: 'aaaa-1' })
+    await one.commit({ alert }, { alert: { ...alert, id: 'aaaa-2', reason: 'escalated', level: 'critical' } })
+    await one.commit({ alert: anAlert() })
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const [delivery] = await one.pending()
+    expect(delivery?.message.data).toMatchObject({ truncated: 1, alerts: [{ id: 'aaaa-2', supersedes: ['aaaa-1'] }] })
+    await one.record('delivered', NOW + WAIT)
+    await one.expectBalance({ committed: 3, delivered: 3, pending: 0 })
+  })
+
+  test('counts as dead what was given up for one receiver, and as pending again once it is replayed', async () => {
+    const one = relay(BOTH)
+    await onTheWay(one, 2)
+    await one.record('delivered', NOW + WAIT, 'mail')
+    const [hook] = await one.pending()
+    await one.record('dead', NOW + WAIT)
+    await one.expectBalance({ opened: 2, dead: 2, pending: 0, delivered: 0 })
+    expect(await one.pending()).toEqual([])
+    expect(await one.deliveries.replay(NOW + WAIT, 'mail', NOW + DAY)).toBe(0)
+    expect(await one.deliveries.replay(NOW + WAIT + 1, 'hook', NOW + DAY)).toBe(0)
+    expect(await one.deliveries.replay(NOW + WAIT, 'hook', NOW + DAY)).toBe(1)
+    expect(await one.deliveries.replay(NOW + WAIT, 'hook', NOW + DAY)).toBe(0)
+    await one.expectBalance({ dead: 0, pending: 2 })
+    const [again] = await one.pending()
+    expect(again).toEqual({ ...hook, createdAt: NOW + DAY, attempts: 0 })
+    await one.record('delivered', NOW + DAY)
+    await one.expectBalance({ delivered: 2, dead: 0, pending: 0 })
+  })
+
+  test('counts as dead for good what was given up a month ago', async () => {
+    const one = relay()
+    await onTheWay(one)
+    await one.record('dead', NOW)
+    await one.deliveries.forgetDead(NOW + 30 * DAY - 1)
+    expect(await one.deliveries.countDead()).toBe(1)
+    await one.deliveries.forgetDead(NOW + 30 * DAY)
+    expect(await one.deliveries.countDead()).toBe(0)
+    await one.expectBalance({ opened: 1, dead: 1, pending: 0 })
+    expect(await redis.store.hlen(one.keys.delivery.ledger)).toBe(0)
+    expect(await one.deliveries.replay(0, undefined, NOW)).toBe(0)
+    expect(await readAlertLog(one, { since: 0 })).toMatchObject([{ fate: { is: 'dead', why: 'so' } }])
+  })
+
+  test('believes a delivery that arrived after all, whatever else was said of it before or after', async () => {
+    const one = relay()
+    await onTheWay(one)
+    const [delivery] = await one.pending()
+    if (delivery === undefined) throw new Error('no delivery')
+    const record = (outcome: 'delivered' | 'dead' | 'retry') =>
+      one.deliveries.record(delivery, { outcome, nextAt: outcome === 'retry' ? NOW : null, reason: '' }, NOW)
+    for (const outcome of ['dead', 'delivered', 'dead', 'retry', 'delivered'] as const) await record(outcome)
+    await one.expectBalance({ delivered: 1, dead: 0, pending: 0 })
+    expect(await redis.store.zcard(one.keys.delivery.deliveriesDue)).toBe(0)
+  })
+
+  test('keeps of a delivery that arrived who got what, and not what it said', async () => {
+    const one = relay()
+    await onTheWay(one, 2)
+    await one.record('delivered', NOW + WAIT)
+    const [head] = await one.deliveries.heads()
+    expect(head).toMatchObject({
+      ...{ receiver: 'mail', type: 'alert.firing', state: 'delivered', attempts: 1, endedAt: NOW + WAIT },
+      transitions: [`${PARTITION}-1`, `${PARTITION}-2`],
+    })
+    const key = one.keys.delivery.delivery(head?.id ?? '')
+    expect(await redis.store.hexists(key, 'message')).toBe(0)
+    expect(await redis.store.pttl(key)).toBeGreaterThan(6 * DAY)
+  })
+})
+
+describe('a transition that is lost', () => {
+  test('from the outbox is named before and after its successors are collected, and holds up none of them', async () => {
+    const one = relay()
+    for (let n = 0; n < 5; n++) await one.commit({ alert: anAlert() })
+    const { outbox } = one.keys.partition(PARTITION)
+    const ids = (await redis.store.xrange(outbox, '-', '+')).map(([id]) => id)
+    await redis.store.xdel(outbox, ids[1] ?? '', ids[2] ?? '')
+    const gaps = [{ partition: PARTITION, first: 2, last: 3 }]
+    expect(await one.verify()).toMatchObject({ balanced: false, gaps, missing: 2 })
+    expect(await one.collect(NOW)).toBe(3)
+    expect(await one.verify()).toMatchObject({ balanced: false, gaps, missing: 2, pending: 3, opened: 5 })
+    expect(one.lines.lines().filter(({ code }) => code === 'outbox.gap')).toHaveLength(1)
+    expect(await readOutboxBalance(one, NOW)).toMatchObject({ balanced: false })
+  })
+
+  test('as the last one of its partition is named too', async () => {
+    const one = relay()
+    await one.commit({ alert: anAlert() })
+    await redis.store.del(one.keys.partition(PARTITION).outbox)
+    expect(await one.collect(NOW)).toBe(0)
+    expect(await one.verify()).toMatchObject({
+      ...{ balanced: false, pending: 0, opened: 1, missing: 1 },
+      gaps: [{ partition: PARTITION, first: 1, last: 1 }],
+    })
+  })
+
+  test('from a group or with a delivery is named', async () => {
+    const one = relay(BOTH)
+    await one.commit({ alert: anAlert() })
+    await one.collect(NOW)
+    await redis.store.del(one.keys.delivery.group('hook|rule=customProperties.overall'))
+    const astray = (pending: number) => [
+      { transition: `${PARTITION}-1`, ledger: { pending: 2, dead: 0 }, found: { pending, dead: 0 } },
+    ]
+    expect(await one.verify()).toMatchObject({ balanced: false, astray: astray(1) })
+    await one.close(NOW + WAIT)
+    const [id = ''] = await redis.store.zrange(one.keys.delivery.deliveriesDue, 0, '0')
+    await redis.store.del(one.keys.delivery.delivery(id))
+    expect(await one.verify()).toMatchObject({ balanced: false, astray: astray(0) })
+  })
+})
+
+describe('numbers', () => {
+  test('go on when the outbox is empty', async () => {
+    const one = relay()
+    for (let n = 0; n < 3; n++) {
+      await one.commit({ alert: anAlert() })
+      await one.collect(NOW)
+    }
+    await one.expectBalance({ committed: 3, pending: 3 })
+  })
+
+  test('that a restored Redis gives out a second time lose nobody an alert', async () => {
+    const one = relay()
+    await onTheWay(one, 5)
+    await redis.store.set(one.keys.partition(PARTITION).sequence, 3)
+    const alerts = [anAlert(), anAlert(), anAlert(), anAlert()]
+    for (const alert of alerts) await one.commit({ alert })
+    expect(await one.collect(NOW + WAIT)).toBe(4)
+    await one.close(NOW + WAIT + INTERVAL)
+    expect((await one.told()).sort()).toEqual(expect.arrayContaining(alerts.map(({ id }) => id)))
+    await one.record('delivered', NOW + INTERVAL)
+    await one.expectBalance({ pending: 0, dead: 0 })
+  })
+
+  test('are given to entries that have none', async () => {
+    const one = relay()
+    const alert = anAlert()
+    await redis.store.xadd(one.keys.partition(PARTITION).outbox, '*', 'alert', JSON.stringify({ alert }))
+    await one.commit({ alert: anAlert() })
+    expect(await one.collect(NOW)).toBe(2)
+    await one.close(NOW + WAIT)
+    expect(await one.told()).toContain(alert.id)
+    await one.expectBalance({ committed: 2, pending: 2 })
+  })
+})
+
+describe('dying', () => {
+  test.each([
+    ['before it is collected', 'collectAlerts', 'before'],
+    ['after it is collected', 'collectAlerts', 'after'],
+    ['before it leaves the outbox', 'xdel', 'before'],
+    ['after it has left the outbox', 'xdel', 'after'],
+  ] as const)('%s delivers an alert once', async (_, command, done) => {
+    const one = relay(BOTH)
+    await one.commit({ alert: anAlert() })
+    const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
+    await expect(collectOutbox(dying, NOW)).rejects.toThrow('dead')
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    expect(await one.pending()).toHaveLength(2)
+    await one.expectBalance({ pending: 1 })
+  })
+
+  test.each(['before', 'after'] as const)('%s a group is closed makes its deliveries once', async (done) => {
+    const one = relay(BOTH)
+    await one.commit({ alert: anAlert() })
+    await one.collect(NOW)
+    const dying = { ...one.deps, store: dyingAt(redis.store, 'closeGroup', done) }
+    await expect(closeGroups(dying, NOW + WAIT)).rejects.toThrow('dead')
+    await one.close(NOW + WAIT)
+    expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['hook', 'mail'])
+    await one.expectBalance({ pending: 1 })
+  })
+})
+
+test('two relays at once collect and close everything once', async () => {
+  const one = relay(BOTH)
+  const alerts = Array.from({ length: 1_200 }, () => anAlert())
+  await one.commit(...alerts.map((alert) => ({ alert })))
+  await Promise.all(Array.from({ length: 4 }, () => one.collect(NOW)))
+  await Promise.all(Array.from({ length: 4 }, () => one.close(NOW + WAIT)))
+  expect(await one.pending()).toHaveLength(2)
+  await one.expectBalance({ committed: 1_200, pending: 1_200 })
+  await one.record('delivered', NOW)
+  await one.expectBalance({ delivered: 1_200, pending: 0 })
+})
+
+test('a look at the outbox while it is at work finds it balanced', async () => {
+  const one = relay({ ...BOTH, group: { waitMs: 0, intervalMs: 0 } })
+  let working = true
+  const work = (async () => {
+    for (let n = 0; n < 60; n++) {
+      await one.commit(
+        ...Array.from({ length: 20 }, () => ({ alert: anAlert({ account: { hubId: n, hubDomain: '' } }) })),
+      )
+      await one.collect(NOW)
+      await one.close(NOW)
+      await one.record(n % 3 === 0 ? 'dead' : 'delivered', NOW)
+      if (n % 10 === 0) await one.deliveries.replay(0, undefined, NOW)
+    }
+    working = false
+  })()
+  let looks = 0
+  while (working) {
+    expect(await readOutboxBalance(one, NOW)).toMatchObject({ balanced: true })
+    expect(await one.verify()).toMatchObject({ balanced: true, astray: [], gaps: [] })
+    looks++
+  }
+  await work
+  expect(looks).toBeGreaterThan(2)
+})
+
+test('ten thousand alerts of one moment are one message, with all of them in the ledger', {
+  timeout: 60_000,
+}, async () => {
+  const one = relay()
+  for (let hubId = 0; hubId < 10_000; hubId += 500) {
+    const more = Array.from({ length: 500 }, (_, n) => ({
+      alert: anAlert({
+        level: 'critical',
+        account: { hubId: (hubId / 500) % 64, hubDomain: `hub-${hubId + n}.example.com` },
+      }),
+    }))
+    await one.commit(...more)
+  }
+  const began = performance.now()
+  expect(await one.collect(NOW)).toBe(10_000)
+  await one.close(NOW + WAIT)
+  const closed = performance.now()
+  const [delivery, ...others] = await one.pending()
+  expect(others).toEqual([])
+  expect(delivery?.message.data.alerts).toHaveLength(200)
+  expect(delivery?.message.data.truncated).toBe(9_800)
+  expect((await one.deliveries.head(delivery?.id ?? ''))?.transitions).toHaveLength(10_000)
+  await one.expectBalance({ pending: 10_000 })
+  const verified = performance.now()
+  await one.record('delivered', NOW)
+  const settled = performance.now()
+  await one.expectBalance({ delivered: 10_000, pending: 0 })
+  expect(idsOf(delivery?.message)).toHaveLength(200)
+  // Loaded machines are slow, but none is so slow unless every alert is looked at again for every other.
+  expect(closed - began).toBeLessThan(20_000)
+  expect(settled - verified).toBeLessThan(5_000)
+})

@@ -1,0 +1,88 @@
+import { expect } from 'vitest'
+import type { Message } from '../../../src/alerts/alert.ts'
+import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import { lookAgain, lookAtHeld } from '../../../src/alerts/groups/look-again.ts'
+import type { OutboxEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
+import type { Silence } from '../../../src/alerts/silences/silence.ts'
+import { type AttemptRecord, Deliveries } from '../../../src/delivery/deliveries.ts'
+import type { Store } from '../../../src/redis/connect.ts'
+import type { Keys } from '../../../src/redis/keys.ts'
+import { verifyOutbox } from '../../../src/views/verify-outbox.ts'
+import { logLines } from '../../support/log-lines.ts'
+import { commit } from './commit.ts'
+
+export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+export const WAIT = 30_000
+export const INTERVAL = 300_000
+export const DAY = 86_400_000
+
+type Settings = Partial<Omit<RelayDeps, 'group'>> & { group?: Partial<RelayDeps['group']> }
+
+/** The way of an alert from its commit to its end, step by step. */
+export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
+  const silences: Silence[] = []
+  const lines = logLines()
+  const deps: RelayDeps = {
+    ...{ store, keys, log: lines.log, routes: [{ to: ['mail'] }], receivers: ['mail', 'hook'] },
+    silences: { active: async (now) => silences.filter(({ endsAt }) => now < endsAt) },
+    ...more,
+    group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200, ...more.group },
+  }
+  const deliveries = new Deliveries(store, keys)
+  const verify = () => verifyOutbox({ store, keys, now: () => NOW, pause: async () => {} })
+  const pending = async () => {
+    const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
+    return (await Promise.all(ids.map((id) => deliveries.get(id)))).filter((delivery) => delivery !== undefined)
+  }
+  return {
+    ...{ store, keys, deps, deliveries, silences, verify, pending, lines },
+    commit: (...entries: OutboxEntry[]) => commit(store, keys, ...entries),
+    collect: (now: number) => collectOutbox(deps, now),
+    close: (now: number) => closeGroups(deps, now),
+    lookAtHeld: (now: number) => lookAtHeld(deps, now),
+    lookAgain: (now: number) => lookAgain(deps, now),
+    silence: (endsAt: number, createdAt = NOW - 1) => {
+      const silence = { id: `s${silences.length + 1}`, matchers: [], author: 'me', comment: '', createdAt, endsAt }
+      silences.push(silence)
+      return silence
+    },
+    /** Every delivery that waits comes to the same end. */
+    record: async (outcome: AttemptRecord['outcome'], now: number, receiver?: string) => {
+      for (const delivery of await pending()) {
+        if (receiver !== undefined && delivery.receiver !== receiver) continue
+        await deliveries.record(
+          delivery,
+          { outcome, nextAt: outcome === 'retry' ? now + 5_000 : null, reason: 'so' },
+          now,
+        )
+      }
+    },
+    /** Ids of what every delivery that waits tells. */
+    told: async () => (await pending()).flatMap(({ message }) => idsOf(message)),
+    /** All adds up, and this is how. */
+    expectBalance: async (expected: object) => {
+      expect(await verify()).toMatchObject({ balanced: true, gaps: [], astray: [], ...expected })
+    },
+  }
+}
+
+export function idsOf(message: Message | undefined): string[] {
+  return message?.data.alerts.map(({ id }) => id) ?? []
+}
+
+/** A store whose user dies at one of its commands. */
+export function dyingAt(store: Store, command: string, done: 'before' | 'after'): Store {
+  return new Proxy(store, {
+    get: (real, name) => {
+      const value = Reflect.get(real, name)
+      if (name === command) {
+        return async (...args: unknown[]) => {
+          if (done === 'after') await value.apply(real, args)
+          throw new Error('dead')
+        }
+      }
+      return typeof value === 'function' ? value.bind(real) : value
+    },
+  })
+}
