@@ -1,10 +1,10 @@
 import { isAlwaysQuiet } from '../src/alerts/routing/quiet-time.ts'
 import { endOf } from '../src/provider/dialects.ts'
 import { opensLimits } from '../src/provider/scopes.ts'
+import { lintRules } from './lint-rules.ts'
 import type { Path } from './problems.ts'
 import { isShortWebhookSecret } from './receivers.ts'
 import type { Config } from './schema.ts'
-import { metricsOn } from './thresholds.ts'
 
 export interface Advice {
   path: Path
@@ -18,7 +18,7 @@ export function advise(config: Config, now: number): Advice[] {
     ...adviseProvider(config),
     ...adviseLimits(config),
     ...adviseHistory(config),
-    ...adviseThresholds(config),
+    ...lintRules(config),
     ...adviseRoutes(config),
     ...adviseQuietHours(config, now),
     ...adviseReceivers(config),
@@ -81,27 +81,6 @@ function* adviseHistory({ limits: { history } }: Config): Iterable<Advice> {
     yield { path: path('daily'), message: 'changes nothing: more detail is kept at least as long (raw, hourly)' }
 }
 
-function* adviseThresholds({ thresholds }: Config): Iterable<Advice> {
-  const decided = new Set<string>()
-  for (const [index, rule] of thresholds.entries()) {
-    const path = ['thresholds', index]
-    const series = metricsOn(rule.on)
-    if (series.every((name) => decided.has(name))) {
-      yield { path, message: 'never decides: earlier rules without `match` decide about all of its series' }
-    }
-    if (Object.keys(rule.match).length === 0) for (const name of series) decided.add(name)
-    for (const name of ['warning', 'critical'] as const) {
-      const level = rule[name]
-      if (level === undefined) continue
-      if (level.count === undefined && series.length > 1 && series.includes('associations.atLimit')) {
-        const message =
-          'associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them'
-        yield { path: [...path, name], message }
-      }
-    }
-  }
-}
-
 function* adviseRoutes({ routes, receivers }: Config): Iterable<Advice> {
   const catchAll = routes.findIndex(({ match }) => Object.keys(match).length === 0)
   if (catchAll === -1) {
@@ -141,6 +120,11 @@ function takesAllCritical({ match }: Config['routes'][number]): boolean {
 }
 
 function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
+  const names = Object.keys(receivers)
+  if (names.length === 1) {
+    const message = `nothing can tell you when ${names[0]} fails: with a second receiver, that one does`
+    yield { path: ['receivers'], message }
+  }
   for (const [name, receiver] of Object.entries(receivers)) {
     if (receiver.type !== 'webhook') continue
     for (const [index, secret] of receiver.secrets.entries()) {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
 import { isPlainHttpElsewhere, isThisMachine } from './addresses.ts'
+import { digest } from './digest.ts'
 import { asGroup, related } from './relations.ts'
 import { bytesInBase64, mailAddress, secret, secretAddress, toggle } from './values.ts'
 
@@ -18,6 +19,7 @@ const email = z.strictObject({
   ),
   from: mailAddress().describe('The sender.'),
   to: z.array(mailAddress()).min(1, 'must have at least one address').describe('Who gets the messages.'),
+  digest: digest().exactOptional(),
   insecure: toggle().prefault(false).describe('Allows smtp:// without TLS, for servers in your own network.'),
 })
 
@@ -40,6 +42,7 @@ const webhook = related(
       .describe(
         "The shape of the body: Plimsoll's own, that of Alertmanager's webhooks (version 4), or that of Slack's incoming webhooks.",
       ),
+    digest: digest().exactOptional(),
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),
   ({ url, insecure, format, secrets }, report) => {

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Secret } from '../src/runtime/secret.ts'
 import { checkTagNames, tags } from './account-match.ts'
 import { isPlainHttpElsewhere } from './addresses.ts'
+import { drill } from './drill.ts'
 import { heartbeat } from './heartbeat.ts'
 import { limits } from './limits.ts'
 import { unknownName } from './problems.ts'
@@ -192,6 +193,7 @@ const alerts = z
       .describe(
         "digest: what accounts' very first readings breach comes as one ranked message. alert: like any other.",
       ),
+    drill,
   })
   .describe('How a crossed threshold becomes a message.')
 

@@ -10,7 +10,7 @@ export interface Schedule {
 
 /** For sweeps that usually run because somebody woke them: the tick picks up what a crash left. */
 const EVERY_FIVE_SECONDS = '*/5 * * * * *'
-/** For what has a day's time. */
+/** For what has a day's time, or is due at a minute. */
 const EVERY_MINUTE = '0 * * * * *'
 /** What is watched there moves by minutes and hours. */
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
@@ -54,6 +54,8 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     'tend-history': EVERY_MINUTE,
     coverage: EVERY_HALF_MINUTE,
     heartbeat: EVERY_HALF_MINUTE,
+    digests: EVERY_MINUTE,
+    receivers: EVERY_HALF_MINUTE,
   }
 }
 

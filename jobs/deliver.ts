@@ -12,8 +12,6 @@ export interface DeliverDeps {
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   turns: Turns
-  /** Says through others that a receiver is disabled. */
-  announceDisabled: (receiver: string, reason: string, now: number) => Promise<void>
   queues: Queues
   metrics: Metrics
   clock: Clock
@@ -47,13 +45,14 @@ export class Turns {
 /** One attempt to deliver one message; what comes of it decides when the next one is. */
 export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
   const { deliveries, clock } = deps
-  const delivery = await deliveries.get(deliveryId)
-  if (delivery === undefined) return deliveries.drop(deliveryId)
-  const outcome = await deps.turns.take(delivery.receiver, async () =>
+  const delivery = await deliveries.begin(deliveryId, clock.now())
+  if (delivery === undefined || delivery === 'held') return
+  const tried = await deps.turns.take(delivery.receiver, async () =>
     stop.stopping.aborted ? undefined : attempt(deps, delivery, stop.abandon),
   )
   const now = clock.now()
-  if (outcome === undefined) return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+  if (tried === undefined) return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+  const { outcome, ms } = tried
   // Cut off by us, not refused by them: it is nobody's failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
 
@@ -61,33 +60,57 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   const next = afterAttempt(delivery.attempts + 1, delivery.createdAt, outcome, now, deps.random())
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
-  await deliveries.record(delivery, { outcome: is, nextAt: next.next === 'retry' ? next.at : null, reason }, now)
+  const nextAt = next.next === 'retry' ? next.at : null
+  await deliveries.record(delivery, { outcome: is, nextAt, reason, ms, answer: outcome.answer }, now)
   if (next.next === 'retry') await deps.queues.wake('alerts', next.at)
-  note(deps, delivery, is, reason)
+  note(deps, delivery, is, reason, tried)
 }
 
-/** Told first, noted then: dying in between tells it again rather than never. */
+/** The sweep of the receivers tells the others. */
 async function disable(deps: DeliverDeps, receiver: string, reason: string, now: number): Promise<void> {
   if ((await deps.deliveries.disabled())[receiver] !== undefined) return
-  await deps.announceDisabled(receiver, reason, now)
   await deps.deliveries.disable(receiver, reason)
-  await deps.queues.wake('alerts', now)
+  await deps.queues.wake('receivers', now)
 }
 
-async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSignal): Promise<AttemptOutcome> {
+interface Tried {
+  outcome: AttemptOutcome
+  /** How long it took; null where nothing was tried. */
+  ms: number | null
+}
+
+async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSignal): Promise<Tried> {
   const receiver = deps.receivers.get(delivery.receiver)
-  // The message was routed by an earlier config: it waits for the receiver to be there again.
-  if (receiver === undefined)
-    return { outcome: 'retry', reason: `no receiver named ${delivery.receiver} is configured` }
+  if (receiver === undefined) {
+    // The message was routed by an earlier config: it waits for the receiver to be there again.
+    const reason = `no receiver named ${delivery.receiver} is configured`
+    return { outcome: { outcome: 'retry', reason }, ms: null }
+  }
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
-  if (disabled !== undefined) return { outcome: 'disable', reason: disabled }
-  return receiver.send({ id: delivery.id, message: delivery.message, now: deps.clock.now() }, abandon)
+  if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
+  const startedAt = deps.clock.now()
+  const outcome = await receiver.send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+  return { outcome, ms: Math.max(0, deps.clock.now() - startedAt) }
 }
 
-function note(deps: DeliverDeps, delivery: Delivery, outcome: 'delivered' | 'retry' | 'dead', reason: string): void {
+function note(
+  deps: DeliverDeps,
+  delivery: Delivery,
+  outcome: 'delivered' | 'retry' | 'dead',
+  reason: string,
+  { ms, outcome: { answer } }: Tried,
+): void {
   const { id, receiver, message, attempts } = delivery
   deps.metrics.deliveries.inc({ receiver, outcome })
-  const details = { code: `delivery.${outcome}`, delivery: id, receiver, type: message.type, attempt: attempts + 1 }
+  const details = {
+    code: `delivery.${outcome}`,
+    delivery: id,
+    receiver,
+    type: message.type,
+    attempt: attempts + 1,
+    ms,
+    answer,
+  }
   if (outcome === 'delivered') deps.log.info(details, reason === '' ? 'delivered' : reason)
   else if (outcome === 'retry') deps.log.warn(details, reason)
   else deps.log.error(details, reason)

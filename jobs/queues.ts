@@ -13,6 +13,8 @@ export type SweepKind =
   | 'tend-history'
   | 'coverage'
   | 'heartbeat'
+  | 'digests'
+  | 'receivers'
 
 /** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
 export interface SweepJob {

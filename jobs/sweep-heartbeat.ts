@@ -1,4 +1,4 @@
-import { type HeartbeatFactsDeps, readHeartbeatFacts } from '../src/heartbeat/heartbeat-facts.ts'
+import { type HeartbeatFactsDeps, readHeartbeatFacts, type WatchedDaemon } from '../src/heartbeat/heartbeat-facts.ts'
 import type { HeartbeatStore } from '../src/heartbeat/heartbeat-store.ts'
 import {
   describeFacts,
@@ -15,8 +15,7 @@ export interface HeartbeatSettings {
   everyMs: number
   bounds: HeartbeatBounds
   pinger: Pinger
-  /** When this daemon began, ms. */
-  startedAt: number
+  daemon: WatchedDaemon
 }
 
 export interface SweepHeartbeatDeps extends HeartbeatFactsDeps {
@@ -37,7 +36,7 @@ export async function sweepHeartbeat(deps: SweepHeartbeatDeps): Promise<undefine
   if (heartbeat === undefined) return
   const now = clock.now()
   if (!(await heartbeats.take(heartbeat.everyMs, now))) return
-  const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.startedAt, now)
+  const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.daemon, now)
   // A Redis that was away is waited for; what was true before says nothing about now.
   if (clock.now() - now > heartbeat.everyMs) return
   const verdict = judgeHeartbeat(facts, heartbeat.bounds)

@@ -9,10 +9,18 @@ import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
+import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
 import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
+import { type SweepReceiversDeps, sweepReceivers } from './sweep-receivers.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
 
-export interface SweepDeps extends SweepAlertsDeps, SweepCoverageDeps, SweepHistoryDeps, SweepHeartbeatDeps {
+export interface SweepDeps
+  extends SweepAlertsDeps,
+    SweepCoverageDeps,
+    SweepHistoryDeps,
+    SweepReceiversDeps,
+    SweepHeartbeatDeps,
+    SweepDigestsDeps {
   due: DueSets
   endpoint: TokenEndpoint
   /** Undefined: polls may make as many calls as there are. */
@@ -59,6 +67,8 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   'tend-history': sweepHistory,
   coverage: sweepCoverage,
   heartbeat: sweepHeartbeat,
+  digests: sweepDigests,
+  receivers: sweepReceivers,
 }
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */

@@ -8,6 +8,7 @@ import { replanPolls } from '../jobs/replan-polls.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { wakeNow } from './app/account-actions.ts'
+import { ackUrls } from './app/ack-links.ts'
 import { createCourier } from './app/courier.ts'
 import { encryptionKeys } from './app/encryption-keys.ts'
 import { readHealth, startHttp } from './app/http.ts'
@@ -55,7 +56,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const patience = new Patience(clock, STOP_PATIENCE_MS)
   const movement = new Movement(clock)
-  const receivers = createReceivers(config, lifecycle)
+  const ackUrl = ackUrls(parts.vault, config)
+  const receivers = createReceivers(config, lifecycle, (alert) => ackUrl(alert, clock.now()))
   const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
   const ownWork = workerDeps(parts, receivers, endpoint)
   const courier = createCourier(parts, ownWork, ownName())

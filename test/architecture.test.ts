@@ -68,6 +68,7 @@ const ROOMS: RoomTable = {
       ...['src/text/suggest.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
+      'src/text/pattern.ts',
     ],
   },
   jobs: { of: ROOMS_OF_SRC },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { NOBODY } from '../redis/steps.ts'
 import type { AlertKind, AlertLevel } from './alert.ts'
 import type { Acknowledged, SeriesState } from './series-state.ts'
 
@@ -6,6 +7,8 @@ import type { Acknowledged, SeriesState } from './series-state.ts'
 export const TOKEN_FIELD = 'token'
 /** The field of the alert about what keeps its limits from being read. */
 export const POLL_FIELD = 'poll'
+/** What the field of a receiver's alert starts with, among the alerts of the whole installation. */
+export const DELIVERY_FIELD = 'delivery/'
 
 /**
  * States of alerts as they stand in Redis: a field per series (or `token`, `poll`), a JSON list because an account may have many
@@ -69,6 +72,12 @@ export function kindOf(field: string): Extract<AlertKind, 'token' | 'poll' | 'li
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
+/** What an open alert is about: under nobody's account are those of receivers and of the whole fleet. */
+export function openKindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
+  if (hubId !== NOBODY) return kindOf(field)
+  return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
+}
+
 /** The alert's own id; it stays from opening to closing. */
 export function alertId(hubId: number, field: string, since: number): string {
   return createHash('sha256').update(`${hubId}|${field}|${since}`).digest('hex').slice(0, 16)
@@ -80,4 +89,9 @@ export function alertId(hubId: number, field: string, since: number): string {
  */
 export function transitionId(hubId: number, field: string, state: SeriesState): string {
   return `${alertId(hubId, field, state.since)}-${state.transitions}`
+}
+
+/** The alert that a transition is of. */
+export function alertOfTransition(id: string): string {
+  return id.replace(/-\d+$/, '')
 }

@@ -79,5 +79,11 @@ export interface Message {
     /** How many more alerts belong to this group than `alerts` shows. */
     truncated: number
     alerts: Alert[]
+    /** Of a digest that comes every day or week. */
+    period?: 'day' | 'week'
+    /** Of such a digest: all that it is about, also what `alerts` doesn't show. */
+    totals?: { accounts: number; critical: number; warning: number }
+    /** Since the receiver's last such digest, likewise of all; `previous` of an alert is how it stood then. Absent from the first one. */
+    changes?: { new: number; worse: number; better: number; resolved: number }
   }
 }

@@ -4,9 +4,10 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
-import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import { DELIVERY_FIELD, decodeState, openKindOf, transitionId } from './alert-state.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
+import type { Acknowledged } from './series-state.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {
@@ -27,6 +28,10 @@ export interface OpenAlert {
   percent?: number
   /** ms */
   since: number
+  /** Somebody knows of it: until then it is told only if it gets worse. */
+  acknowledged?: Pick<Acknowledged, 'at' | 'by' | 'comment' | 'until'>
+  /** The id of the silence that it is under. */
+  silencedBy?: string
 }
 
 /** The open alerts of the given accounts, worst first. */
@@ -51,7 +56,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: transitionId(hubId, field, state),
-      kind: hubId === NOBODY ? ('fleet' as const) : kindOf(field),
+      kind: openKindOf(hubId, field),
       level: state.level,
       rule: state.rule,
       field,
@@ -64,20 +69,34 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
       ...(number?.limit == null ? {} : { limit: number.limit }),
       ...(number?.percent == null ? {} : { percent: Math.round(number.percent * 100) / 100 }),
       since: state.since,
+      ...(state.acknowledged === undefined ? {} : { acknowledged: whoKnows(state.acknowledged) }),
     }
   })
 }
 
-const FLEET_SUBJECT: Record<FleetTrouble, string> = {
+function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
+  return { at, by, until, ...(comment === undefined ? {} : { comment }) }
+}
+
+export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': 'tokens: none can be refreshed',
   clock: "this machine's clock",
   coverage: 'limits: too many accounts without a fresh reading',
 }
 
 /** What an open alert is about, for people. */
-export function subjectOf({ kind, field, level, rule, series, cause }: Omit<OpenAlert, 'since'>): string {
+export function subjectOf({
+  kind,
+  field,
+  level,
+  rule,
+  series,
+  cause,
+}: Pick<OpenAlert, 'kind' | 'field' | 'level' | 'rule' | 'series' | 'cause'>): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
+  if (kind === 'delivery')
+    return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
   if (kind === 'poll')
     return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope that lets them be read'
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'

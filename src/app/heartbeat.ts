@@ -14,6 +14,6 @@ export function openHeartbeat({ config, coverage, clock, lifecycle }: Parts): He
     everyMs: every,
     bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
     pinger,
-    startedAt: clock.now(),
+    daemon: { startedAt: clock.now(), receivers: new Set(Object.keys(config.receivers)) },
   }
 }

@@ -2,7 +2,10 @@ import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
+import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
+import { judgeReceiver } from '../delivery/receiver-health.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
@@ -11,6 +14,8 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import { ackLinks } from './ack-links.ts'
+import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { historyKeep } from './history-keep.ts'
 import { type Parts, sampleSettings } from './parts.ts'
 
@@ -21,6 +26,8 @@ export function startHttp(
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
   const { config, keys, provider, metrics, clock, log } = parts
+  const silences = new SilenceStore(pages, keys, config.tags)
+  const asked = { ...parts, store: pages, silences }
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
@@ -42,11 +49,17 @@ export function startHttp(
     samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
+    silences,
+    ackLinks: ackLinks(parts.vault, config),
+    receiverStore: new ReceiverStore(pages, keys),
     metrics,
     actions: {
-      uninstall: (hubId, reason) => uninstall({ ...parts, store: pages }, hubId, { by: 'api', reason }),
+      uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),
       accessToken: (hubId, to) => accessTokens.serve(hubId, to),
       connected: () => connected(parts),
+      silence: (silence) => silenceAlerts(asked, silence),
+      unsilence: (id) => unsilence(asked, id),
+      acknowledge: (seen, by) => acknowledge(asked, seen, by),
     },
     health,
     clock,
@@ -61,15 +74,19 @@ export async function readHealth(
   movement: Movement,
 ): Promise<HealthReport> {
   // A write, because a Redis that only reads is of no use: no lease could be taken.
-  const [, sweeps] = await Promise.all([
+  const [, sweeps, receivers] = await Promise.all([
     pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
+    new ReceiverStore(pages, parts.keys).read(),
   ]).catch(() => [])
   return judgeHealth({
     now: parts.clock.now(),
     startedAt,
     redisOk: sweeps !== undefined,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
+    failingReceivers: (receivers ?? [])
+      .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
+      .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
     expected: longestPauses(parts.config.schedule),
   })

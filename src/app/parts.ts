@@ -2,7 +2,9 @@ import type { Config } from '../../config/schema.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
+import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
+import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/history/kept-samples.ts'
@@ -38,6 +40,8 @@ export interface Parts extends AppInput {
   registry: Registry
   due: DueSets
   deliveries: Deliveries
+  silences: SilenceStore
+  receiverStore: ReceiverStore
   history: History
   coverage: CoverageStore
   samples: KeptSamples
@@ -80,6 +84,8 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
+    silences: new SilenceStore(store, keys, config.tags),
+    receiverStore: new ReceiverStore(store, keys),
     history: new History(store, keys),
     coverage: new CoverageStore(store, keys, coverageSettings(config)),
     samples: new KeptSamples(store, keys, sampleSettings(config)),

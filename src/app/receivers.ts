@@ -1,13 +1,25 @@
 import { mailEncryption } from '../../config/receivers.ts'
 import type { Config } from '../../config/schema.ts'
+import type { Alert } from '../alerts/alert.ts'
 import { createEmailReceiver } from '../delivery/email/send-email.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
+import { mailLinks } from './mail-links.ts'
 
-export function createReceivers(config: Config, lifecycle: Lifecycle): Map<string, Receiver> {
+/** Where an alert is acknowledged; undefined where it can't be. */
+export type AcknowledgeUrl = (alert: Alert) => string | undefined
+
+export function createReceivers(
+  config: Config,
+  lifecycle: Lifecycle,
+  acknowledge: AcknowledgeUrl,
+): Map<string, Receiver> {
   const receivers = new Map(
-    Object.entries(config.receivers).map(([name, settings]) => [name, createReceiver(config, name, settings)]),
+    Object.entries(config.receivers).map(([name, settings]) => [
+      name,
+      createReceiver(config, name, settings, acknowledge),
+    ]),
   )
   lifecycle.onClose('the receivers', async () => {
     await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
@@ -16,10 +28,16 @@ export function createReceivers(config: Config, lifecycle: Lifecycle): Map<strin
 }
 
 /** One receiver; whoever makes it closes it. */
-export function createReceiver(config: Config, name: string, settings: Config['receivers'][string]): Receiver {
+export function createReceiver(
+  config: Config,
+  name: string,
+  settings: Config['receivers'][string],
+  acknowledge: AcknowledgeUrl = () => undefined,
+): Receiver {
   if (settings.type === 'email') {
     const { smtp, from, to } = settings
-    return createEmailReceiver({ name, smtp, from, to: [...to], tls: mailEncryption(settings), timeoutMs: 20_000 })
+    const how = { tls: mailEncryption(settings), timeoutMs: 20_000, links: { ...mailLinks(config), acknowledge } }
+    return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
   }
   const { url, secrets, format } = settings
   const context = { home: `${config.http.publicUrl}/`, groupBy: config.alerts.group.by }

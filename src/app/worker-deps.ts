@@ -1,11 +1,12 @@
+import { unprovenAfter } from '../../config/drill.ts'
 import { Turns } from '../../jobs/deliver.ts'
 import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
+import { DigestStore } from '../alerts/digest/digest-store.ts'
 import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
-import { announceDisabled } from '../alerts/kinds/delivery-alert.ts'
+import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
-import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
@@ -17,6 +18,7 @@ import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
 import { callBudget } from './call-budget.ts'
+import { digestSettings } from './digest-settings.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { historyKeep } from './history-keep.ts'
 import { CONNECTIONS, type Parts } from './parts.ts'
@@ -27,6 +29,7 @@ const KEPT_FOR_TOKENS = 16
 /** What the workers' jobs need, each setting by the name under which its job knows it. */
 export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver>, endpoint: TokenEndpoint) {
   const { config, store, keys, clock, random, log } = parts
+  const deliveriesPage = `${config.http.publicUrl}/deliveries`
   const { requests, per } = config.provider.accountRate
   return {
     ...parts,
@@ -63,7 +66,7 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       keys,
       routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
-      silences: new SilenceStore(store, keys, config.tags),
+      silences: parts.silences,
       group: {
         by: config.alerts.group.by,
         waitMs: config.alerts.group.wait,
@@ -72,6 +75,8 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
       },
       log,
     },
+    digests: new DigestStore(store, keys),
+    digest: digestSettings(config),
     heartbeats: new HeartbeatStore(store, keys),
     heartbeat: openHeartbeat(parts),
     closeAlerts: closeAlerts.bind(undefined, pageOf(config)),
@@ -80,7 +85,9 @@ export function workerDeps(parts: Parts, receivers: ReadonlyMap<string, Receiver
     },
     receivers,
     turns: new Turns(),
-    announceDisabled: announceDisabled.bind(undefined, store, keys),
+    drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
+    announceDelivery: deliveryAnnouncer({ repeatEveryMs: config.alerts.repeatEvery, page: deliveriesPage }),
+    deliveriesPage,
     clock,
     random,
     log,

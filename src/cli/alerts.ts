@@ -1,30 +1,42 @@
 import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/fleet-status.ts'
+import { withMarks } from '../views/silenced.ts'
+import { addAck } from './alerts-ack.ts'
+import { addAlertsExplain } from './alerts-explain.ts'
 import { addAlertsLog } from './alerts-log.ts'
+import { addSilences } from './alerts-silence.ts'
+import { addAlertsTest } from './alerts-test.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { accountCells, printTable } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
-  const alerts = program.command('alerts').description('list open alerts, and what was committed lately')
+  const alerts = program
+    .command('alerts')
+    .description('alerts: what is open, what was; silence, acknowledge, test receivers')
   withExample(withJson(withConfig(alerts.command('list'))), 'plimsoll alerts list')
     .description('list the alerts that are open, worst first')
     .action((options: CommonOptions) => list(io, options))
   addAlertsLog(alerts, io)
+  addAck(alerts, io)
+  addSilences(alerts, io)
+  addAlertsExplain(alerts, io)
+  addAlertsTest(alerts, io)
 }
 
 async function list(io: Io, options: CommonOptions): Promise<void> {
-  const alerts = await withParts(io, options.config, async ({ store, keys, registry }) =>
-    readOpenAlerts(store, keys, await registry.alerting()),
+  const now = io.clock.now()
+  const alerts = await withParts(io, options.config, async ({ store, keys, registry, silences }) =>
+    withMarks(await readOpenAlerts(store, keys, await registry.alerting()), await silences.active(now), now),
   )
   if (options.json === true) {
     return printJson(io, alerts.map(timedAlert))
   }
   printTable(
     io,
-    ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', 'USAGE', '%', 'SINCE', 'ID'],
+    ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', 'USAGE', '%', 'SINCE', 'SILENCED', 'ACKNOWLEDGED', 'ID'],
     alerts.map((alert) => [
       alert.level,
       ...accountCells(alert),
@@ -32,6 +44,8 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
       alert.limit === undefined ? String(alert.usage ?? '') : `${alert.usage} of ${alert.limit}`,
       alert.percent === undefined ? '' : String(alert.percent),
       new Date(alert.since).toISOString().slice(0, 16).replace('T', ' '),
+      alert.silencedBy ?? '',
+      alert.acknowledged?.by ?? '',
       alert.id,
     ]),
   )

@@ -4,6 +4,7 @@ import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
+import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -71,10 +72,9 @@ function factsOf({
     ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
-    ...deliveries.disabledReceivers.map(({ receiver, reason }): [string, string] => [
-      'receiver off',
-      `${receiver}: ${reason}`,
-    ]),
+    ...deliveries.receivers
+      .filter(isBroken)
+      .map((status): [string, string] => [`receiver ${status.receiver}`, receiverText(status)]),
     ...(heartbeat === null ? [] : heartbeatFacts(heartbeat)),
   ]
 }

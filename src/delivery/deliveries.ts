@@ -38,6 +38,12 @@ export interface LoggedAttempt {
   attempt: number
   outcome: string
   reason: string
+  /** How long it took; null where nothing was tried. */
+  ms: number | null
+  /** HTTP status or SMTP reply code; null where nothing was answered. */
+  answer: number | null
+  /** When it is tried again, ms; null: never. */
+  nextAt: number | null
 }
 
 export interface AttemptRecord {
@@ -45,10 +51,13 @@ export interface AttemptRecord {
   /** Null unless there is a next one. */
   nextAt: number | null
   reason: string
+  /** None where nothing was tried. */
+  ms?: number | null
+  answer?: number | undefined
 }
 
-/** Longer than the longest attempt, so that a delivery is not tried twice at once. */
-const CLAIM_MS = 60_000
+/** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
+export const CLAIM_MS = 60_000
 const DAY_MS = 24 * 3_600_000
 /** A dead delivery can be looked at, and sent again, for this long. */
 const DEAD_KEPT_MS = 30 * DAY_MS
@@ -73,41 +82,33 @@ export class Deliveries {
     return { ids, next: next === '' ? undefined : Number(next) }
   }
 
+  /** Takes it for one attempt. `held`: somebody else is at it; undefined: there is nothing to send. */
+  async begin(id: string, now: number): Promise<Delivery | 'held' | undefined> {
+    const { delivery, deliveriesDue } = this.#keys.delivery
+    const taken = await this.#store.beginAttempt(delivery(id), deliveriesDue, id, now, CLAIM_MS)
+    if (taken === 'held') return taken
+    return deliveryOf(id, byName(taken))
+  }
+
+  /** The same without taking it. */
   async get(id: string): Promise<Delivery | undefined> {
-    const hash = await this.#store.hgetall(this.#keys.delivery.delivery(id))
-    if (hash.message === undefined || hash.receiver === undefined || hash.state !== undefined) return undefined
-    return {
-      id,
-      receiver: hash.receiver,
-      message: JSON.parse(hash.message) as Message,
-      createdAt: Number(hash.createdAt),
-      attempts: Number(hash.attempts),
-    }
+    const fields = await this.#store.hgetall(this.#keys.delivery.delivery(id))
+    return fields.state === undefined ? deliveryOf(id, new Map(Object.entries(fields))) : undefined
   }
 
   async record(delivery: Delivery, record: AttemptRecord, now: number): Promise<void> {
     const keys = this.#keys.delivery
     await this.#store.recordAttempt(
-      ...[
-        keys.ledger,
-        delivery.id,
-        now,
-        record.outcome,
-        record.nextAt === null ? '' : Math.round(record.nextAt),
-        record.reason,
-      ],
-      ...[delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
+      ...[keys.ledger, delivery.id, now, record.outcome, record.nextAt === null ? '' : Math.round(record.nextAt)],
+      ...[record.reason, delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
+      ...[record.ms ?? '', record.answer ?? ''],
     )
-  }
-
-  /** For a claimed id of which nothing is left to send. */
-  async drop(id: string): Promise<void> {
-    await this.#store.zrem(this.#keys.delivery.deliveriesDue, id)
   }
 
   /** Claimed but not tried: due again at `at`. */
   async handBack({ id }: Delivery, at: number): Promise<void> {
-    await this.#store.zadd(this.#keys.delivery.deliveriesDue, 'XX', at, id)
+    const { delivery, deliveriesDue } = this.#keys.delivery
+    await this.#store.handBackDelivery(delivery(id), deliveriesDue, id, at)
   }
 
   /** Waiting for their first or next attempt. */
@@ -183,8 +184,8 @@ export class Deliveries {
   async log(count: number): Promise<LoggedAttempt[]> {
     const entries = await this.#store.xrevrange(this.#keys.delivery.log, '+', '-', 'COUNT', count)
     return entries.map(([, fields]) => {
-      const entry = new Map<string, string>()
-      for (let n = 0; n + 1 < fields.length; n += 2) entry.set(fields[n] ?? '', fields[n + 1] ?? '')
+      const entry = byName(fields)
+      const number = (name: string) => (entry.has(name) ? Number(entry.get(name)) : null)
       const text = (name: string) => entry.get(name) ?? ''
       return {
         at: Number(text('at')),
@@ -194,6 +195,7 @@ export class Deliveries {
         attempt: Number(text('attempt')),
         outcome: text('outcome'),
         reason: text('reason'),
+        ...{ ms: number('ms'), answer: number('answer'), nextAt: number('nextAt') },
       }
     })
   }
@@ -204,11 +206,29 @@ export class Deliveries {
 
   /** Gives every receiver another chance. */
   async enableAll(): Promise<void> {
-    await this.#store.del(this.#keys.delivery.disabled)
+    const { disabled, receiver } = this.#keys.delivery
+    await this.#store.enableReceivers(disabled, receiver(''))
   }
 
   /** Receivers that want nothing more, each with why. */
   disabled(): Promise<Record<string, string>> {
     return this.#store.hgetall(this.#keys.delivery.disabled)
   }
+}
+
+function deliveryOf(id: string, fields: ReadonlyMap<string, string>): Delivery | undefined {
+  const [message, receiver] = [fields.get('message'), fields.get('receiver')]
+  if (message === undefined || receiver === undefined) return undefined
+  return {
+    ...{ id, receiver },
+    message: JSON.parse(message) as Message,
+    createdAt: Number(fields.get('createdAt')),
+    attempts: Number(fields.get('attempts')),
+  }
+}
+
+function byName(fields: readonly string[]): Map<string, string> {
+  const entry = new Map<string, string>()
+  for (let n = 0; n + 1 < fields.length; n += 2) entry.set(fields[n] ?? '', fields[n + 1] ?? '')
+  return entry
 }

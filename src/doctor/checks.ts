@@ -1,3 +1,4 @@
+import { unprovenAfter } from '../../config/drill.ts'
 import { checkConfig } from './config.ts'
 import { checkDaemon } from './daemon.ts'
 import { checkEncryption } from './encryption.ts'
@@ -7,6 +8,7 @@ import type { Installation } from './installation.ts'
 import { checkMailServer } from './mail-server.ts'
 import { checkProvider } from './provider.ts'
 import { checkPublicUrl } from './public-url.ts'
+import { checkReceivers } from './receivers.ts'
 import { checkRedis } from './redis.ts'
 import { checkSecretFiles } from './secret-files.ts'
 import { checkWebhook } from './webhook.ts'
@@ -40,6 +42,11 @@ export function checksOf(installation: Installation): Check[] {
         ? { name: `receiver.${name}`, run: async () => [await checkMailServer(name, receiver)], fix }
         : { name: `receiver.${name}`, run: async (signal) => [await checkWebhook(name, receiver, signal)], fix }
     }),
+    {
+      name: 'deliveries',
+      run: () => checkReceivers(redis, keys, unprovenAfter(config.alerts), clock),
+      fix: 'check that Redis answers',
+    },
     {
       name: 'public-url',
       run: async () => [await checkPublicUrl(config.http.publicUrl)],

@@ -10,27 +10,32 @@ export interface HeartbeatFactsDeps {
   keys: Keys
   coverage: CoverageStore
   due: DueSets
-  /** Names of those in the config. */
-  receivers: ReadonlyMap<string, unknown>
+}
+
+export interface WatchedDaemon {
+  /** When it began, ms: nothing was expected of it before. */
+  startedAt: number
+  /** Names of the receivers in its config. */
+  receivers: ReadonlySet<string>
 }
 
 /** Deliveries that are looked at from each end: who was tried often is tried late, who never was is due at once. */
 const LOOKED_AT = 200
 
-/** From indexes alone, nothing account by account. `startedAt`: nothing was expected of this daemon before. */
+/** From indexes alone, nothing account by account. */
 export async function readHeartbeatFacts(
   deps: HeartbeatFactsDeps,
   { overdueRefreshMs }: HeartbeatBounds,
-  startedAt: number,
+  daemon: WatchedDaemon,
   now: number,
 ): Promise<HeartbeatFacts> {
   const [coverage, tokens, alerts, sweeps] = await Promise.all([
     deps.coverage.read(now),
     readTokens(deps, now - overdueRefreshMs),
-    readAlerts(deps),
+    readAlerts(deps, daemon.receivers),
     deps.store.hgetall(deps.keys.progress),
   ])
-  const finished = Object.entries(sweeps).map(([kind, at]) => [kind, Math.max(Number(at), startedAt)])
+  const finished = Object.entries(sweeps).map(([kind, at]) => [kind, Math.max(Number(at), daemon.startedAt)])
   return { now, coverage, tokens, alerts, sweeps: Object.fromEntries(finished) }
 }
 
@@ -47,7 +52,10 @@ async function readTokens({ store, keys, due }: HeartbeatFactsDeps, before: numb
   return { kept: sum(kept), failing: sum(failing), overdue, trouble }
 }
 
-async function readAlerts({ store, keys, receivers }: HeartbeatFactsDeps): Promise<HeartbeatFacts['alerts']> {
+async function readAlerts(
+  { store, keys }: HeartbeatFactsDeps,
+  receivers: ReadonlySet<string>,
+): Promise<HeartbeatFacts['alerts']> {
   const { groupsDue, deliveriesDue, delivery } = keys.delivery
   const [entries, groups, first, last] = await Promise.all([
     everyPartition(keys, ({ outbox }) => store.xrange(outbox, '-', '+', 'COUNT', 1)),

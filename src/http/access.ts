@@ -8,6 +8,8 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
   '/readyz',
   '/metrics',
   '/sign-in',
+  // By a signed link.
+  '/acknowledge',
   '/assets/plimsoll.css',
   '/assets/mark.svg',
 ])

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { DueKind } from '../redis/keys.ts'
@@ -10,6 +11,7 @@ import { readCoverage } from '../views/coverage-status.ts'
 import { readHeartbeat } from '../views/heartbeat-status.ts'
 import { readOutboxBalance } from '../views/outbox-balance.ts'
 import { readPollBudget } from '../views/poll-budget.ts'
+import { isBroken, receiverStatus } from '../views/receiver-status.ts'
 import { type SurveyDeps, surveyAlerts } from '../views/survey-alerts.ts'
 import { readTokenEndpoint } from '../views/token-endpoint.ts'
 
@@ -18,6 +20,7 @@ export interface GaugeDeps extends SurveyDeps {
   due: DueSets
   coverage: CoverageStore
   deliveries: Deliveries
+  receiverStore: ReceiverStore
   clock: Clock
 }
 
@@ -80,6 +83,16 @@ export function registerGauges(deps: GaugeDeps): void {
     async (age) => {
       const { oldestPendingAt } = await balance()
       age.set(oldestPendingAt === null ? 0 : Math.max(0, clock.now() - oldestPendingAt) / 1_000)
+    },
+  )
+  gauge(
+    metrics,
+    'receiver_failing',
+    'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.',
+    ['receiver'],
+    async (failing) => {
+      for (const health of await deps.receiverStore.read())
+        failing.set({ receiver: health.receiver }, isBroken(receiverStatus(health)) ? 1 : 0)
     },
   )
   gauge(

@@ -18,6 +18,8 @@ export interface HealthFacts {
   /** Undefined while it is still starting. */
   startedAt: number | undefined
   redisOk: boolean
+  /** Receivers that somebody should look at. They make no daemon less ready. */
+  failingReceivers?: readonly string[]
   /** When a sweep of each kind last finished, ms. */
   lastSweeps: Partial<Record<string, number>>
   /** For how long no job of a queue has ended in this process although some are under way, ms by queue. */
@@ -25,6 +27,9 @@ export interface HealthFacts {
   /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
   expected: Record<string, number>
 }
+
+/** The name of the check that says nothing about the daemon itself. */
+export const RECEIVERS = 'receivers'
 
 /** Longer than any job takes whose calls all run into their deadline. */
 const LONGEST_STANDSTILL_MS = 120_000
@@ -45,8 +50,14 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
       { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
       { name: 'redis', ok: facts.redisOk, detail: facts.redisOk ? 'answers' : 'does not answer' },
       ...moving,
+      judgeReceivers(facts.failingReceivers ?? []),
     ],
   }
+}
+
+function judgeReceivers(failing: readonly string[]): HealthCheck {
+  const detail = failing.length === 0 ? 'none is known to fail' : `${failing.join(', ')}: alerts are not delivered`
+  return { name: RECEIVERS, ok: failing.length === 0, detail }
 }
 
 function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, periodMs: number): HealthCheck {

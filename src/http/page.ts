@@ -8,6 +8,8 @@ export interface PageContent {
   refreshSeconds?: number
   /** Load this address instead. */
   goOnTo?: string
+  /** For no search engine. */
+  noIndex?: boolean
 }
 
 /** A page for one thing: no menu, a narrow column. */
@@ -51,7 +53,7 @@ ${content.body}
   )
 }
 
-function frame({ title, refreshSeconds, goOnTo }: PageContent, width: 'plain' | 'wide', body: Html): Html {
+function frame({ title, refreshSeconds, goOnTo, noIndex }: PageContent, width: 'plain' | 'wide', body: Html): Html {
   const refresh = goOnTo === undefined ? refreshSeconds : html`0; url=${goOnTo}`
   return html`<!doctype html>
 <html lang="en">
@@ -60,6 +62,7 @@ function frame({ title, refreshSeconds, goOnTo }: PageContent, width: 'plain' | 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${refresh === undefined ? undefined : html`<meta http-equiv="refresh" content="${refresh}">`}
+${noIndex === true ? html`<meta name="robots" content="noindex, nofollow">` : undefined}
 <title>${title} · Plimsoll</title>
 <link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/assets/plimsoll.css">

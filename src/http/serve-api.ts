@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
@@ -19,6 +20,8 @@ import {
 } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import { receiverStatus } from '../views/receiver-status.ts'
+import { withMarks } from '../views/silenced.ts'
 import { unknownAccount } from './problem.ts'
 import { accountCursor, check, hubIdOf, moment, oneOf, wholeNumber } from './query.ts'
 import { requireRedis } from './redis-away.ts'
@@ -27,6 +30,7 @@ import { pageOf } from './snapshot-page.ts'
 
 export interface ApiDeps extends FleetStatusDeps, AccountHistoryDeps {
   samples: KeptSamples
+  silences: SilenceStore
   actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
 }
 
@@ -150,13 +154,16 @@ const ALERT_LIST = z.strictObject({
 })
 
 /** Account by account, worst first within one. The alerts of an account stay together, so a page may be a few longer. */
-async function listAlerts({ store, keys, registry }: ApiDeps, query: unknown): Promise<object> {
+async function listAlerts({ store, keys, registry, silences, clock }: ApiDeps, query: unknown): Promise<object> {
   const { limit, after, level, hubId } = check(ALERT_LIST, query)
+  const now = clock.now()
+  const inForce = await silences.active(now)
   const hubIds = (await registry.alerting()).filter((id) => id > after && (hubId === undefined || id === hubId))
   const items: object[] = []
   for (let from = 0; from < hubIds.length; from += AT_ONCE) {
     const some = hubIds.slice(from, from + AT_ONCE)
-    const byAccount = Map.groupBy(await readOpenAlerts(store, keys, some), (alert) => alert.hubId ?? NOBODY)
+    const marked = withMarks(await readOpenAlerts(store, keys, some), inForce, now)
+    const byAccount = Map.groupBy(marked, (alert) => alert.hubId ?? NOBODY)
     for (const id of some) {
       const alerts = (byAccount.get(id) ?? []).filter((alert) => level === undefined || alert.level === level)
       items.push(...alerts.map(timedAlert))
@@ -168,14 +175,15 @@ async function listAlerts({ store, keys, registry }: ApiDeps, query: unknown): P
 
 const DELIVERY_LIST = z.strictObject({ limit: wholeNumber(1, 500).default(100) })
 
-async function listDeliveries({ deliveries }: ApiDeps, query: unknown): Promise<object> {
+async function listDeliveries({ deliveries, receiverStore }: ApiDeps, query: unknown): Promise<object> {
   const { limit } = check(DELIVERY_LIST, query)
-  const [pending, dead, attempts] = await Promise.all([
+  const [pending, dead, attempts, receivers] = await Promise.all([
     deliveries.countPending(),
     deliveries.countDead(),
     deliveries.log(limit),
+    receiverStore.read(),
   ])
-  return { pending, dead, items: attempts.map(timedAttempt) }
+  return { pending, dead, receivers: receivers.map(receiverStatus), items: attempts.map(timedAttempt) }
 }
 
 function cursor(next: number | undefined): { next?: string } {

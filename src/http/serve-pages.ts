@@ -1,12 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
+import { alertOfTransition } from '../alerts/alert-state.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { type PlannedAccount, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
+import { receiverStatus } from '../views/receiver-status.ts'
+import { countCovered, silenceJson, withMarks } from '../views/silenced.ts'
 import { surveyAlerts, worstAccounts } from '../views/survey-alerts.ts'
 import type { HealthReport } from './health.ts'
 import { operatorPage, type PageContent, sendPage } from './page.ts'
@@ -23,6 +29,8 @@ import { seriesChanges } from './series-changes.ts'
 export interface PagesDeps extends FleetStatusDeps {
   history: History
   samples: KeptSamples
+  silences: SilenceStore
+  ackLinks: AckLinks
   health: () => Promise<HealthReport>
 }
 
@@ -97,20 +105,39 @@ async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: Fast
 
 async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
   const { level } = check(z.object({ level: oneOf(['warning', 'critical']).optional() }), request.query)
-  const survey = await surveyAlerts(deps)
-  const found = await readOpenAlerts(deps.store, deps.keys, worstAccounts(survey, ALERTS_A_PAGE, level))
+  const now = deps.clock.now()
+  const [survey, silences] = await Promise.all([surveyAlerts(deps), deps.silences.active(now)])
+  const [found, covered] = await Promise.all([
+    readOpenAlerts(deps.store, deps.keys, worstAccounts(survey, ALERTS_A_PAGE, level)),
+    countCovered(deps, silences),
+  ])
   const alerts = found.filter((alert) => level === undefined || alert.level === level).slice(0, ALERTS_A_PAGE)
-  const body = alertsPage({ alerts: alerts.map(timedAlert), counts: survey.counts, level, now: deps.clock.now() })
+  const body = alertsPage({
+    alerts: withMarks(alerts, silences, now).map(timedAlert),
+    ...{ counts: survey.counts, level, now },
+    acknowledge: ({ hubId, id }) =>
+      deps.ackLinks.pathTo({ hubId: hubId ?? NOBODY, alertId: alertOfTransition(id) }, now),
+    silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
+  })
   return show(request, reply, { at: '/alerts', title: 'Open alerts', body })
 }
 
-async function showDeliveries({ deliveries, clock }: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
-  const [pending, dead, disabled, log] = await Promise.all([
+async function showDeliveries(
+  { deliveries, receiverStore, clock }: PagesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const [pending, dead, receivers, log] = await Promise.all([
     deliveries.countPending(),
     deliveries.countDead(),
-    deliveries.disabled(),
+    receiverStore.read(),
     deliveries.log(ATTEMPTS_A_PAGE),
   ])
-  const body = deliveriesPage({ pending, dead, disabled, attempts: log.map(timedAttempt), now: clock.now() })
+  const body = deliveriesPage({
+    ...{ pending, dead },
+    receivers: receivers.map(receiverStatus),
+    attempts: log.map(timedAttempt),
+    now: clock.now(),
+  })
   return show(request, reply, { at: '/deliveries', title: 'Deliveries', body })
 }

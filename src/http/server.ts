@@ -7,7 +7,10 @@ import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
+import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
+import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { History } from '../limits/history/history.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
@@ -28,11 +31,13 @@ import { KnownTokens } from './known-tokens.ts'
 import { MARK_SVG } from './page.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
+import { type AcknowledgeDeps, serveAcknowledgeApi, serveAcknowledgeLinks } from './serve-acknowledge.ts'
 import { serveApi } from './serve-api.ts'
 import { serveInstall } from './serve-install.ts'
 import { servePages } from './serve-pages.ts'
 import { serveProbes } from './serve-probes.ts'
 import { type Guard, serveSignIn } from './serve-sign-in.ts'
+import { type SilencesDeps, serveSilences } from './serve-silences.ts'
 import { serveToken } from './serve-token.ts'
 import { createSessions } from './session.ts'
 
@@ -54,6 +59,9 @@ export interface HttpDeps {
   samples: KeptSamples
   due: DueSets
   deliveries: Deliveries
+  silences: SilenceStore
+  ackLinks: AckLinks
+  receiverStore: ReceiverStore
   metrics: Metrics
   actions: {
     uninstall(hubId: number, reason: string): Promise<BegunUninstall>
@@ -61,7 +69,8 @@ export interface HttpDeps {
     accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
-  }
+  } & SilencesDeps['actions'] &
+    AcknowledgeDeps['actions']
   health: () => Promise<HealthReport>
   clock: Clock
   log: Logger
@@ -107,10 +116,16 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     serveSignIn(scope, { ...deps, guard })
     done()
   })
+  app.register((scope, _options, done) => {
+    serveAcknowledgeLinks(scope, deps)
+    done()
+  })
   app.register(
     (scope, _options, done) => {
       serveApi(scope, deps)
       serveToken(scope, deps)
+      serveSilences(scope, deps)
+      serveAcknowledgeApi(scope, deps)
       done()
     },
     { prefix: '/api/v1' },

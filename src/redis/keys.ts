@@ -92,6 +92,10 @@ export interface DeliveryKeys {
   log: string
   /** hash: receiver -> why it is switched off */
   disabled: string
+  /** zset: receiver -> when it was last seen in a config, ms */
+  receivers: string
+  /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+  receiver(name: string): string
   /** string: when an account was connected last, ms */
   connectedAt: string
   /** hash: id -> a silence (JSON) */
@@ -104,6 +108,14 @@ export interface DeliveryKeys {
   groupTold(key: string): string
   /** hash: the message, attempts so far, the transitions it carries */
   delivery(id: string): string
+}
+
+/** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
+export interface DigestKeys {
+  /** zset: receiver -> when its next digest is due, ms */
+  due: string
+  /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
+  of(receiver: string): string
 }
 
 /** What is known of the keys that tokens are encrypted with. */
@@ -138,6 +150,7 @@ export interface Keys {
   readonly adminTokens: string
   /** list: times of the last reads of metadata, for the bounded rate of them */
   readonly metadataCalls: string
+  readonly digests: DigestKeys
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -163,6 +176,7 @@ export function createKeys(prefix: string): Keys {
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
     metadataCalls: `${prefix}:metadata-calls`,
+    digests: { due: `${out}:digests`, of: (receiver) => `${out}:digest:${receiver}` },
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,
@@ -178,6 +192,8 @@ export function createKeys(prefix: string): Keys {
       delivered: `${out}:delivered`,
       log: `${out}:log`,
       disabled: `${out}:disabled`,
+      receivers: `${out}:receivers`,
+      receiver: (name) => `${out}:receiver:${name}`,
       connectedAt: `${out}:connected-at`,
       silences: `${out}:silences`,
       group: (key) => `${out}:group:${key}`,

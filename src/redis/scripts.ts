@@ -29,6 +29,7 @@ const STEPS = {
   changePollBudget: { file: 'change-poll-budget', keys: 1 },
   noteTokenServed: { file: 'note-token-served', keys: 1 },
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
+  moveDigest: { file: 'move-digest' },
   renewLease: { file: 'renew-lease', keys: 1 },
   releaseLease: { file: 'release-lease', keys: 1 },
   changeAlerts: { file: 'change-alerts', keys: 1 },
@@ -45,10 +46,15 @@ const STEPS = {
   releaseHeld: { file: 'release-held', keys: 1 },
   withholdAlerts: { file: 'withhold-alerts', keys: 1 },
   closeGroup: { file: 'close-group', keys: 1 },
+  beginAttempt: { file: 'begin-attempt', keys: 2 },
+  handBackDelivery: { file: 'hand-back-delivery', keys: 2 },
   recordAttempt: { file: 'record-attempt', keys: 1 },
+  recordTest: { file: 'record-test', keys: 3 },
   replayDelivery: { file: 'replay-delivery', keys: 1 },
   forgetDelivery: { file: 'forget-delivery', keys: 1 },
   readLedger: { file: 'read-ledger', keys: 1 },
+  planDrill: { file: 'plan-drill', keys: 3 },
+  enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
 
 type Argument = string | number | Buffer
@@ -78,6 +84,7 @@ declare module 'ioredis' {
     changePollBudget(...args: Argument[]): Result<string | null, Context>
     noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
+    moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
     renewLease(...args: Argument[]): Result<number, Context>
     releaseLease(...args: Argument[]): Result<number, Context>
     changeAlerts(...args: Argument[]): Result<'changed' | 'stale', Context>
@@ -94,12 +101,17 @@ declare module 'ioredis' {
     releaseHeld(...args: Argument[]): Result<number, Context>
     withholdAlerts(...args: Argument[]): Result<number | string, Context>
     closeGroup(...args: Argument[]): Result<'closed' | 'lost', Context>
+    beginAttempt(...args: Argument[]): Result<string[] | 'held', Context>
+    handBackDelivery(...args: Argument[]): Result<number, Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
+    recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>
     replayDelivery(...args: Argument[]): Result<'replayed' | 'lost', Context>
     forgetDelivery(...args: Argument[]): Result<'forgotten' | 'lost', Context>
     readLedger(
       ...args: Argument[]
     ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
+    planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
+    enableReceivers(...args: Argument[]): Result<number, Context>
   }
 }
 

@@ -5,6 +5,8 @@
 /** All format characters but the joiners that emoji and some scripts are written with. */
 const INVISIBLE = /(?!\u200c|\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
 const BREAKS_AND_CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu
+/** Accents can be stacked over all the lines around them; no script needs more of them on one letter. */
+const STACKED = /([\p{M}\u200c\u200d]{5})[\p{M}\u200c\u200d]+/gu
 const ELLIPSIS = '…'
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -12,7 +14,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 export function cleanText(text: string, maxLength = 120): string {
   // Ten kilobytes are as hostile as one: look only at what could be shown.
   const start = text.slice(0, 8 * maxLength).toWellFormed()
-  const line = start.replace(INVISIBLE, '').replace(BREAKS_AND_CONTROLS, ' ').trim()
+  const line = start.replace(INVISIBLE, '').replace(BREAKS_AND_CONTROLS, ' ').replace(STACKED, '$1').trim()
   return shorten(line, maxLength)
 }
 

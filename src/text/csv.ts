@@ -5,11 +5,16 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map((cell) => (typeof cell === 'string' ? quoted(harmless(cell)) : String(cell ?? ''))).join(',')}\n`
 }
 
+/**
+ * A sheet takes for a formula what begins with one of these, also in their wide form, and in some countries it begins
+ * another cell at a semicolon.
+ */
+const FORMULA = /(^|;)([\s"]*)(?=[=+\-@＝＋－＠])/gu
+
 function harmless(cell: string): string {
-  const text = cleanText(cell, 500)
-  return /^[=+\-@]/.test(text) ? `'${text}` : text
+  return cleanText(cell, 500).replace(FORMULA, "$1$2'")
 }
 
 function quoted(text: string): string {
-  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return /[",;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -18,6 +18,8 @@ export interface Vault {
   open(sealed: Buffer, hubId: number, field: TokenField): Secret
   /** A key for another purpose than tokens, from the key that writes: 32 bytes, the same wherever that key is. */
   derive(purpose: string): Buffer
+  /** The same from every key: for what a key that is no longer the first one may have signed. The one that writes first. */
+  deriveEach(purpose: string): [Buffer, ...Buffer[]]
   /** Other keys from now on, for whoever holds this vault. */
   replace(keys: readonly VaultKey[]): void
 }
@@ -65,7 +67,11 @@ export function createVault(keys: readonly VaultKey[]): Vault {
         )
       }
     },
-    derive: (purpose) => Buffer.from(hkdfSync('sha256', keyOf(ring, ring.ids[0]).key, '', `plimsoll ${purpose}`, 32)),
+    derive: (purpose) => derived(ring, ring.ids[0], purpose),
+    deriveEach: (purpose) => {
+      const [first, ...others] = ring.ids
+      return [derived(ring, first, purpose), ...others.map((id) => derived(ring, id, purpose))]
+    },
     replace: (others) => {
       ring = createRing(others)
     },
@@ -99,6 +105,10 @@ function keyOf(ring: Ring, keyId: string) {
   const key = ring.keys.get(keyId)
   if (key === undefined) throw new VaultError(`no key with the id ${keyId} is configured: add it to encryption.keys`)
   return key
+}
+
+function derived(ring: Ring, keyId: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', keyOf(ring, keyId).key, '', `plimsoll ${purpose}`, 32))
 }
 
 function additionalData(hubId: number, field: TokenField): Buffer {

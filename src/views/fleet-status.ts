@@ -3,6 +3,7 @@ import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
@@ -12,6 +13,7 @@ import { iso } from '../text/format-time.ts'
 import { type CoverageStatus, readCoverage } from './coverage-status.ts'
 import { type HeartbeatStatus, readHeartbeat } from './heartbeat-status.ts'
 import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
+import { type ReceiverStatus, receiverStatus } from './receiver-status.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
@@ -30,6 +32,7 @@ export interface FleetStatus {
   deliveries: {
     pending: number
     disabledReceivers: { receiver: string; reason: string }[]
+    receivers: ReceiverStatus[]
     newest: TimedAttempt[]
   }
   heartbeat: HeartbeatStatus | null
@@ -42,8 +45,11 @@ export interface DueStatus {
   nextAt: string | null
 }
 
-export type TimedAlert = Omit<OpenAlert, 'since'> & { since: string }
-export type TimedAttempt = Omit<LoggedAttempt, 'at'> & { at: string | null }
+export type TimedAlert = Omit<OpenAlert, 'since' | 'acknowledged'> & {
+  since: string
+  acknowledged?: { at: string; by: string; comment?: string; until: string }
+}
+export type TimedAttempt = Omit<LoggedAttempt, 'at' | 'nextAt'> & { at: string | null; nextAt: string | null }
 
 export interface FleetStatusDeps {
   store: Store
@@ -52,6 +58,7 @@ export interface FleetStatusDeps {
   due: DueSets
   coverage: CoverageStore
   deliveries: Deliveries
+  receiverStore: ReceiverStore
   clock: Clock
 }
 
@@ -71,7 +78,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
       readCoverage(deps.coverage, now),
       dueStatus(deps, 'uninstall', now),
       alertStatus(deps),
-      deliveryStatus(deps.deliveries),
+      deliveryStatus(deps),
       readHeartbeat(new HeartbeatStore(deps.store, deps.keys), now),
     ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
@@ -101,23 +108,37 @@ async function alertStatus(deps: FleetStatusDeps): Promise<FleetStatus['alerts']
   return { ...survey.counts, worst: alerts.slice(0, WORST_ALERTS).map(timedAlert) }
 }
 
-async function deliveryStatus(deliveries: Deliveries): Promise<FleetStatus['deliveries']> {
-  const [pending, disabled, newest] = await Promise.all([
+async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {
+  const [pending, disabled, newest, receivers] = await Promise.all([
     deliveries.countPending(),
     deliveries.disabled(),
     deliveries.log(NEWEST_ATTEMPTS),
+    receiverStore.read(),
   ])
   return {
     pending,
     disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
+    receivers: receivers.map(receiverStatus),
     newest: newest.map(timedAttempt),
   }
 }
 
-export function timedAlert(alert: OpenAlert): TimedAlert {
-  return { ...alert, since: new Date(alert.since).toISOString() }
+export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
+  return {
+    ...alert,
+    since: new Date(alert.since).toISOString(),
+    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
+  }
+}
+
+export function timedAcknowledgement({ at, by, comment, until }: NonNullable<OpenAlert['acknowledged']>) {
+  return {
+    ...{ at: new Date(at).toISOString(), by },
+    ...(comment === undefined ? {} : { comment }),
+    until: new Date(until).toISOString(),
+  }
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
-  return { ...attempt, at: iso(attempt.at) }
+  return { ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) }
 }

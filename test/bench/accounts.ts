@@ -22,7 +22,13 @@ export function accountOf(hubId: number) {
     accessToken: `${hubId}`.repeat(50),
     refreshToken: `na1-6f18f21e-a743-4509-b7fd-${String(hubId).padStart(12, '0')}`,
     ...{ obtainedAt, expiresAt: obtainedAt + HOUR / 2, refreshedAt: obtainedAt },
-    alerts: Object.fromEntries(['overall', 'type/0-1', 'at/0-1/0-2'].map((series) => [series, openAlert(obtainedAt)])),
+    alerts: {
+      ...{ overall: openAlert(obtainedAt), 'type/0-1': openAlert(obtainedAt) },
+      // As many records named as a message shows.
+      'at/0-1/0-2': openAlert(obtainedAt, {
+        records: Array.from({ length: 10 }, (_, n) => 40_000_000_000 + hubId + n),
+      }),
+    },
     ...reportsOf(hubId),
   }
 }
@@ -32,8 +38,8 @@ export function accountsOf(count: number): BenchAccount[] {
   return Array.from({ length: count }, (_, n) => accountOf(20_000_000 + n * 7_919))
 }
 
-function openAlert(since: number): string {
-  const said = { level: 'warning' as const, usage: 812, at: since }
+function openAlert(since: number, named: { records?: number[] } = {}): string {
+  const said = { level: 'warning' as const, usage: 812, at: since, ...named }
   const state = { level: 'warning' as const, rule: 'custom-properties', since, transitions: 2, toldAt: since }
   return encodeState({ ...state, said, pending: null })
 }

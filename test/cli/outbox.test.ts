@@ -1,1 +1,147 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { runCommandLine } from '../../src/cli/program.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { anAlert } from '../alerts/an-alert.ts'
+import { aRelay } from '../alerts/outbox/a-relay.ts'
+import { writeDaemonConfig } from '../support/daemon.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+const HOUR = 3_600_000
+const clock = new HandClock()
+const keys = createKeys('plimsoll')
+let redis: TestRedis
+let store: Store
+let folder: string
+let config: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-outbox-'))
+  redis = await startRedis()
+  store = redis.store()
+  config = writeDaemonConfig(folder, {
+    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
+    settings: { encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] } },
+  })
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(() => store.flushall())
+
+async function run(...args: string[]) {
+  const ran = { code: 0, out: '', err: '' }
+  ran.code = await runCommandLine([...args, '--config', config], {
+    ...{ env: {}, cwd: folder, isTerminal: false, errIsTerminal: false, columns: 120 },
+    out: (text) => {
+      ran.out += text
+    },
+    err: (text) => {
+      ran.err += text
+    },
+    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock, random: () => 0 },
+  })
+  return ran
+}
+
+const at = (hoursAgo: number) => new Date(clock.now() - hoursAgo * HOUR).toISOString()
+
+/** One transition delivered, one given up, one that waits; one that no route is for. */
+async function aMixedLot() {
+  const one = aRelay(store, keys, { routes: [{ match: { kind: ['limit', 'token'] }, to: ['mail'] }] })
+  const pass = async (more: Parameters<typeof anAlert>[0], now: number) => {
+    await one.commit({ alert: anAlert(more) })
+    await one.collect(now)
+    await one.close(now + HOUR)
+  }
+  await pass({ id: 'a-1', measuredAt: at(30) }, clock.now() - 30 * HOUR)
+  await one.record('delivered', clock.now() - 30 * HOUR)
+  await pass({ id: 'b-1', measuredAt: at(3), level: 'critical' }, clock.now() - 3 * HOUR)
+  await one.record('dead', clock.now() - 3 * HOUR)
+  await pass({ id: 'c-1', measuredAt: at(2), kind: 'poll', rule: 'poll' }, clock.now() - 2 * HOUR)
+  await one.commit({
+    alert: anAlert({ id: 'd-1', measuredAt: at(1), account: { hubId: 9, hubDomain: 'nine.example' } }),
+  })
+  return one
+}
+
+describe('outbox verify', () => {
+  test('says that nothing was lost, and where everything is', async () => {
+    await aMixedLot()
+    const { code, out } = await run('outbox', 'verify')
+    expect(code).toBe(0)
+    expect(out).toContain('4, of which 1 withheld')
+    expect(out).toContain('3 = 1 delivered + 1 pending + 1 dead')
+    expect(out).toContain('1 in the outbox')
+    const json = await run('outbox', 'verify', '--json')
+    expect(JSON.parse(json.out)).toMatchObject({
+      ...{ committed: 4, withheld: 1, opened: 3, delivered: 1, pending: 1, dead: 1, gaps: [], balanced: true },
+      ...{ where: { outbox: 1, groups: 0, held: 0, deliveries: 0 }, oldestPendingAt: at(1) },
+    })
+  })
+
+  test('fails, and names what is lost', async () => {
+    await aMixedLot()
+    await store.del(keys.partition(9).outbox)
+    const { code, out } = await run('outbox', 'verify')
+    expect(code).toBe(1)
+    expect(out).toMatch(/balanced +no/)
+    expect(out).toContain('partition 9: number 1 committed, and nowhere to be found')
+  })
+
+  test('of a fleet that never told anything is balanced', async () => {
+    expect(await run('outbox', 'verify')).toMatchObject({ code: 0, err: '' })
+  })
+})
+
+describe('outbox replay', () => {
+  test('sends again what was given up since a moment, to a receiver if one is named', async () => {
+    const one = await aMixedLot()
+    expect((await run('outbox', 'replay', '--since', '2h')).out).toBe('0 deliveries on the way again\n')
+    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'other')).out).toMatch(/^0 /)
+    expect(await run('outbox', 'replay', '--since', '4h', '--receiver', 'mail')).toMatchObject({
+      ...{ code: 0, out: '1 delivery on the way again\n' },
+    })
+    expect(await one.told()).toEqual(['b-1'])
+    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({ replayed: 0 })
+  })
+
+  test('must know since when', async () => {
+    expect((await run('outbox', 'replay')).code).toBe(2)
+    expect((await run('outbox', 'replay', '--since', 'yesterday')).code).toBe(2)
+  })
+})
+
+describe('alerts log', () => {
+  const log = async (...args: string[]) =>
+    JSON.parse((await run('alerts', 'log', '--json', ...args)).out).map((entry: Record<string, { id: string }>) => [
+      entry.alert?.id,
+      entry.fate,
+    ])
+
+  test('tells what became of each transition of the last day, oldest first', async () => {
+    await aMixedLot()
+    expect(await log()).toEqual([
+      ['b-1', 'dead'],
+      ['c-1', 'withheld'],
+      ['d-1', 'pending'],
+    ])
+    const { code, out } = await run('alerts', 'log')
+    expect(code).toBe(0)
+    expect(out).toMatch(/critical.*acme\.example\.com.*dead.*plimsoll outbox replay.*b-1/)
+    expect(out).toMatch(/withheld.*no route is for it.*c-1/)
+  })
+
+  test('goes back as far as it is asked, of one account, of one level', async () => {
+    await aMixedLot()
+    expect(await log('--since', '2d')).toHaveLength(4)
+    expect((await log('--since', '2d'))[0]).toEqual(['a-1', 'delivered'])
+    expect(await log('--account', '9')).toEqual([['d-1', 'pending']])
+    expect(await log('--level', 'critical')).toEqual([['b-1', 'dead']])
+  })
+})

@@ -25,6 +25,8 @@ let store: Store
 let keys: Keys
 let folder: string
 let config: string
+/** How often the polls told what. */
+const toldLive: Record<string, number> = {}
 
 const SETTINGS = {
   limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },
@@ -50,8 +52,8 @@ beforeAll(async () => {
     await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: begun })
   for (let n = 0; begun + n * EVERY <= NOW; n++) {
     const at = begun + n * EVERY
-    const poll = (hubId: number, usage: number, full = 0) =>
-      pollAndTell(
+    const poll = async (hubId: number, usage: number, full = 0) => {
+      const told = await pollAndTell(
         store,
         keys,
         settings,
@@ -59,6 +61,11 @@ beforeAll(async () => {
         at,
         readings(at, properties(usage), { '0-1/0-2': associations(10, [], full) }),
       )
+      for (const { alert } of told) {
+        const way = `${alert.rule} ${alert.level} ${alert.reason}`
+        toldLive[way] = (toldLive[way] ?? 0) + 1
+      }
+    }
     await poll(RISING, 780 + n * 8)
     await poll(FLAPPING, n % 4 < 2 ? 700 : 850, n % 8 === 7 ? 2 : 0)
     await poll(STILL, 760)
@@ -88,14 +95,104 @@ function rulesOf(file: string) {
 
 const plan = (...args: string[]) => plimsollHere(['thresholds', 'plan', ...args, '--config', config], folder, { clock })
 
-test('prints', async () => {
+const LOWER = { on: 'customProperties.overall', warning: { percent: 75 }, critical: { percent: 84 } }
+
+test('who changes level now is summarised, listed worst first, and routed by the new routes', async () => {
   const file = written('lower', {
-    thresholds: [{ on: 'customProperties.overall', warning: { percent: 75, daysLeft: 3 }, critical: { percent: 84 } }],
-    routes: [{ match: { level: 'critical' }, to: ['ops-hook', 'ops-mail'] }],
+    thresholds: [LOWER] as object,
+    routes: [{ match: { level: 'critical' }, to: ['ops-hook'] }] as object,
   })
-  const ran = await plan(file, '--over', '2d')
-  console.log(ran.out, ran.err)
-  const same = await plan(config)
-  console.log(same.out, same.err)
-  console.log((await plan(file, '--json')).out)
+  const { code, out, err } = await plan(file)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out.split('\n\n')[0]).toBe(
+    [
+      'lower.yaml in place of running.yaml, with the next poll of each account:',
+      '  1 series of 1 account comes to warning',
+      '  nobody is told of 1: no route is for them',
+      '  looked at: 4 accounts, 3 series watched (6 before); 1 account never read',
+    ].join('\n'),
+  )
+  expect(out).toMatch(
+    /^warning +ok +3 +d3\.example\.com +custom properties +760 of 1000 +76\.0 +customProperties\.overall: from 75 %$/m,
+  )
+})
+
+test('what would have been sent is counted for both: transitions by reason, flaps, repeats, messages', async () => {
+  const { out } = await plan(written('lower', { thresholds: [LOWER] as object }))
+  expect(out).toMatch(/^alerts opened +10 +8$/m)
+  expect(out).toMatch(/^of these flaps \(over within 2 h\) +9 \(90 %\) +6 \(75 %\)$/m)
+  expect(out).toMatch(/^customProperties\.overall +warning +entered +7 +2$/m)
+  expect(out).toMatch(/^2 +d2\.example\.com +custom properties +12 +12$/m)
+  expect(out).toContain('- The history begins 2026-11-21 04:00 UTC.\n')
+  expect(out).toContain('Messages are an estimate')
+})
+
+test('what was told live is what the replay of the rules in force tells', async () => {
+  const { replay } = JSON.parse((await plan(config, '--json')).out)
+  const count = replay.before.counts.map(({ rule, level, reason, count }: Record<string, string>) => [
+    rule,
+    level,
+    reason,
+    count,
+  ])
+  expect(
+    Object.fromEntries(count.map(([rule, level, reason, n]: string[]) => [`${rule} ${level} ${reason}`, n])),
+  ).toEqual(toldLive)
+})
+
+test('a config that is the one in force changes nothing', async () => {
+  const { out } = await plan(config, '--json')
+  const { accounts, counts, replay } = JSON.parse(out)
+  expect(accounts).toEqual([])
+  expect(counts.accounts).toEqual({ looked: 4, changed: 0, neverRead: 1, unreadable: 0 })
+  expect(replay.after).toEqual(replay.before)
+})
+
+test('a level below all readings takes every series that is not there yet', async () => {
+  const thresholds = [{ on: 'customProperties.overall', critical: { percent: 1 } }] as object
+  const { accounts, counts } = JSON.parse((await plan(written('lowest', { thresholds }), '--json')).out)
+  expect(counts.now.critical).toEqual({ series: 2, accounts: 2 })
+  expect(accounts.map(({ hubId }: { hubId: number }) => hubId).sort()).toEqual([FLAPPING, STILL])
+})
+
+test('the list is cut with a count, and --json has it whole', async () => {
+  const thresholds = [{ on: 'customProperties.overall', critical: { percent: 1 } }] as object
+  const { out } = await plan(written('lowest', { thresholds }), '--max', '1')
+  expect(out).toContain('and 1 more: --max shows more, --json all\n')
+})
+
+test('for, recoverBelow and firstRun of the new config count too', async () => {
+  const { replay } = JSON.parse((await plan(written('patient', { alerts: { for: 3 } }), '--json')).out)
+  expect(replay.after.entered).toBeLessThan(replay.before.entered)
+  expect(replay.after.flaps).toBe(0)
+})
+
+test('daysLeft is said to be judged by the forecasts of then', async () => {
+  const thresholds = [{ on: 'customProperties.overall', warning: { daysLeft: 3 } }] as object
+  expect((await plan(written('soon', { thresholds }))).out).toContain(
+    '- daysLeft is judged by forecasts told anew for each day',
+  )
+})
+
+test('a config with problems is refused with all of them, as config check does; wrong usage is 2', async () => {
+  const file = written('broken', { thresholds: [{ on: 'customProperties.overal' }, { on: '*' }] as object })
+  const ran = await plan(file)
+  expect(ran).toMatchObject({ code: 1, err: 'plimsoll: broken.yaml has 3 problems: nothing was compared\n' })
+  expect(ran.out).toContain('thresholds[0].on')
+  expect(JSON.parse((await plan(file, '--json')).out)).toMatchObject({ ok: false, problems: { length: 3 } })
+  expect(await plan('nowhere.yaml')).toMatchObject({ code: 1, out: expect.stringContaining('nowhere.yaml') })
+  expect(await plan()).toMatchObject({ code: 2 })
+  expect(await plan(config, '--over', 'long')).toMatchObject({ code: 2 })
+})
+
+test('as a process it does the same, and nothing is written to Redis', async () => {
+  const before = await dump(store, keys)
+  const ran = await plimsoll(['thresholds', 'plan', config, '--config', config], folder)
+  expect(ran).toMatchObject({ code: 0, err: '', out: expect.stringContaining('no series changes its level') })
+  const after = await dump(store, keys)
+  // What any command notes of the keys that it has.
+  expect(Object.keys(after).filter((key) => !key.includes('{vault}'))).toEqual(
+    Object.keys(before).filter((key) => !key.includes('{vault}')),
+  )
+  for (const [key, value] of Object.entries(before)) if (!key.includes('{vault}')) expect(after[key], key).toBe(value)
 })

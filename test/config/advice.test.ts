@@ -4,8 +4,8 @@ import { KEY, noticesOf, SMALLEST, smallestWith } from './load-text.ts'
 const QUIET = `
 provider: { api: 2026-03, clientId: a, clientSecret: b, scopes: [oauth, crm.objects.contacts.read] }
 http: { publicUrl: https://a.b, adminToken: sixteen-letters-or-more }
-receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] } }
-routes: [ { to: [ops] } ]
+receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: webhook, url: https://a.b, format: slack } }
+routes: [ { to: [ops, dba] } ]
 limits: { associations: [ { from: 0-1, to: 0-2 } ] }
 `
 
@@ -21,6 +21,7 @@ test('the smallest file is told what it goes without', () => {
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
+    'receivers: nothing can tell you when ops fails: with a second receiver, that one does',
     'http: no adminToken: without a named one the pages and the API answer on loopback only',
   ])
 })
@@ -102,27 +103,27 @@ test.each<[name: string, group: string, ...notices: string[]]>([
   [
     'a rule behind one that decides already',
     'thresholds: [ { on: associations.*, off: true }, { on: associations.atLimit, warning: { count: 1 } } ]',
-    'thresholds[1]: never decides: earlier rules without `match` decide about all of its series',
+    'thresholds[1]: never decides: thresholds[0] comes first and takes all that it is about',
   ],
   [
     'no route for the rest',
-    'routes: [ { match: { level: critical }, to: [ops] } ]',
+    'routes: [ { match: { level: critical }, to: [ops, dba] } ]',
     'routes: alerts that no route matches go nowhere: a last route without `match` takes the rest',
   ],
   [
     'a route behind one for everything',
-    'routes: [ { to: [ops] }, { match: { kind: token }, to: [ops] } ]',
+    'routes: [ { to: [ops, dba] }, { match: { kind: token }, to: [ops] } ]',
     'routes[1]: can never match: routes[0] takes everything',
   ],
   [
     'a short secret',
-    'receivers: { ops: { type: webhook, url: https://a.b, secrets: [c2hvcnQ=] } }',
+    'receivers: { ops: { type: webhook, url: https://a.b, secrets: [c2hvcnQ=] }, dba: { type: webhook, url: https://a.b, format: slack } }',
     'receivers.ops.secrets[0]: shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32',
   ],
   [
     'a receiver that nothing goes to',
-    `receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: webhook, url: https://a.b, secrets: ["${KEY}"] } }`,
-    'receivers.dba: no route sends anything here',
+    `receivers: { ops: { type: webhook, url: https://a.b, secrets: ["${KEY}"] }, dba: { type: webhook, url: https://a.b, format: slack }, crm: { type: webhook, url: https://a.b, format: slack } }`,
+    'receivers.crm: no route sends anything here',
   ],
 ])('%s gets a notice', (_, group, ...notices) => {
   expect(noticesOf(quietWith(group))).toEqual(notices)

@@ -293,7 +293,31 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'a setting of another type of receiver',
       email('smtp: smtp://a, url: https://a.b'),
-      'receivers.ops.url: unknown; allowed: type, smtp, smtpFile, from, to, insecure',
+      'receivers.ops.url: unknown; allowed: type, smtp, smtpFile, from, to, digest, insecure',
+    ],
+    ['a heartbeat over plain http', 'heartbeat: { url: "http://a.b/key" }', `heartbeat.url: ${NEEDS_TLS('insecure')}`],
+    [
+      'a heartbeat to an address with a password',
+      'heartbeat: { url: "https://me:pw@a.b/key" }',
+      'heartbeat.url: must be an address without user and password',
+    ],
+    ['a place in a page', 'heartbeat: { url: "https://a.b/key#x" }', 'heartbeat.url: must be an address without #'],
+    [
+      'a heartbeat without an address, too often',
+      'heartbeat: { every: 5s }',
+      'heartbeat.every: must be a duration from 30s to 1h',
+      'heartbeat.url: required, here or in a file that urlFile names',
+    ],
+    [
+      'a digest at no time, in no place',
+      email('smtp: smtps://a, digest: { at: "24:00", timeZone: Atlantis/City }'),
+      'receivers.ops.digest.at: must be a time from "00:00" to "23:59", in quotes',
+      'receivers.ops.digest.timeZone: no time zone has this name, use a name like Europe/Berlin',
+    ],
+    [
+      'a day of a daily digest',
+      hook(`url: https://a.b, ${signed}, digest: { on: monday }`),
+      'receivers.ops.digest.on: has a meaning only with every: week',
     ],
     ['a mail server that is none', email('smtp: mail.example.com'), `receivers.ops.smtp: ${SMTP_URL}`],
     [

@@ -12,12 +12,15 @@ afterAll(() => redis.stop())
 
 const OPEN = ['/install', '/healthz', '/readyz', '/metrics', '/sign-in', '/assets/plimsoll.css', '/assets/mark.svg']
 const PAGES = ['/', '/accounts', '/accounts/1', '/alerts', '/deliveries', '/no-such-page']
-const READS = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'deliveries'].map(
+const READS = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'silences', 'deliveries'].map(
   (path) => `/api/v1/${path}`,
 )
 const WRITES = [
   ['POST', '/api/v1/accounts/1/uninstall'],
   ['DELETE', '/api/v1/accounts/1'],
+  ['POST', '/api/v1/silences'],
+  ['DELETE', '/api/v1/silences/s-23456'],
+  ['POST', '/api/v1/alerts/0123456789abcdef/acknowledge'],
 ] as const
 /** Refused where a write would be. */
 const TOKEN = ['GET', '/api/v1/accounts/1/token'] as const

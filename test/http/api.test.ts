@@ -386,14 +386,15 @@ describe('alerts', () => {
       polls: { overdue: 3, nextAt: '2026-11-21T10:15:00.000Z' },
       uninstalls: { overdue: 0, nextAt: null },
       alerts: { critical: 1, warning: 2 },
-      deliveries: { pending: 0, disabledReceivers: [], newest: [] },
+      deliveries: { pending: 0, disabledReceivers: [], receivers: [], newest: [] },
     })
     expect(json.alerts.worst[0]).toMatchObject({ hubId: 2, level: 'critical' })
   })
 })
 
-test('deliveries are the newest attempts, how many wait and how many were given up', async () => {
-  const { get, keys, steps } = await openServer(redis)
+test('deliveries are the newest attempts, how many wait and how many were given up, and how receivers fare', async () => {
+  const { get, keys, steps, deps } = await openServer(redis)
+  await deps.receiverStore.see(['ops'], 1)
   await steps.zadd(keys.delivery.deliveriesDue, 1, 'd1')
   await steps.zadd(keys.delivery.dead, 1, 'd0')
   for (const attempt of [1, 2]) {
@@ -405,6 +406,8 @@ test('deliveries are the newest attempts, how many wait and how many were given 
       attempt,
       outcome: 'retry',
       reason: 'no',
+      answer: 503,
+      nextAt: 9_000,
     }
     await steps.xadd(keys.delivery.log, '*', ...Object.entries(fields).flat())
   }
@@ -412,10 +415,17 @@ test('deliveries are the newest attempts, how many wait and how many were given 
   expect(json).toEqual({
     pending: 1,
     dead: 1,
+    receivers: [
+      {
+        ...{ receiver: 'ops', state: 'new', lastDeliveredAt: null },
+        ...{ failingSince: null, failedAttempts: 0, reason: null },
+      },
+    ],
     items: [
       {
         ...{ at: '1970-01-01T00:00:02.000Z', id: 'd1', receiver: 'ops', type: 'alert.firing' },
         ...{ attempt: 2, outcome: 'retry', reason: 'no' },
+        ...{ ms: null, answer: 503, nextAt: '1970-01-01T00:00:09.000Z' },
       },
     ],
   })

@@ -7,10 +7,15 @@ import { DueSets } from '../../src/accounts/due-sets.ts'
 import { identifyAccount } from '../../src/accounts/lazy-metadata.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
+import { AckLinks } from '../../src/alerts/acknowledge/ack-links.ts'
+import { acknowledgeAlert } from '../../src/alerts/acknowledge/acknowledge-alert.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { SeriesState } from '../../src/alerts/evaluation/evaluate.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
+import { endSilence } from '../../src/alerts/silences/end-silence.ts'
+import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { ReceiverStore } from '../../src/delivery/receiver-store.ts'
 import type { Scope } from '../../src/http/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
@@ -54,7 +59,10 @@ export interface Customer {
 }
 
 /** A server with a Redis prefix of its own, a provider that answers what a test says, and a clock that stands still. */
-export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = {}) {
+export async function openServer(
+  redis: TestRedis,
+  { actions, ...options }: Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> } = {},
+) {
   const clock = new HandClock()
   const logs = logLines()
   const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
@@ -91,6 +99,9 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     identify: async (hubId) => ((await identifyAccount(refreshing, hubId))?.is === 'later' ? 'later' : 'asked'),
   })
   const woken: number[] = []
+  const looks: number[] = []
+  const silences = new SilenceStore(store, keys, { vip: ['1'] })
+  const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl: 'http://127.0.0.1',
@@ -112,6 +123,9 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
+    silences,
+    ackLinks: new AckLinks(() => connect.vault.deriveEach('acknowledge'), acknowledgeForMs),
+    receiverStore: new ReceiverStore(store, keys),
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
@@ -120,6 +134,11 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
       connected: async (hubId) => {
         woken.push(hubId)
       },
+      silence: (silence) => silences.add(silence),
+      unsilence: (id) =>
+        endSilence({ silences, held: { lookAgain: async (at) => void looks.push(at) } }, id, clock.now()),
+      acknowledge: (seen, by) => acknowledgeAlert({ store, keys, acknowledgeForMs }, seen, by, clock.now()),
+      ...actions,
     },
     health: async () => ({ alive: true, ready: true, checks: [] }),
     clock,
@@ -132,7 +151,7 @@ export async function openServer(redis: TestRedis, options: Partial<HttpDeps> = 
     askServer(server.url, method, path, headers, body)
 
   return {
-    ...{ server, deps, clock, keys, steps, provider, woken, logs, ask },
+    ...{ server, deps, clock, keys, steps, provider, woken, looks, silences, logs, ask },
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */
     connectAccount: async (customer: Customer) => {

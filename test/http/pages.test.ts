@@ -77,6 +77,7 @@ test("a stranger's words never become markup, wherever they are shown", async ()
     HOSTILE,
   )
   await deps.deliveries.disable(HOSTILE, HOSTILE)
+  await deps.receiverStore.see([HOSTILE], 1)
   const query = encodeURIComponent(HOSTILE)
   for (const path of ['/', '/accounts', `/accounts?q=${query}`, '/accounts/66', '/alerts', '/deliveries']) {
     const { status, text } = await get(path)

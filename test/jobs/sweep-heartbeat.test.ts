@@ -61,9 +61,8 @@ async function aFleet() {
       ...{ store, keys, clock, metrics, log: logs.log },
       coverage: new CoverageStore(store, keys, bounds.coverage),
       due: new DueSets(store, keys),
-      receivers: new Map([['ops-mail', undefined]]),
       heartbeats: new HeartbeatStore(store, keys),
-      heartbeat: { everyMs: MINUTE, bounds, pinger, startedAt },
+      heartbeat: { everyMs: MINUTE, bounds, pinger, daemon: { startedAt, receivers: new Set(['ops-mail']) } },
     }
     return () => sweepHeartbeat(deps)
   }

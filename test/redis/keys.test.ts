@@ -40,15 +40,17 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, groupTold, delivery, ...fixed } = keys.delivery
+    const { group, groupState, groupTold, delivery, receiver, ...fixed } = keys.delivery
     const all = [
       ...Object.values(fixed),
       group('ops|rule=x'),
       groupState('ops|rule=x'),
       groupTold('ops'),
       delivery('m'),
+      receiver('ops'),
     ]
     expect(new Set(all.map(slotOf)).size).toBe(1)
+    expect(new Set([keys.digests.due, keys.digests.of('ops'), keys.delivery.deliveriesDue].map(slotOf)).size).toBe(1)
     expect(new Set(Object.values(keys.vault).map(slotOf)).size).toBe(1)
     expect(slotOf(`${keys.queues}:sweep:wait`)).toBe(slotOf(`${keys.queues}:deliver:active`))
   })

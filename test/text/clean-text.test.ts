@@ -8,6 +8,8 @@ describe('text of strangers', () => {
     ['control characters go', 'a\u0000b\u001b[31mc\u007f', 'a b [31mc'],
     ['characters that reorder text go', 'a\u202egnp.exe\u202c\u2066x\u2069\u200f', 'agnp.exex'],
     ['characters of no width go', 'a\u200bb\ufeffc\u00ad', 'abc'],
+    ['accents are stacked so high and no higher', `z${'\u0301'.repeat(400)}y`, `z${'\u0301'.repeat(5)}y`],
+    ['accents of real words stay', 'Việt ệ́ שָׁלוֹם ক্ষ\u200d', 'Việt ệ́ שָׁלוֹם ক্ষ\u200d'],
     ['emoji stay whole', '👩‍🚀 🏴󠁧󠁢󠁥󠁮󠁧󠁿 ❤️', '👩‍🚀 🏴󠁧󠁢󠁥󠁮󠁧󠁿 ❤️'],
     ['right-to-left scripts stay', 'שלום عليكم', 'שלום عليكم'],
     ['half a surrogate pair becomes a replacement character', 'a\ud800b', 'a\ufffdb'],

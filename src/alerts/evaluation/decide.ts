@@ -9,7 +9,8 @@ import { decodeState, encodeState, toldState, transitionId } from '../alert-stat
 import { limitChangedAlert } from '../kinds/limit-changed.ts'
 import { encodeEntry } from '../outbox/outbox-entry.ts'
 import { seriesFields } from '../series-fields.ts'
-import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from './evaluate.ts'
+import { type Evaluation, type EvaluationSettings, evaluate, remembered, type SeriesState } from './evaluate.ts'
+import { namedRecords, recordsSince } from './records-since.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
 export interface AlertSettings extends EvaluationSettings {
@@ -53,7 +54,7 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     const outlook = outlookOf(series, account.forecasts, now)
     const foreseen = { ...series, daysLeft: outlook.daysLeft }
     const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account))
-    noteState(writes, series.id, stored, evaluation)
+    noteState(writes, series, stored, evaluation, account)
     if (evaluation.event === undefined || evaluation.state === undefined) continue
     const alert = limitAlert(
       settings,
@@ -79,11 +80,23 @@ function isFirstReading(series: Series, { before, pairsSeen }: PolledAccount): b
   return readAt(series, before) === undefined && !(series.from !== undefined && pairsSeen === true)
 }
 
-function noteState(writes: AlertWrites, id: string, stored: string | undefined, evaluation: Evaluation): void {
-  const { state } = evaluation
-  // A level that was left is not remembered; its state only carried the number of the last message.
-  const after = state === undefined || (state.level === 'ok' && state.pending === null) ? '' : encodeState(state)
-  if (after !== (stored ?? '')) writes.changes.push([id, stored ?? '', after])
+function noteState(
+  writes: AlertWrites,
+  series: Series,
+  stored: string | undefined,
+  { state, event }: Evaluation,
+  account: PolledAccount,
+): void {
+  const kept = remembered(state)
+  const after = kept === undefined ? '' : encodeState(event === undefined ? kept : withNames(kept, series, account))
+  if (after !== (stored ?? '')) writes.changes.push([series.id, stored ?? '', after])
+}
+
+/** With the records that its message names. */
+function withNames(state: SeriesState, series: Series, { after, samples }: PolledAccount): SeriesState {
+  if (state.said === null || series.from === undefined) return state
+  const named = namedRecords(shownRecords(series, after, samples), samples[`${series.from}/${series.to}`])
+  return { ...state, said: { ...state.said, ...named } }
 }
 
 /** A series whose alert is open and that the reports no longer have: its object type is gone, its pair not watched. */
@@ -144,13 +157,20 @@ function limitAlert(
     ...previousOf(before, subject.previous, account.before),
     measuredAt: iso(at),
     since: iso((state as SeriesState).since),
-    records: shownRecords(series, account.after, account.samples),
+    records: recordsOf(subject, account),
     because,
     url: settings.pageOf(account.hubId),
   }
 }
 
-function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
+function recordsOf({ series, before }: { series: Series; before: SeriesState | undefined }, account: PolledAccount) {
+  const shown = shownRecords(series, account.after, account.samples)
+  // A pair that is gone has no list: nobody left it.
+  const samples = account.samples[`${series.from}/${series.to}`]
+  return before === undefined || before.level === 'ok' ? shown : recordsSince(before.said, shown, samples)
+}
+
+export function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft' | 'daysLeftRange'> {
   if (outlook?.daysLeft == null) return {}
   const { forecast } = outlook
   if (forecast === null || forecast.days === 0) return { daysLeft: tenths(outlook.daysLeft) }
@@ -177,7 +197,7 @@ function previousOf(
   return { previous: { level: 'ok', usage, ...(limit === null ? {} : { limit }), measuredAt: iso(at) } }
 }
 
-function thresholdOf(level: Level | undefined): Alert['threshold'] {
+export function thresholdOf(level: Level | undefined): Alert['threshold'] {
   if (level === undefined) return undefined
   const { percent, count, remaining, daysLeft } = level
   return {

@@ -65,6 +65,11 @@ export function evaluate(
     : { ...evaluation, state: others }
 }
 
+/** What is kept of a state: a level that was left is not remembered, its state only carried the number of the last message. */
+export function remembered(state: SeriesState | undefined): SeriesState | undefined {
+  return state === undefined || (state.level === 'ok' && state.pending === null) ? undefined : state
+}
+
 /** How one reading stands by itself: no level is in force, nothing was counted or said before. */
 export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
   return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0).target

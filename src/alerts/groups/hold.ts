@@ -32,7 +32,7 @@ export function holdOf(
  * Whether the fleet's alert says what the account's would. An account whose refresh token is refused (critical), or whose
  * scopes don't do, has a trouble of its own.
  */
-function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
   switch (trouble) {
     case 'token-endpoint':
     case 'clock':

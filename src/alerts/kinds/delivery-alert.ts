@@ -1,35 +1,34 @@
-import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
-import { accountStepKeys, NOBODY, stepJson } from '../../redis/steps.ts'
-import { alertId } from '../alert-state.ts'
-import { encodeEntry } from '../outbox/outbox-entry.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import type { AlertLevel } from '../alert.ts'
+import { DELIVERY_FIELD } from '../alert-state.ts'
+import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
 
-/** Tells the other receivers that one is disabled. It closes by itself: there is no state to leave. */
-export async function announceDisabled(
-  store: Store,
-  keys: Keys,
-  receiver: string,
-  reason: string,
-  now: number,
-): Promise<void> {
-  const at = new Date(now).toISOString()
-  // The same for whoever finds it out in the same minute: two workers, or one that died halfway.
-  const minute = Math.floor(now / 60_000)
-  const entry = encodeEntry({
-    notTo: receiver,
-    alert: {
-      id: `${alertId(NOBODY, `delivery/${receiver}`, minute)}-1`,
-      kind: 'delivery',
-      status: 'firing',
-      level: 'critical',
-      reason: 'entered',
-      rule: 'delivery',
-      measuredAt: at,
-      since: at,
-      message:
-        `The receiver ${receiver} is disabled: it wants no more messages (${reason}). ` +
-        'It gets none until the daemon is started again.',
-    },
-  })
-  await store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson({ changes: [], entries: [entry] }))
+export interface DeliveryAlertSettings {
+  /** How often a receiver that still fails is told of again, ms. */
+  repeatEveryMs: number
+  /** The page of deliveries: an alert links to it. */
+  page: string
+}
+
+/** What is to be told of a receiver: that something is wrong with it, or that nothing is any more. */
+export type ReceiverNews = { is: 'firing'; level: AlertLevel; message: string } | { is: 'over'; message: string }
+
+/** What is written about one receiver's alert; `before` is its state as stored, '' = none. */
+export type DeliveryAnnouncer = (receiver: string, before: string, news: ReceiverNews, now: number) => AlertWrites
+
+/** The field of a receiver's alert among the alerts of the whole installation. */
+export function deliveryField(receiver: string): string {
+  return `${DELIVERY_FIELD}${receiver}`
+}
+
+/** The alert about a receiver, told through the others: when it opens, gets worse or better, now and then, and when it is over. */
+export function deliveryAnnouncer({ repeatEveryMs, page }: DeliveryAlertSettings): DeliveryAnnouncer {
+  return (receiver, stored, news, now) => {
+    const field = deliveryField(receiver)
+    const subject: ToldSubject = { kind: 'delivery', field, stored, notTo: receiver, url: page, now }
+    if (news.is === 'over') return closeAlert(subject, news.message)
+    const before = openState(subject)
+    if (before?.level === news.level && !isDueAgain(before, now, repeatEveryMs)) return NO_ALERT_WRITES
+    return tellAlert(subject, news)
+  }
 }

@@ -3,10 +3,8 @@ import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '.
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
-import type { Alert, PollCause } from '../alert.ts'
-import { decodeState, encodeState, openedState, POLL_FIELD, toldState, transitionId } from '../alert-state.ts'
-import { encodeEntry } from '../outbox/outbox-entry.ts'
-import type { SeriesState } from '../series-state.ts'
+import { POLL_FIELD } from '../alert-state.ts'
+import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
 
 export interface GrantAlertSettings {
   /** What the app asks for. */
@@ -49,18 +47,14 @@ type Subject = Pick<AttemptedAccount, 'hubId' | 'hubDomain' | 'pollAlert' | 'now
  */
 export function grantAnnouncer(settings: GrantAlertSettings): ScopesAnnouncer {
   return (account) => {
-    const { opensLimits, pollAlert } = account
-    if (pollAlert === '') {
-      return opensLimits ? NO_ALERT_WRITES : tell(settings, account, 'scopes', describeGrant(settings, account))
+    const { opensLimits } = account
+    const subject = about(settings, account)
+    const before = openState(subject)
+    if (before === undefined && !opensLimits) {
+      return tellAlert(subject, { level: 'warning', cause: 'scopes', message: describeGrant(settings, account) })
     }
-    const before = decodeState(pollAlert)
-    if (!opensLimits || before.cause !== 'scopes') return NO_ALERT_WRITES
-    return closed(
-      settings,
-      account,
-      before,
-      'The scopes that were granted for this account let its limits be read again.',
-    )
+    if (!opensLimits || before?.cause !== 'scopes') return NO_ALERT_WRITES
+    return closeAlert(subject, 'The scopes that were granted for this account let its limits be read again.')
   }
 }
 
@@ -70,43 +64,30 @@ export function grantAnnouncer(settings: GrantAlertSettings): ScopesAnnouncer {
  */
 export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
   return (account) => {
-    const { outcome, pollAlert, isFleetTrouble, now } = account
-    const before = pollAlert === '' ? undefined : decodeState(pollAlert)
+    const { outcome, isFleetTrouble, now } = account
+    const subject = about(settings, account)
+    const before = openState(subject)
     const { count, since } = failingAfter(account, outcome, now)
     if (count >= settings.alertAfter) {
-      const isNews = before?.cause !== 'failing' || now - before.toldAt >= settings.repeatEveryMs
+      const isNews = before?.cause !== 'failing' || isDueAgain(before, now, settings.repeatEveryMs)
       if (!isNews || isFleetTrouble) return NO_ALERT_WRITES
-      return tell(settings, account, 'failing', describeFailing(settings, outcome, count, since))
+      const message = describeFailing(settings, outcome, count, since)
+      return tellAlert(subject, { level: 'warning', cause: 'failing', message })
     }
     if (outcome.failures.length > 0) return NO_ALERT_WRITES
     if (outcome.refused !== undefined) {
       // Granted or not: nobody is helped by hearing it every day.
       if (before?.cause === 'scopes') return NO_ALERT_WRITES
-      return tell(settings, account, 'scopes', describeRefused(settings, outcome.refused, outcome.readAnything))
+      const message = describeRefused(settings, outcome.refused, outcome.readAnything)
+      return tellAlert(subject, { level: 'warning', cause: 'scopes', message })
     }
-    if (before === undefined) return NO_ALERT_WRITES
-    return closed(settings, account, before, 'Everything that is watched of this account was read again.')
+    return closeAlert(subject, 'Everything that is watched of this account was read again.')
   }
 }
 
-function tell(settings: GrantAlertSettings, account: Subject, cause: PollCause, message: string): AlertWrites {
-  const before = account.pollAlert === '' ? undefined : decodeState(account.pollAlert)
-  const told = before === undefined ? openedState('warning', 'poll', account.now) : toldState(before, account.now)
-  const state = { ...told, cause }
-  return {
-    changes: [[POLL_FIELD, account.pollAlert, encodeState(state)]],
-    entries: [
-      encodeEntry({ alert: pollAlert(settings, account, state, before === undefined ? 'entered' : 'repeat', message) }),
-    ],
-  }
-}
-
-function closed(settings: GrantAlertSettings, account: Subject, before: SeriesState, message: string): AlertWrites {
-  const state = toldState(before, account.now)
-  return {
-    changes: [[POLL_FIELD, account.pollAlert, '']],
-    entries: [encodeEntry({ alert: pollAlert(settings, account, state, 'recovered', message) })],
-  }
+function about(settings: GrantAlertSettings, { hubId, hubDomain, pollAlert, now }: Subject): ToldSubject {
+  const account = { hubId, hubDomain }
+  return { kind: 'poll', field: POLL_FIELD, stored: pollAlert, account, url: settings.pageOf(hubId), now }
 }
 
 function describeGrant({ scopes, installPage }: GrantAlertSettings, account: GrantedAccount): string {
@@ -146,28 +127,5 @@ function whatToDo({ installPage }: PollAlertSettings, failureClass: string | und
       return "The provider does not take the request itself: see provider.api and the provider's own changes."
     default:
       return "Plimsoll goes on trying. If it lasts, see the provider's status page."
-  }
-}
-
-function pollAlert(
-  settings: GrantAlertSettings,
-  { hubId, hubDomain, now }: Subject,
-  state: SeriesState,
-  reason: 'entered' | 'repeat' | 'recovered',
-  message: string,
-): Alert {
-  return {
-    id: transitionId(hubId, POLL_FIELD, state),
-    kind: 'poll',
-    status: reason === 'recovered' ? 'resolved' : 'firing',
-    level: 'warning',
-    reason,
-    rule: 'poll',
-    ...(state.cause === undefined ? {} : { cause: state.cause }),
-    account: { hubId, hubDomain },
-    measuredAt: new Date(now).toISOString(),
-    since: new Date(state.since).toISOString(),
-    message,
-    url: settings.pageOf(hubId),
   }
 }

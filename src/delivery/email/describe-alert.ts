@@ -1,9 +1,12 @@
-import { type Alert, type AlertRecord, UNINSTALL_RULE } from '../../alerts/alert.ts'
+import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
-import { formatDaysLeft, formatDaysRange } from '../../text/days-left.ts'
-import { countOf, formatChange, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
-import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
+import { countOf, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
+import { type DescribedRecords, describeRecords } from './describe-records.ts'
+import { type Fact, factsOf } from './facts.ts'
+import { type MailLinks, NO_LINKS, safeUrl } from './mail-links.ts'
+import { percentOf } from './percent-of.ts'
+import { silenceCommand } from './silence-command.ts'
 
 export type Badge = 'CRITICAL' | 'WARNING' | 'RESOLVED' | 'TEST'
 
@@ -21,22 +24,24 @@ export interface DescribedAlert {
   /** Share of the limit that is used. */
   percent?: number
   limit?: string
-  facts: { name: string; value: string }[]
-  records?: { rows: DescribedRecord[]; note: string }
+  /** `6.5 days`, `full`. */
+  daysLeft?: string
+  facts: Fact[]
+  records?: DescribedRecords
   url?: string
+  acknowledgeUrl?: string
+  /** What to type to hear no more of it. */
+  silence?: string
 }
 
-export interface DescribedRecord {
-  /** Absent where labels are not kept. */
-  label?: string
-  id: string
-  usage: string
-}
-
-export function describeAlert(alert: Alert, now: number): DescribedAlert {
+export function describeAlert(alert: Alert, now: number, links: MailLinks = NO_LINKS): DescribedAlert {
   const percent = percentOf(alert)
-  const records = describeRecords(alert)
+  const daysLeft = alert.status === 'firing' ? daysLeftOf(alert) : undefined
+  const records = describeRecords(alert, links.record)
   const url = safeUrl(alert.url)
+  const canBeTaken = alert.status === 'firing' && alert.kind !== 'test'
+  const acknowledgeUrl = canBeTaken ? safeUrl(links.acknowledge?.(alert)) : undefined
+  const silence = canBeTaken ? silenceCommand(alert) : undefined
   return {
     badge: badgeOf(alert),
     subject: accountName(alert) ?? (alert.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
@@ -45,12 +50,15 @@ export function describeAlert(alert: Alert, now: number): DescribedAlert {
       alert.kind === 'limit' && alert.reason !== 'uninstalled' && percent !== undefined
         ? topicOf(alert)
         : headlineOf(alert),
-    happened: whatHappened(alert),
+    happened: whatHappened(alert) + changedOften(alert),
     ...(percent !== undefined && { percent }),
     ...(alert.limit !== undefined && { limit: formatCount(alert.limit) }),
-    facts: [...usageFacts(alert), ...timeFacts(alert, now)],
+    ...(daysLeft !== undefined && { daysLeft }),
+    facts: factsOf(alert, now, links),
     ...(records !== undefined && { records }),
     ...(url !== undefined && { url }),
+    ...(acknowledgeUrl !== undefined && { acknowledgeUrl }),
+    ...(silence !== undefined && { silence }),
   }
 }
 
@@ -164,95 +172,14 @@ function changeOf({ reason, level, previous, kind }: Alert): string {
   }
 }
 
-function usageFacts(alert: Alert): DescribedAlert['facts'] {
-  const { usage, limit, previous, threshold, status, level, kind } = alert
-  const facts: DescribedAlert['facts'] = []
-  const percent = percentOf(alert)
-  if (usage !== undefined) {
-    const share = percent === undefined ? '' : ` (${formatPercent(percent)})`
-    const left = remainingOf(alert)
-    facts.push({
-      name: alert.series !== undefined && countsRecords(alert.series) ? 'Records' : 'Usage',
-      value: `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}${share}${left}`}`,
-    })
-  }
-  if (previous !== undefined) facts.push({ name: 'Before', value: describePrevious(previous, alert) })
-  if (threshold !== undefined) {
-    const conditions = describeThreshold(threshold)
-    if (conditions !== '') {
-      facts.push({ name: 'Threshold', value: `${status === 'resolved' ? 'was ' : ''}${level} at ${conditions}` })
-    }
-  }
-  if (kind === 'limit' || kind === 'limit-changed') facts.push({ name: 'Rule', value: cleanText(alert.rule, 80) })
-  const foretold = status === 'firing' ? foretoldBy(alert) : undefined
-  if (foretold !== undefined) facts.push({ name: 'Forecast', value: foretold })
-  return facts
+function daysLeftOf({ daysLeft }: Alert): string | undefined {
+  if (daysLeft === undefined) return undefined
+  return daysLeft <= 0 ? 'full' : formatDays(daysLeft)
 }
 
-function foretoldBy({ daysLeft, daysLeftRange }: Alert): string | undefined {
-  if (daysLeft === undefined || daysLeft <= 0) return daysLeft === undefined ? undefined : 'full'
-  const range = daysLeftRange === undefined ? '' : formatDaysRange(daysLeft, daysLeftRange)
-  return `${formatDaysLeft(daysLeft)} at this pace${range}`
-}
-
-function timeFacts({ since, measuredAt, series, kind }: Alert, now: number): DescribedAlert['facts'] {
-  if (kind === 'test') return []
-  const facts = [{ name: 'Since', value: formatTimeAndAge(since, now) }]
-  if (series !== undefined) facts.push({ name: 'Measured', value: formatTimeAndAge(measuredAt, now) })
-  return facts
-}
-
-function remainingOf({ remaining, usage, limit }: Alert): string {
-  const left = remaining ?? (usage === undefined || limit === undefined ? undefined : limit - usage)
-  if (left === undefined) return ''
-  return left < 0 ? `, ${formatCount(-left)} over the limit` : `, ${formatCount(left)} left`
-}
-
-function describePrevious(previous: NonNullable<Alert['previous']>, { usage, limit }: Alert): string {
-  const then = formatTime(previous.measuredAt)
-  if (previous.usage === undefined) return `${previous.level}, ${then}`
-  const change = usage === undefined || usage === previous.usage ? 0 : usage - previous.usage
-  const since = change === 0 ? 'unchanged since' : `${formatChange(change)} since`
-  const of = previous.limit === undefined || previous.limit === limit ? '' : ` of ${formatCount(previous.limit)}`
-  return `${formatCount(previous.usage)}${of} (${previous.level}), ${since} ${then}`
-}
-
-function describeThreshold({ percent, count, remaining, daysLeft }: NonNullable<Alert['threshold']>): string {
-  const conditions: string[] = []
-  if (percent !== undefined) conditions.push(`${formatPercent(percent)} used`)
-  if (count !== undefined) conditions.push(countOf(count, 'record'))
-  if (remaining !== undefined) conditions.push(`${formatCount(remaining)} left`)
-  if (daysLeft !== undefined) conditions.push(`${formatDays(daysLeft)} to the limit`)
-  return conditions.join(' or ')
-}
-
-function describeRecords({ records }: Alert): DescribedAlert['records'] {
-  if (records === undefined || records.items.length === 0) return undefined
-  const { items, total } = records
-  const note =
-    items.length < total
-      ? `${formatCount(items.length)} of ${formatCount(total)} shown`
-      : `${formatCount(items.length)}`
-  return { rows: items.map(describeRecord), note }
-}
-
-function describeRecord({ label, objectId, usage }: AlertRecord): DescribedRecord {
-  const name = label === undefined ? undefined : cleanText(label)
-  return {
-    ...(name === undefined ? {} : { label: name === '' ? '(no name)' : name }),
-    id: String(objectId),
-    usage: usage === undefined ? 'at its limit' : formatCount(usage),
-  }
-}
-
-export function percentOf({ percent, usage, limit }: Alert): number | undefined {
-  if (percent !== undefined) return percent
-  return usage === undefined || limit === undefined || limit <= 0 ? undefined : (usage / limit) * 100
-}
-
-function safeUrl(url: string | undefined): string | undefined {
-  const parsed = url === undefined ? null : URL.parse(url)
-  return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.href : undefined
+/** Only the newest transition of an alert is told; the others are counted. */
+function changedOften({ supersedes = [] }: Alert): string {
+  return supersedes.length === 0 ? '' : ` It changed ${countOf(supersedes.length + 1, 'time')} since the last message.`
 }
 
 function firstSentence(message: string | undefined): string | undefined {

@@ -1,17 +1,50 @@
-import { formatPercent } from '../../text/format-number.ts'
+import { countOf, formatPercent } from '../../text/format-number.ts'
 import { Html, html } from '../../text/html.ts'
-import type { DescribedAlert, DescribedRecord } from './describe-alert.ts'
-import type { MailContent } from './mail-content.ts'
+import { barOf } from './bar.ts'
+import type { DescribedAlert } from './describe-alert.ts'
+import type { DescribedRecords } from './describe-records.ts'
+import type { Fact } from './facts.ts'
+import type { DescribedRow, MailContent } from './mail-content.ts'
+
+const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+
+const TEXT = 'color:#1c2430'
+const QUIET_COLOUR = '#5a6575'
+const QUIET = `color:${QUIET_COLOUR}`
+const TABLE = `${TEXT};word-break:break-word`
+const LABEL = `color:${QUIET_COLOUR};font-weight:400;vertical-align:top`
+const LINE_STYLE = '1px solid #e2e6eb'
+const LINE = `border-top:${LINE_STYLE}`
+const CELL = 'padding:20px 28px'
+const LINK_COLOUR = '#0b5cc4'
+const BUTTON =
+  'display:inline-block;margin-top:10px;padding:11px 16px;font-size:14px;line-height:20px;font-weight:600;text-decoration:none'
+
+const COLOURS: Record<string, string> = { CRITICAL: '#c0271d', WARNING: '#b25000', RESOLVED: '#14764a' }
+const OTHER_COLOUR = '#2a5bb8'
+
+const BADGE_RULES = Object.entries(COLOURS)
+  .map(([badge, colour]) => `.rows .${badge} { background: ${colour}; }`)
+  .join('\n')
 
 /**
  * Mail programs are browsers of twenty years ago: layout by tables, styles on each element, no pictures and nothing
- * loaded from elsewhere. The style sheet only adds what is lost without harm: dark colours and small screens.
+ * loaded from elsewhere. The style sheet only adds what is lost without harm: dark colours, small screens, and what would
+ * make each row of a long table longer.
  */
 const STYLE_SHEET = new Html(`
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
+td, th, div, a { font-family: ${FONTS}; }
+.badge { font-size: 11px; padding: 2px 6px; white-space: nowrap; }
+.rows td { border-top: ${LINE_STYLE}; }
+.rows a { color: ${LINK_COLOUR}; }
+.rows i { color: ${QUIET_COLOUR}; font-style: normal; }
+.rows b { color: #ffffff; background: ${OTHER_COLOUR}; }
+${BADGE_RULES}
 @media (max-width: 480px) {
   .page { padding: 0 !important; }
   .cell { padding-left: 16px !important; padding-right: 16px !important; }
+  .button { display: block !important; margin-right: 0 !important; text-align: center !important; }
 }
 @media (prefers-color-scheme: dark) {
   .page { background: #14171c !important; }
@@ -20,26 +53,21 @@ const STYLE_SHEET = new Html(`
   .quiet { color: #a3acb9 !important; }
   .line { border-color: #333b47 !important; }
   .track { background: #333b47 !important; }
-  .link { color: #8ab8ff !important; }
+  .rows td { border-color: #333b47; }
+  .rows a { color: #8ab8ff; }
+  .rows i { color: #a3acb9; }
+  .plain { border-color: #4a5566 !important; color: #8ab8ff !important; }
 }`)
-
-const FONT = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
-const TEXT = `${FONT};color:#1c2430`
-const QUIET_COLOUR = '#5a6575'
-const QUIET = `${FONT};color:${QUIET_COLOUR}`
-const TABLE = `${TEXT};word-break:break-word`
-const LABEL = `color:${QUIET_COLOUR};font-weight:400;vertical-align:top`
-const LINE = 'border-top:1px solid #e2e6eb'
-const CELL = 'padding:20px 28px'
-const LINK_COLOUR = '#0b5cc4'
-const LINK = `${FONT};color:${LINK_COLOUR}`
-
-const COLOURS: Record<string, string> = { CRITICAL: '#c0271d', WARNING: '#b25000', RESOLVED: '#14764a' }
-const OTHER_COLOUR = '#2a5bb8'
 
 const NOTHING = html``
 
-export function htmlPart({ badge, subject, summary, sections, rows, omitted, footer }: MailContent): string {
+/** Mail programs cut off a mail of more than about 100 kB, with its links and its end. In bytes, in this order. */
+const ROOM_FOR_SECTIONS = 38_000
+const ROOM_FOR_ROWS = 92_000
+
+export function htmlPart(content: MailContent): string {
+  const { badge, subject, summary, omitted, csv, footer } = content
+  const { sections, rows, left } = whatFits(content)
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -55,11 +83,13 @@ export function htmlPart({ badge, subject, summary, sections, rows, omitted, foo
 <body class="page" style="margin:0;padding:0;background:#f1f3f6">
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f3f6">
 <tr><td class="page" align="center" style="padding:24px 12px">
-<table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colourOf(badge)}">
-${summary === undefined ? NOTHING : summaryRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : NOTHING)}
-${sections.map((section, index) => sectionRow(section, index > 0 || summary !== undefined))}
+<table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colourOf(badge)}">
+${summary === undefined ? NOTHING : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : NOTHING)}
+${sections}
 ${rows.length === 0 ? NOTHING : rankedTable(rows)}
-${omitted === undefined ? NOTHING : html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:14px">${omitted}</td></tr>`}
+${left === 0 ? NOTHING : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
+${omitted === undefined ? NOTHING : noteRow(omitted)}
+${csv === undefined ? NOTHING : noteRow(`Attached as a table: ${csv.filename}`)}
 <tr><td class="cell line quiet" style="padding:14px 28px;${LINE};${QUIET};font-size:12px">${footer}</td></tr>
 </table>
 </td></tr>
@@ -69,33 +99,63 @@ ${omitted === undefined ? NOTHING : html`<tr><td class="cell text" style="${CELL
 `.toString()
 }
 
-function summaryRow(summary: string, mark: Html): Html {
-  return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${summary}</td></tr>`
+/** As many sections and rows as a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
+function whatFits({ summary, sections, rows }: MailContent): { sections: Html[]; rows: Html[]; left: number } {
+  let size = 0
+  const fits = (part: Html, room: number): boolean => {
+    const after = size + Buffer.byteLength(part.toString())
+    if (after > room) return false
+    size = after
+    return true
+  }
+  const shown: Html[] = []
+  for (const section of sections) {
+    const part = sectionRow(section, shown.length > 0 || summary !== undefined)
+    if (!fits(part, ROOM_FOR_SECTIONS)) break
+    shown.push(part)
+  }
+  const others = [...sections.slice(shown.length), ...rows]
+  const lines: Html[] = []
+  for (const row of others) {
+    const line = tableRow(row)
+    if (!fits(line, ROOM_FOR_ROWS)) break
+    lines.push(line)
+  }
+  return { sections: shown, rows: lines, left: others.length - lines.length }
 }
 
-function sectionRow({ badge, subject, happened, percent, facts, records, url }: DescribedAlert, below: boolean): Html {
+function noteRow(note: string, mark: Html = NOTHING): Html {
+  return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${note}</td></tr>`
+}
+
+function sectionRow(alert: DescribedAlert, below: boolean): Html {
+  const { badge, subject, happened, percent, facts, records, silence } = alert
   return html`<tr><td class="cell line" style="${CELL}${below ? `;${LINE}` : ''}">
-<div class="text" style="${TEXT};font-size:14px;line-height:22px">${badgeMark(badge)} &nbsp;<b><bdi>${subject}</bdi></b></div>
+<div class="text" style="${TEXT};font-size:14px;line-height:22px;word-break:break-word">${badgeMark(badge)} &nbsp;<b><bdi>${subject}</bdi></b></div>
 <div class="text" style="${TEXT};font-size:18px;line-height:26px;padding-top:10px;word-break:break-word">${happened}</div>
 ${percent === undefined ? NOTHING : fullnessBar(percent, badge)}
 ${facts.length === 0 ? NOTHING : factsTable(facts)}
+${linksRow(alert)}
 ${records === undefined ? NOTHING : recordsTable(records)}
-${url === undefined ? NOTHING : html`<div style="padding-top:16px"><a class="link" href="${url}" style="${LINK};font-size:14px;font-weight:600">${linkText(url)}</a></div>`}
+${silence === undefined ? NOTHING : html`<div class="quiet" style="${QUIET};font-size:12px;line-height:18px;padding-top:16px;word-break:break-word">To silence it: <code>${silence}</code></div>`}
 </td></tr>
 `
 }
 
+/** What is over the limit lies behind a gap. */
 function fullnessBar(percent: number, badge: string): Html {
-  const filled = Math.min(100, Math.max(percent > 0 ? 1 : 0, Math.floor(percent)))
-  const full = html`<td width="${filled}%" height="10" style="width:${filled}%;height:10px;background:${colourOf(badge)};font-size:0;line-height:0">&nbsp;</td>`
-  const empty = html`<td class="track" width="${100 - filled}%" height="10" style="width:${100 - filled}%;height:10px;background:#e2e6eb;font-size:0;line-height:0">&nbsp;</td>`
+  const { filled, over, empty } = barOf(percent)
+  const part = (width: number, look: string, kind = '') =>
+    width === 0
+      ? NOTHING
+      : html`<td${new Html(kind)} width="${width}%" height="10" style="width:${width}%;height:10px;${look};font-size:0;line-height:0">&nbsp;</td>`
   return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin-top:14px"><tr>
-<td><table role="img" aria-label="${formatPercent(percent)} full" width="100%" cellpadding="0" cellspacing="0" border="0"><tr>${filled > 0 ? full : NOTHING}${filled < 100 ? empty : NOTHING}</tr></table></td>
+<td><table role="img" aria-label="${formatPercent(percent)} full" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed"><tr>${part(filled, `background:${colourOf(badge)}`)}${part(over, `background:${colourOf(badge)};border-left:3px solid #ffffff`)}${part(empty, 'background:#e2e6eb', ' class="track"')}</tr></table></td>
 <td class="text" align="right" width="64" style="width:64px;${TEXT};font-size:14px;font-weight:600;white-space:nowrap">${formatPercent(percent)}</td>
 </tr></table>`
 }
 
-function factsTable(facts: DescribedAlert['facts']): Html {
+function factsTable(facts: Fact[]): Html {
   const rows = facts.map(
     ({
       name,
@@ -106,56 +166,74 @@ function factsTable(facts: DescribedAlert['facts']): Html {
   return html`<table class="text" width="100%" cellpadding="3" cellspacing="0" border="0" style="${TABLE};margin:14px 0 0 -3px;font-size:14px;line-height:20px">${rows}</table>`
 }
 
-function recordsTable({ rows, note }: { rows: DescribedRecord[]; note: string }): Html {
+/** Both look like buttons, so that a thumb finds them. */
+function linksRow({ url, acknowledgeUrl }: DescribedAlert): Html {
+  if (url === undefined && acknowledgeUrl === undefined) return NOTHING
+  const acknowledge =
+    acknowledgeUrl === undefined
+      ? NOTHING
+      : html`<a class="button" href="${acknowledgeUrl}" style="${BUTTON};margin-right:10px;color:#ffffff;background:${LINK_COLOUR};border:1px solid ${LINK_COLOUR}">Acknowledge</a>`
+  const look =
+    url === undefined
+      ? NOTHING
+      : html`<a class="button plain" href="${url}" style="${BUTTON};color:${LINK_COLOUR};border:1px solid #c3cad4">${linkText(url)}</a>`
+  return html`<div style="padding-top:6px">${acknowledge}${look}</div>`
+}
+
+function recordsTable({ rows, note, left }: DescribedRecords): Html {
+  const areNamed = rows.some(({ label }) => label !== undefined)
   const lines = rows.map(
-    ({
-      label,
-      id,
-      usage,
-    }) => html`<tr>${label === undefined ? NOTHING : html`<td class="line" style="${LINE}"><bdi>${label}</bdi></td>`}<td class="line quiet" style="${LINE};color:${QUIET_COLOUR}">${id}</td><td class="line" align="right" style="${LINE}">${usage}</td></tr>
+    ({ label, id, usage, isNew, url }) =>
+      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : NOTHING}</td>` : NOTHING}<td nowrap>${recordLink(id, url)}${isNew && !areNamed ? NEW : NOTHING}</td><td align="right" nowrap>${usage}</td></tr>
 `,
   )
-  return html`<div class="text" style="${TEXT};font-size:14px;font-weight:600;padding-top:18px">Records <span class="quiet" style="${QUIET};font-weight:400">(${note})</span></div>
-<table class="text" width="100%" cellpadding="5" cellspacing="0" border="0" style="${TABLE};margin-top:4px;font-size:14px;line-height:20px">
-<tr>${rows.every(({ label }) => label === undefined) ? NOTHING : heading('Record')}${heading('Id')}${heading('Associations', 'right')}</tr>
+  const table = html`
+<table class="text rows" width="100%" cellpadding="5" cellspacing="0" border="0" style="${TABLE};margin-top:4px;font-size:14px;line-height:20px">
+<tr>${areNamed ? heading('Record') : NOTHING}${heading('Id')}${heading('Associations', 'right')}</tr>
 ${lines}</table>`
+  return html`<div class="text" style="${TEXT};font-size:14px;font-weight:600;padding-top:18px">Records <span class="quiet" style="${QUIET};font-weight:400">(${note})</span></div>${rows.length === 0 ? NOTHING : table}${left === undefined ? NOTHING : html`<div class="quiet" style="${QUIET};font-size:13px;line-height:18px;padding-top:6px;word-break:break-word">${left}</div>`}`
 }
+
+function recordLink(id: string, url: string | undefined): Html {
+  return url === undefined ? html`<i>${id}</i>` : html`<a href="${url}">${id}</a>`
+}
+
+const NEW = html` <b class="badge">NEW</b>`
 
 /** One row for each alert. Kept short, with what cells can inherit on the table: there may be hundreds of them. */
-function rankedTable(rows: DescribedAlert[]): Html {
-  const lines = rows.map(
-    ({
-      badge,
-      subject,
-      topic,
-      percent,
-      limit,
-      url,
-    }) => html`<tr class="line" valign="top" style="${LINE}"><td>${accountCell(subject, url)}</td><td><bdi>${topic}</bdi></td><td align="right" nowrap>${percent === undefined ? NOTHING : fullness(percent, limit)}</td><td align="right">${badgeMark(badge)}</td></tr>
-`,
-  )
-  return html`<tr><td class="cell line" style="${CELL};${LINE}"><table class="text" width="100%" cellpadding="6" cellspacing="0" border="0" style="${TABLE};border-collapse:collapse;font-size:13px;line-height:18px">
-<tr>${heading('Account')}${heading('What')}${heading('Fullness', 'right')}${heading('Level', 'right')}</tr>
-${lines}</table></td></tr>`
+function rankedTable(rows: Html[]): Html {
+  return html`<tr><td class="cell line" style="${CELL};${LINE}"><table class="text rows" width="100%" cellpadding="6" cellspacing="0" border="0" style="${TABLE};border-collapse:collapse;font-size:13px;line-height:18px">
+<tr>${heading('Account', 'left', '40%')}${heading('What')}${heading('Fullness', 'right')}${heading('Left', 'right')}</tr>
+${rows}</table></td></tr>`
 }
 
-function heading(name: string, align: 'left' | 'right' = 'left'): Html {
-  return html`<th class="quiet" scope="col" align="${align}" style="${LABEL};font-size:12px">${name}</th>`
+function tableRow({ badge, subject, topic, percent, limit, daysLeft, sinceLast, url }: DescribedRow): Html {
+  const account = html`<td><b class="badge ${badge}">${badge}</b>${sinceLast === undefined ? NOTHING : html` <i>${sinceLast}</i>`}<br>${accountCell(subject, url)}</td>`
+  const what = html`<bdi>${topic}</bdi>`
+  // What is no share of anything has the width of the numbers for its words.
+  if (percent === undefined && daysLeft === undefined) {
+    return html`<tr valign="top">${account}<td colspan="3">${what}</td></tr>
+`
+  }
+  return html`<tr valign="top">${account}<td>${what}</td><td align="right" nowrap>${percent === undefined ? NOTHING : fullness(percent, limit)}</td><td align="right" nowrap>${daysLeft ?? ''}</td></tr>
+`
+}
+
+function heading(name: string, align: 'left' | 'right' = 'left', width = ''): Html {
+  return html`<th class="quiet" scope="col" align="${align}"${width === '' ? NOTHING : html` width="${width}"`} style="${LABEL};font-size:12px;white-space:nowrap">${name}</th>`
 }
 
 function accountCell(subject: string, url: string | undefined): Html {
-  if (url === undefined) return html`<bdi>${subject}</bdi>`
-  return html`<a class="link" href="${url}" style="color:${LINK_COLOUR}"><bdi>${subject}</bdi></a>`
+  const name = html`<bdi>${subject}</bdi>`
+  return url === undefined ? name : html`<a href="${url}">${name}</a>`
 }
 
 function fullness(percent: number, limit: string | undefined): Html {
-  const of =
-    limit === undefined ? NOTHING : html`<br><span class="quiet" style="color:${QUIET_COLOUR}">of ${limit}</span>`
-  return html`${formatPercent(percent)}${of}`
+  return html`${formatPercent(percent)}${limit === undefined ? NOTHING : html`<br><i>of ${limit}</i>`}`
 }
 
 function badgeMark(badge: string): Html {
-  return html`<b style="background:${colourOf(badge)};color:#ffffff;font-size:11px;padding:2px 6px;white-space:nowrap">${badge}</b>`
+  return html`<b class="badge" style="background:${colourOf(badge)};color:#ffffff">${badge}</b>`
 }
 
 function colourOf(badge: string): string {

@@ -1,9 +1,17 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
+import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
+import type { MailLinks } from './mail-links.ts'
+import { periodicSummary } from './periodic-digest.ts'
 import { rankAlerts } from './rank-alerts.ts'
+import { type SinceLast, sinceLastDigest } from './since-last-digest.ts'
 import { badgeOfMessage, digestSummary, subjectOf } from './subject.ts'
+
+export interface DescribedRow extends DescribedAlert {
+  sinceLast?: SinceLast
+}
 
 /** What both parts of a mail show, in this order. */
 export interface MailContent {
@@ -14,20 +22,26 @@ export interface MailContent {
   /** Shown whole, each in a section. */
   sections: DescribedAlert[]
   /** Shown as one row of a table each. */
-  rows: DescribedAlert[]
+  rows: DescribedRow[]
   /** `12 more alerts not shown`. */
   omitted?: string
+  /** Attached where not every alert is shown whole. */
+  csv?: AlertsCsv
   footer: string
 }
 
-/** Mail programs clip what is longer than about 100 kB: behind the most urgent ones a row each has to do. */
+/** So many can be read one after the other; of more the most urgent are shown whole, and the rest is a table. */
 const MAX_SECTIONS = 10
+const SECTIONS_OF_MANY = 3
 
-export function mailContent(message: Message, now: number): MailContent {
+export function mailContent(message: Message, now: number, links: MailLinks): MailContent {
   const { truncated } = message.data
   const alerts = rankAlerts(message.data.alerts)
-  const described = alerts.map((alert) => describeAlert(alert, now))
-  const whole = message.type === 'alert.digest' ? 0 : MAX_SECTIONS
+  const described = alerts.map((alert): DescribedRow => {
+    const sinceLast = sinceLastDigest(alert, message.data)
+    return { ...describeAlert(alert, now, links), ...(sinceLast !== undefined && { sinceLast }) }
+  })
+  const whole = sectionsOf(message)
   const summary = summaryOf(message, alerts)
   return {
     badge: badgeOfMessage(message, alerts[0]),
@@ -35,12 +49,21 @@ export function mailContent(message: Message, now: number): MailContent {
     ...(summary !== undefined && { summary }),
     sections: described.slice(0, whole),
     rows: described.slice(whole),
-    ...(truncated > 0 && { omitted: `${countOf(truncated, 'more alert')} not shown.` }),
+    ...(truncated > 0 && {
+      omitted: `${countOf(truncated, 'more alert')} not shown. All that are open: plimsoll alerts list`,
+    }),
+    ...(alerts.length > whole && { csv: alertsCsv(alerts, message) }),
     footer: `Sent by Plimsoll, ${formatTime(message.timestamp)}.`,
   }
 }
 
+function sectionsOf({ type, data }: Message): number {
+  if (type === 'alert.digest') return 0
+  return data.alerts.length > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
+}
+
 function summaryOf({ type, data }: Message, alerts: readonly Alert[]): string | undefined {
+  if (data.period !== undefined) return periodicSummary(data)
   const total = alerts.length + data.truncated
   if (type === 'alert.digest') {
     return `${digestSummary(alerts, data.truncated)}. This is how the accounts were found; whatever changes from here on is told at once.`

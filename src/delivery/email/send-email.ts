@@ -2,6 +2,7 @@ import nodemailer from 'nodemailer'
 import { type Secret, withoutSecrets } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
+import { type MailLinks, NO_LINKS } from './mail-links.ts'
 import { renderEmail } from './render-email.ts'
 import { failureCode, replyCode, smtpFailure } from './smtp-failure.ts'
 import { type SmtpServer, smtpServer } from './smtp-server.ts'
@@ -23,11 +24,12 @@ export interface EmailOptions {
   tls: 'required' | 'optional'
   /** From connecting to the server's word that it has the mail. */
   timeoutMs?: number
+  links?: MailLinks
 }
 
 /** A receiver that gets each message as a mail. Throws if the URL can't be used. */
 export function createEmailReceiver(options: EmailOptions): Receiver {
-  const { name, from, to, timeoutMs = 60_000 } = options
+  const { name, from, to, timeoutMs = 60_000, links = NO_LINKS } = options
   const server = smtpServer(name, options.smtp)
   const transport = createTransport(server, options.tls, timeoutMs)
   const underWay = new Set<Promise<AttemptOutcome>>()
@@ -36,7 +38,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
     const deadline = AbortSignal.timeout(timeoutMs)
     try {
       const sent = await transport.sendMail({
-        ...mailFor(delivery, from),
+        ...mailFor(delivery, from, links),
         from,
         to,
         signal: AbortSignal.any([signal, deadline]),
@@ -92,10 +94,13 @@ export function createTransport(
   })
 }
 
-function mailFor({ id, message, now }: OutgoingDelivery, from: string) {
+/** A message as a mail, but for who gets it. */
+export function mailFor({ id, message, now }: OutgoingDelivery, from: string, links: MailLinks) {
+  const { csv, ...parts } = renderEmail(message, now, links)
   const root = threadRoot(message, from)
   return {
-    ...renderEmail(message, now),
+    ...parts,
+    attachments: csv === undefined ? [] : [{ ...csv, contentType: 'text/csv; charset=utf-8' }],
     date: new Date(now),
     messageId: messageId(id, from),
     inReplyTo: root,

@@ -9,7 +9,7 @@ export function smtpFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'sending failed'
   const { code, originalCode, responseCode, response, command } = error as NodemailerError
   if (typeof responseCode === 'number')
-    return `${REFUSED[code ?? ''] ?? 'refused'}: ${oneLine(response ?? '', responseCode)}`
+    return `${REFUSED[command === 'DATA' ? 'EMESSAGE' : (code ?? '')] ?? 'refused'}: ${oneLine(response ?? '', responseCode)}`
   if (originalCode !== undefined) return networkFailureOfCode(originalCode)
   switch (code) {
     case 'ETIMEDOUT':

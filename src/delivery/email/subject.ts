@@ -3,6 +3,7 @@ import { metricName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { accountName, badgeOf, headlineOf, standingOf, topicOf } from './describe-alert.ts'
+import { periodicSubject } from './periodic-digest.ts'
 import { countAccounts, rankAlerts } from './rank-alerts.ts'
 
 const MAX_LENGTH = 180
@@ -25,6 +26,7 @@ export function badgeOfMessage({ type }: Message, worst: Alert | undefined): str
 
 function subjectParts({ type, data }: Message, alerts: readonly Alert[]): { what: string; end: string } {
   const [first] = alerts
+  if (data.period !== undefined) return { what: periodicSubject(data), end: '' }
   if (type === 'alert.digest') return { what: digestSummary(alerts, data.truncated), end: '' }
   if (first === undefined) return { what: 'nothing to report', end: '' }
   const more = alerts.length - 1 + data.truncated

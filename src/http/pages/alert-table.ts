@@ -1,4 +1,5 @@
 import { subjectOf } from '../../alerts/open-alerts.ts'
+import { cleanText } from '../../text/clean-text.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { TimedAlert } from '../../views/fleet-status.ts'
 import { when } from '../when.ts'
@@ -6,10 +7,15 @@ import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'
 import { table } from './table.ts'
 
+/** Where an alert is acknowledged. */
+export type AcknowledgePath = (alert: TimedAlert) => string
+
+/** With `acknowledge` also what keeps alerts from being told. */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
+  acknowledge?: AcknowledgePath,
 ): Html {
   const withAccount = account === 'with account'
   return table(
@@ -21,6 +27,7 @@ export function alertTable(
       { title: 'How full' },
       { title: 'Rule' },
       { title: 'Since' },
+      ...(acknowledge === undefined ? [] : [{ title: 'Silenced' }, { title: 'Acknowledged' }]),
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
@@ -29,8 +36,22 @@ export function alertTable(
       fullnessOf(alert),
       html`<span class="name">${alert.rule}</span>`,
       when(Date.parse(alert.since), now),
+      ...(acknowledge === undefined ? [] : [silenceOf(alert), whoKnows(alert, acknowledge, now)]),
     ]),
   )
+}
+
+function silenceOf({ silencedBy }: TimedAlert): Html {
+  if (silencedBy === undefined) return html`<span class="soft">–</span>`
+  return html`<a href="#${silencedBy}">${silencedBy}</a>`
+}
+
+function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath, now: number): Html {
+  const { acknowledged } = alert
+  if (acknowledged === undefined) return html`<a href="${acknowledge(alert)}">Acknowledge</a>`
+  const { by, comment, until } = acknowledged
+  const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
+  return html`${cleanText(by)}, until ${when(Date.parse(until), now)}${why}`
 }
 
 function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {

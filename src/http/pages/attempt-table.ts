@@ -1,9 +1,11 @@
+import { formatSeconds } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { TimedAttempt } from '../../views/fleet-status.ts'
 import { when } from '../when.ts'
 import { table } from './table.ts'
 
-const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead: 'critical' }
+const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead: 'critical', failed: 'critical' }
 
 export function attemptTable(attempts: readonly TimedAttempt[], now: number): Html {
   return table(
@@ -14,7 +16,10 @@ export function attemptTable(attempts: readonly TimedAttempt[], now: number): Ht
       { title: 'Message' },
       { title: 'Attempt', number: true },
       { title: 'Outcome' },
+      { title: 'Answer', number: true },
+      { title: 'Took', number: true },
       { title: 'Reason' },
+      { title: 'Next attempt' },
     ],
     attempts.map((attempt) => [
       when(attempt.at === null ? null : Date.parse(attempt.at), now),
@@ -22,7 +27,10 @@ export function attemptTable(attempts: readonly TimedAttempt[], now: number): Ht
       html`<span title="${attempt.id}">${attempt.type}</span>`,
       String(attempt.attempt),
       html`<span class="badge ${LOOK[attempt.outcome] ?? 'off'}">${attempt.outcome}</span>`,
+      attempt.answer === null ? '' : String(attempt.answer),
+      attempt.ms === null ? '' : formatSeconds(attempt.ms),
       attempt.reason,
+      attempt.nextAt === null ? '' : formatTime(attempt.nextAt),
     ]),
   )
 }

@@ -7,8 +7,9 @@ import { coverageNotes, isLow, shareText } from '../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../views/poll-budget.ts'
+import { isBroken } from '../../views/receiver-status.ts'
 import { skewText } from '../../views/token-endpoint.ts'
-import type { HealthReport } from '../health.ts'
+import { type HealthReport, RECEIVERS } from '../health.ts'
 import { distance } from '../when.ts'
 import { accountTable } from './account-table.ts'
 import { alertTable } from './alert-table.ts'
@@ -49,7 +50,7 @@ function verdict(
   { alerts, tokens, tokenEndpoint, polls, pollBudget, coverage, deliveries, accounts }: FleetStatus,
   health: HealthReport,
 ): Html {
-  const stuck = health.checks.filter((check) => !check.ok)
+  const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
   const sentences = [
     ...stuck.map((check) => `${check.name}: ${check.detail}`),
     ...(isInTrouble(tokenEndpoint) ? ['the token endpoint is in trouble: no account is at fault'] : []),
@@ -62,7 +63,9 @@ function verdict(
       : []),
     ...(alerts.critical > 0 ? [countOf(alerts.critical, 'critical alert')] : []),
     ...(alerts.warning > 0 ? [countOf(alerts.warning, 'warning')] : []),
-    ...deliveries.disabledReceivers.map(({ receiver }) => `receiver ${receiver} is switched off`),
+    ...deliveries.receivers
+      .filter(isBroken)
+      .map(({ receiver, state }) => `receiver ${receiver} ${state === 'disabled' ? 'is switched off' : 'fails'}`),
   ]
   if (sentences.length === 0) return html`<p class="verdict good">All is well.</p>`
   const look =
@@ -103,11 +106,11 @@ function endpointTile({ tokenEndpoint }: FleetStatus): Html | undefined {
 }
 
 function deliveriesTile({ deliveries }: FleetStatus): Html {
-  const off = deliveries.disabledReceivers.length
+  const off = deliveries.receivers.filter(isBroken).length
   return tile(
     'Deliveries',
     `${formatCount(deliveries.pending)} pending`,
-    off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} switched off`,
+    off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} ${off === 1 ? 'takes' : 'take'} none`,
     off,
   )
 }

@@ -65,6 +65,6 @@ function isForeseeable({ metric, limit, usage }: Series): boolean {
  * Without the days that tell nothing of the pace: stuck at the limit, where usage would have gone on if it could; and for
  * the fullest record those on which the provider showed none, and 0 stands for anything below 80 %.
  */
-function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
+export function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
   return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))
 }

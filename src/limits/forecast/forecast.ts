@@ -64,6 +64,25 @@ export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-
 }
 
 /**
+ * Whether the pace of a series is below so much a day. For whoever need not know it exactly: slopes are only counted, not
+ * sorted, and no range is worked out.
+ */
+export function isSlowerThan(points: readonly DailyPoint[], perDay: number): boolean {
+  if (points.every(({ usage }) => usage === points[0]?.usage)) return perDay > 0
+  if (points.length < ENOUGH_POINTS) return false
+  // No pace is faster than the fastest step.
+  if (points.every((later, n) => n === 0 || slopeBetween(points[n - 1] as DailyPoint, later) < perDay)) return true
+  const stretches = withoutJump(points)
+  let faster = 0
+  for (const stretch of stretches) {
+    for (const [n, later] of stretch.entries()) {
+      for (let m = 0; m < n; m++) if (slopeBetween(stretch[m] as DailyPoint, later) >= perDay) faster++
+    }
+  }
+  return 2 * faster < countPairs(stretches)
+}
+
+/**
  * When usage reaches the limit. It is told only where the whole range of the pace rises: a pace that may as well be chance
  * foretells nothing. At or over the limit it is 0, with or without a forecast.
  */
@@ -84,20 +103,26 @@ export function daysLeft(usage: number, limit: number | null, pace: Forecast | u
  * see to it: with a jump in mid-window, more than half of all pairs lie on either side of it. Two of a kind are no one-off,
  * and stay in.
  */
-function withoutJump(points: readonly DailyPoint[]): readonly DailyPoint[][] {
-  const usual = median(Float64Array.from(stepsOf(points), ({ change, days }) => change / days).sort())
-  const sizes = stepsOf(points).map(({ change, days }) => Math.abs(change - usual * days))
-  const largest = sizes.indexOf(Math.max(...sizes))
-  const second = Math.max(...sizes.toSpliced(largest, 1))
-  const isJump = (sizes[largest] ?? 0) > 3 * second
-  return isJump ? [points.slice(0, largest + 1), points.slice(largest + 1)] : [[...points]]
+function withoutJump(points: readonly DailyPoint[]): readonly (readonly DailyPoint[])[] {
+  const slopes = new Float64Array(points.length - 1)
+  for (const n of slopes.keys()) slopes[n] = slopeBetween(points[n] as DailyPoint, points[n + 1] as DailyPoint)
+  const usual = median(slopes.toSorted())
+  let [largest, size, second] = [0, -1, Number.NEGATIVE_INFINITY]
+  for (const [n, slope] of slopes.entries()) {
+    const days = (points[n + 1] as DailyPoint).day - (points[n] as DailyPoint).day
+    const beside = Math.abs(slope - usual) * days
+    if (beside > size) [largest, size, second] = [n, beside, size]
+    else if (beside > second) second = beside
+  }
+  const isJump = size > 3 * Math.max(0, second)
+  return isJump ? [points.slice(0, largest + 1), points.slice(largest + 1)] : [points]
 }
 
 /**
  * Sen's range of the median slope, from the variance of Kendall's rank statistic with ties. It supposes that each day errs
  * for itself, around a line.
  */
-function rankRange(slopes: Float64Array, stretches: readonly DailyPoint[][]): { low: number; high: number } {
+function rankRange(slopes: Float64Array, stretches: readonly (readonly DailyPoint[])[]): { low: number; high: number } {
   const term = (n: number) => n * (n - 1) * (2 * n + 5)
   let variance = 0
   for (const points of stretches) {
@@ -119,7 +144,7 @@ function rankRange(slopes: Float64Array, stretches: readonly DailyPoint[][]): { 
  * each other back - days that err for themselves - leave nothing of it. The slope of a line through a random walk has 6/5
  * of the variance of its mean step.
  */
-function accumulatedLuck(stretches: readonly DailyPoint[][], perDay: number): number {
+function accumulatedLuck(stretches: readonly (readonly DailyPoint[])[], perDay: number): number {
   const steps = stretches.flatMap(stepsOf)
   let days = 0
   let sum = 0
@@ -149,13 +174,23 @@ function stepsOf(points: readonly DailyPoint[]): { change: number; days: number 
 }
 
 /** Of all pairs within a stretch, ascending. */
-function pairwiseSlopes(stretches: readonly DailyPoint[][]): Float64Array {
-  const slopes = stretches.flatMap((points) =>
-    points.flatMap((later, n) =>
-      points.slice(0, n).map((earlier) => (later.usage - earlier.usage) / (later.day - earlier.day)),
-    ),
-  )
-  return Float64Array.from(slopes).sort()
+function pairwiseSlopes(stretches: readonly (readonly DailyPoint[])[]): Float64Array {
+  const slopes = new Float64Array(countPairs(stretches))
+  let next = 0
+  for (const points of stretches) {
+    for (const [n, later] of points.entries()) {
+      for (let m = 0; m < n; m++) slopes[next++] = slopeBetween(points[m] as DailyPoint, later)
+    }
+  }
+  return slopes.sort()
+}
+
+function slopeBetween(earlier: DailyPoint, later: DailyPoint): number {
+  return (later.usage - earlier.usage) / (later.day - earlier.day)
+}
+
+function countPairs(stretches: readonly (readonly DailyPoint[])[]): number {
+  return stretches.reduce((sum, { length }) => sum + (length * (length - 1)) / 2, 0)
 }
 
 function median(sorted: Float64Array): number {

@@ -261,7 +261,7 @@ export class TokenEndpoint {
       const reported = afterReport(before, report, this.#deps.settings, now)
       const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
       const { state: taken, granted, until } = grant(reported, wanted, now)
-      const { state, writes } = announceTroubles(this.#deps.announce, before, taken, now)
+      const { state, writes } = await this.#announce(before, taken, now)
       const after = encodeEndpoint(state)
       // Also if nothing changed: what is cached here may be old.
       const found = await this.#deps.store.change(stored, after, writes)
@@ -277,6 +277,18 @@ export class TokenEndpoint {
       if (writes.entries.length > 0) await this.#wakeAlerts()
       return { granted, until }
     }
+  }
+
+  /** The alerts may have been acknowledged since this state was written: whoever would tell one looks how it stands. */
+  async #announce(
+    before: EndpointState,
+    taken: EndpointState,
+    now: number,
+  ): Promise<ReturnType<typeof announceTroubles>> {
+    const { announce, store } = this.#deps
+    const said = announceTroubles(announce, before, taken, now)
+    if (said.writes.changes.length === 0) return said
+    return announceTroubles(announce, before, { ...taken, alerts: await store.openAlerts() }, now)
   }
 
   /** What was committed is committed: if nobody can be woken, the clock's next tick finds it. */

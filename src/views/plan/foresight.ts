@@ -1,6 +1,7 @@
+import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
 import { DAY_MS, type DailyValue, dailyPoints, dayOf } from '../../limits/forecast/daily-points.ts'
-import { WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
-import { forecastSeries } from '../../limits/forecast/forecast-account.ts'
+import { isSlowerThan, WINDOW_DAYS } from '../../limits/forecast/forecast.ts'
+import { forecastSeries, tellingPoints } from '../../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../../limits/forecast/outlook.ts'
 import type { Snapshot } from '../../limits/history/history.ts'
 import type { Stretch, Timeline } from '../../limits/history/timeline.ts'
@@ -12,14 +13,24 @@ import type { Series } from '../../limits/series.ts'
  */
 export class Foresight {
   readonly #values: readonly DailyValue[]
+  readonly #fastest: number
   #day = Number.NaN
   #window: readonly DailyValue[] = []
+  /** Of that day: its forecast, or a pace that it is known to be below. */
+  #told: AccountForecasts | undefined
+  #slowerThan = Number.POSITIVE_INFINITY
 
   constructor(stretches: readonly Stretch[], timeline: Timeline, name: Omit<Series, 'usage' | 'limit' | 'percent'>) {
     const snapshots = snapshotsOf(stretches, timeline, name)
     const first = snapshots.find(({ at }) => at > Number.NEGATIVE_INFINITY)?.at ?? timeline.readAt
     const span = { from: dayOf(first) - 1, to: dayOf(timeline.readAt) + 1, readUntil: () => timeline.readAt }
     this.#values = dailyPoints(snapshots, span).get(name.id) ?? []
+    this.#fastest = fastestDay(this.#values)
+  }
+
+  /** Whether so few days may be left with these numbers on some day and not on another: the fastest day there was tells, far sooner than forecasts. */
+  mayReach({ usage, limit }: Series, within: number): boolean {
+    return limit !== null && usage < limit && limit - usage <= within * this.#fastest
   }
 
   /**
@@ -28,23 +39,33 @@ export class Foresight {
   daysLeft(series: Series, at: number, within: number): number | null | undefined {
     if (series.limit === null) return undefined
     if (series.usage >= series.limit) return 0
+    // A record that is not shown is not known to move.
+    if (series.metric === 'associations.fullest' && series.usage === 0) return null
     const day = dayOf(at)
     if (day !== this.#day) {
       this.#day = day
+      this.#told = undefined
+      this.#slowerThan = Number.POSITIVE_INFINITY
       this.#window = this.#values.filter((value) => value.day >= day - WINDOW_DAYS && value.day < day)
     }
-    // No pace is faster than the fastest step, which is known far sooner.
-    if (series.limit - series.usage > within * fastestStep(this.#window)) return null
-    const told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
-    return outlookOf(series, told, day * DAY_MS).daysLeft
+    // Most are far from that, and it is known far sooner that they are than how far.
+    const least = (series.limit - series.usage) / within
+    if (this.#told === undefined) {
+      if (least >= this.#slowerThan || isSlowerThan(tellingPoints(series.metric, this.#window), least)) {
+        this.#slowerThan = Math.min(this.#slowerThan, least)
+        return null
+      }
+      this.#told = forecastSeries([series], new Map([[series.id, this.#window]]), day * DAY_MS)
+    }
+    return outlookOf(series, this.#told, day * DAY_MS).daysLeft
   }
 }
 
-function fastestStep(values: readonly DailyValue[]): number {
+function fastestDay(values: readonly DailyValue[]): number {
   let fastest = 0
-  for (let n = 1; n < values.length; n++) {
-    const [before, after] = [values[n - 1] as DailyValue, values[n] as DailyValue]
-    fastest = Math.max(fastest, (after.usage - before.usage) / (after.day - before.day))
+  for (const [n, { day, usage }] of values.entries()) {
+    const before = values[n - 1]
+    if (before !== undefined) fastest = Math.max(fastest, (usage - before.usage) / (day - before.day))
   }
   return fastest
 }

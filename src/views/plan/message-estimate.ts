@@ -19,6 +19,8 @@ interface Moment {
   isUrgent: boolean
 }
 
+type Moments = Map<number, Moment>
+
 /** Finer is of no use: polls come minutes apart. */
 const MINUTE_MS = 60_000
 /** Of each group at most so many moments are told apart: that bounds what is in memory, however long the time. */
@@ -31,7 +33,7 @@ const MOST_MOMENTS = 43_200
 export class MessageEstimate {
   readonly #rules: RuleSet
   readonly #momentMs: number
-  readonly #groups = new Map<string, Map<number, Moment>>()
+  readonly #groups = new Map<string, Moments>()
   readonly #byReceiver = new Map<string, EstimatedMessages>()
   /** Transitions that no route is for. */
   unrouted = 0
@@ -42,7 +44,9 @@ export class MessageEstimate {
   }
 
   add(account: AccountName, told: readonly ToldThen[]): void {
-    for (const one of told) this.#addOne(account, one)
+    if (told.length === 0) return
+    const ways = new Map<string, Moments[]>()
+    for (const one of told) this.#addOne(ways, account, one)
   }
 
   /** Groups that only one account can be in are over with it: a large fleet has many. */
@@ -56,21 +60,27 @@ export class MessageEstimate {
     return this.#byReceiver
   }
 
-  #addOne(account: AccountName, told: ToldThen): void {
-    const alert = alertOf(account, told)
-    const receivers = receiversOf(this.#rules.routes, alert)
-    if (receivers.length === 0) this.unrouted++
-    const entry = told.inDigest ? { alert, firstReading: true as const } : { alert }
-    for (const receiver of receivers) {
-      const moments = entryOf(this.#groups, groupKey(receiver, entry, this.#rules.group.by), () => new Map())
-      const moment = entryOf(moments, Math.floor(told.at / this.#momentMs), () => ({
-        ...{ firing: 0, resolved: 0, isUrgent: false },
-      }))
-      if (told.reason === 'recovered') moment.resolved++
+  #addOne(ways: Map<string, Moments[]>, account: AccountName, told: ToldThen): void {
+    const { kind, rule, level, inDigest, reason } = told
+    const groups = entryOf(ways, `${kind}|${level}|${inDigest}|${rule}`, () => this.#groupsOf(account, told))
+    if (groups.length === 0) this.unrouted++
+    const at = Math.floor(told.at / this.#momentMs)
+    for (const moments of groups) {
+      const moment = entryOf(moments, at, () => ({ firing: 0, resolved: 0, isUrgent: false }))
+      if (reason === 'recovered') moment.resolved++
       else moment.firing++
-      const isWorse = told.reason === 'escalated' || (told.reason === 'entered' && told.level === 'critical')
-      moment.isUrgent ||= isWorse && !told.inDigest
+      const isWorse = reason === 'escalated' || (reason === 'entered' && level === 'critical')
+      moment.isUrgent ||= isWorse && !inDigest
     }
+  }
+
+  /** One for each receiver of its route. */
+  #groupsOf(account: AccountName, told: ToldThen): Moments[] {
+    const alert = alertOf(account, told)
+    const entry = told.inDigest ? { alert, firstReading: true as const } : { alert }
+    return receiversOf(this.#rules.routes, alert).map((receiver) =>
+      entryOf(this.#groups, groupKey(receiver, entry, this.#rules.group.by), () => new Map()),
+    )
   }
 
   #close(isOver: (key: string) => boolean): void {
@@ -92,7 +102,7 @@ export class MessageEstimate {
 function* messagesOf(
   { group }: RuleSet,
   momentMs: number,
-  moments: ReadonlyMap<number, Moment>,
+  moments: Moments,
 ): Generator<Pick<Moment, 'firing' | 'resolved'>> {
   let waiting: { closesAt: number; firing: number; resolved: number } | undefined
   let closedAt = Number.NEGATIVE_INFINITY

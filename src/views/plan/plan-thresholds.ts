@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { LIVE_STATES } from '../../accounts/export-accounts.ts'
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Registry } from '../../accounts/registry.ts'
+import { type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { receiversOf } from '../../alerts/routing/route.ts'
 import { decodeForecasts } from '../../limits/forecast/account-forecasts.ts'
 import type { AccountHistory, History } from '../../limits/history/history.ts'
@@ -14,7 +16,13 @@ import { type CurrentSeries, currentSeries } from '../account-view.ts'
 import { inBatches, liveHubIds } from '../live-accounts.ts'
 import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
 import { alertOf } from './message-estimate.ts'
-import { type ReadingTurns, type ReplaySpan, replayedSeries, replaySeries } from './replay-series.ts'
+import {
+  type ReadingTurns,
+  type ReplayedSeries,
+  type ReplaySpan,
+  replayedSeries,
+  replaySeries,
+} from './replay-series.ts'
 import type { RuleSet } from './rule-set.ts'
 import { type Offender, Offenders, Tally, type TallyResult } from './tally.ts'
 
@@ -131,6 +139,8 @@ class Plan {
   readonly #watched = { before: 0, after: 0 }
   readonly #moves = new Map(MOVES.map((move) => [move, { series: 0, accounts: 0 }]))
   readonly #told: PlanSummary['told'] = { byReceiver: new Map(), nobody: 0 }
+  readonly #areSettingsSame: boolean
+  readonly #sameRules = new Map<Rule, Map<Rule | undefined, boolean>>()
   #knownFrom: number | null = null
 
   constructor(request: PlanRequest, now: number) {
@@ -138,6 +148,7 @@ class Plan {
     this.#request = request
     this.#now = now
     this.#span = { warmFrom: from - WARM_MS, from, to: now }
+    this.#areSettingsSame = isDeepStrictEqual(judging(request.old), judging(request.planned))
     this.#before = new Tally(request.old, request.overMs)
     this.#after = new Tally(request.planned, request.overMs)
   }
@@ -188,7 +199,7 @@ class Plan {
     this.#knownFrom = Math.min(this.#knownFrom ?? oldest, oldest)
     for (const series of replayedSeries(account, timeline, readingOf(account))) {
       const before = replaySeries(old, series, this.#span)
-      const after = replaySeries(planned, series, this.#span)
+      const after = this.#isSame(series) ? before : replaySeries(planned, series, this.#span)
       this.#before.add(account, before)
       this.#after.add(account, after)
       this.#offenders.add({
@@ -198,6 +209,21 @@ class Plan {
     }
     this.#before.endAccount()
     this.#after.endAccount()
+  }
+
+  /** Most rules of a config that may come are as they were: then there is nothing to replay twice. */
+  #isSame({ account, name }: ReplayedSeries): boolean {
+    if (!this.#areSettingsSame) return false
+    const { old, planned } = this.#request
+    const [before, after] = [ruleFor(old.rules, account, name), ruleFor(planned.rules, account, name)]
+    const known = before === undefined ? undefined : this.#sameRules.get(before)?.get(after)
+    if (known !== undefined) return known
+    const is = isDeepStrictEqual(before, after)
+    if (before !== undefined) {
+      const others = this.#sameRules.get(before) ?? new Map<Rule | undefined, boolean>()
+      this.#sameRules.set(before, others.set(after, is))
+    }
+    return is
   }
 
   summary(): PlanSummary {
@@ -215,6 +241,11 @@ class Plan {
       },
     }
   }
+}
+
+/** What else than its rule decides what is told of a series. */
+function judging({ recoverBelow, for: polls, repeatEveryMs, firstRun }: RuleSet) {
+  return { recoverBelow, polls, repeatEveryMs, firstRun }
 }
 
 /** What would be told of a change with the next poll. */

@@ -1,6 +1,6 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { AlertLevel, AlertReason } from '../../alerts/alert.ts'
-import { type Evaluation, evaluate, type SeriesState } from '../../alerts/evaluation/evaluate.ts'
+import { type Evaluation, evaluate, type ForeseenSeries, type SeriesState } from '../../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { DAY_MS, dayOf } from '../../limits/forecast/daily-points.ts'
 import type { Value } from '../../limits/history/change.ts'
@@ -47,62 +47,119 @@ export interface ReplayedSeries {
  * month of a fleet a matter of seconds.
  */
 export function replaySeries(rules: RuleSet, series: ReplayedSeries, span: ReplaySpan): ToldThen[] {
-  const told: ToldThen[] = []
-  const { stretches, timeline, periodMs, id, name } = series
-  const rule = ruleFor(rules.rules, series.account, name)
-  const days = rule === undefined ? undefined : mostDaysLeft(rule)
-  const foresight = days === undefined ? undefined : new Foresight(stretches, timeline, { id, ...name })
-  const begin = Math.max(span.warmFrom, timeline.polls[0]?.at ?? timeline.readAt)
-  let state: SeriesState | undefined
-  const tell = (at: number, one: Omit<ToldThen, 'at'>) => {
-    if (at >= span.from && at <= span.to) told.push({ at, ...one })
-  }
+  const replay = new SeriesReplay(rules, series, span)
+  const { stretches } = series
   for (const [n, { from, value }] of stretches.entries()) {
     const end = Math.min(stretches[n + 1]?.from ?? Number.POSITIVE_INFINITY, span.to + 1)
-    if (end <= begin) continue
-    if (value === undefined) {
-      // The reports no longer have it.
-      if (state !== undefined && state.level !== 'ok') tell(from, limitEvent(state.rule, state.level, 'recovered'))
-      state = undefined
-      continue
+    if (end <= replay.begin) continue
+    if (value === undefined) replay.vanish(from)
+    else replay.stand(from, end, stretches[n - 1]?.value, value)
+  }
+  return replay.told
+}
+
+class SeriesReplay {
+  readonly told: ToldThen[] = []
+  /** From when on there is anything to replay. */
+  readonly begin: number
+  readonly #rules: RuleSet
+  readonly #series: ReplayedSeries
+  readonly #span: ReplaySpan
+  readonly #rule: Rule | undefined
+  /** The days left from which on a forecast makes a difference, where the rule asks for any. */
+  readonly #foreseeing: { within: number; foresight: Foresight } | undefined
+  #state: SeriesState | undefined
+
+  constructor(rules: RuleSet, series: ReplayedSeries, span: ReplaySpan) {
+    const { account, id, name, stretches, timeline } = series
+    this.#rules = rules
+    this.#series = series
+    this.#span = span
+    this.#rule = ruleFor(rules.rules, account, name)
+    this.begin = Math.max(span.warmFrom, timeline.polls[0]?.at ?? timeline.readAt)
+    const within = this.#rule === undefined ? undefined : mostDaysLeft(this.#rule)
+    if (within !== undefined) {
+      this.#foreseeing = { within, foresight: new Foresight(stretches, timeline, { id, ...name }) }
     }
-    const was = stretches[n - 1]?.value
-    if (rule?.off !== true && from >= begin && movedLimit(name, was, value)) tell(from, LIMIT_CHANGED)
+  }
+
+  /** The reports no longer have it. */
+  vanish(at: number): void {
+    if (this.#state !== undefined && this.#state.level !== 'ok') {
+      this.#tell(at, limitEvent(this.#state.rule, this.#state.level, 'recovered'))
+    }
+    this.#state = undefined
+  }
+
+  /** It stands so from a moment until just before another. */
+  stand(from: number, end: number, was: Value | undefined, value: Value): void {
+    const { id, name, timeline, periodMs } = this.#series
+    const isSettling = from < this.begin
+    if (this.#rule?.off !== true && !isSettling && movedLimit(name, was, value)) this.#tell(from, LIMIT_CHANGED)
+    // What no rule watches has no level to enter or leave.
+    if (this.#rule === undefined || this.#rule.off === true) return
     const read = { id, ...name, ...measured(value) }
-    let isSettling = from < begin
-    const isFirst = !isSettling && isFirstReading(series, from)
-    let at = isSettling ? nextPoll(timeline, periodMs, begin) : from
-    while (at !== undefined && at < end) {
-      const foreseen =
-        days === undefined
-          ? read
-          : {
-              ...read,
-              daysLeft: foresight?.daysLeft(read, at, restsOnForecast(state) ? Number.POSITIVE_INFINITY : days),
-            }
-      const settings = isSettling ? { ...rules, for: 1 } : rules
-      const evaluation: Evaluation = evaluate(rule, state, foreseen, at, settings, isFirst)
-      const { event } = evaluation
-      state = remembered(evaluation.state)
-      if (event !== undefined && !isSettling) {
-        const inDigest = event.beganWithFirstReading && rules.firstRun === 'digest'
-        tell(at, limitEvent(evaluation.state?.rule ?? '', event.level, event.reason, inDigest))
-      }
-      isSettling = false
-      const again = newsAfter(state, at, days !== undefined, rules.repeatEveryMs)
+    let at = isSettling ? nextPoll(timeline, periodMs, this.begin) : from
+    for (let isFirst = true; at !== undefined && at < end; isFirst = false) {
+      const { stands } = this.#evaluate(read, at, isFirst ? (isSettling ? 'settle' : 'began') : 'again')
+      const mayForesee = this.#mayForesee(read)
+      const last = mayForesee || stands !== this.#state?.level ? at : this.#repeat(at, end)
+      const again = newsAfter(this.#state, mayForesee, last, this.#rules.repeatEveryMs)
       at = again === undefined ? undefined : nextPoll(timeline, periodMs, again)
     }
   }
-  return told
-}
 
-/** Then it matters whether there is a forecast at all. */
-function restsOnForecast(state: SeriesState | undefined): boolean {
-  return state?.foreseen === true
+  /** `settle`: it stood so before, and what it would have been told of then is not asked. */
+  #evaluate(read: Series, at: number, occasion: 'settle' | 'began' | 'again'): Evaluation {
+    const settings = occasion === 'settle' ? { ...this.#rules, for: 1 } : this.#rules
+    const isFirst = occasion === 'began' && isFirstReading(this.#series, at)
+    const evaluation = evaluate(this.#rule, this.#state, this.#foreseen(read, at), at, settings, isFirst)
+    const { event, state } = evaluation
+    this.#state = remembered(state)
+    if (event !== undefined && occasion !== 'settle') {
+      const inDigest = event.beganWithFirstReading && this.#rules.firstRun === 'digest'
+      this.#tell(at, limitEvent(state?.rule ?? '', event.level, event.reason, inDigest))
+    }
+    return evaluation
+  }
+
+  #foreseen(read: Series, at: number): ForeseenSeries {
+    if (this.#foreseeing === undefined) return read
+    const { within, foresight } = this.#foreseeing
+    // Where a level rests on a forecast, it matters too whether there is one at all.
+    const exactly = this.#state?.foreseen === true ? Number.POSITIVE_INFINITY : within
+    return { ...read, daysLeft: foresight.daysLeft(read, at, exactly) }
+  }
+
+  /** Whether the same numbers may be judged otherwise on another day. */
+  #mayForesee(read: Series): boolean {
+    if (this.#foreseeing === undefined) return false
+    const { within, foresight } = this.#foreseeing
+    return this.#state?.foreseen === true || foresight.mayReach(read, within)
+  }
+
+  /** The same numbers at the same level: all that is left to tell is that it lasts. Returns when it was told last. */
+  #repeat(from: number, end: number): number {
+    const { timeline, periodMs } = this.#series
+    let at = from
+    for (let state = this.#state; state !== undefined && state.level !== 'ok' && state.pending === null; ) {
+      const next = nextPoll(timeline, periodMs, Math.max(at + 1, state.toldAt + this.#rules.repeatEveryMs))
+      if (next === undefined || next >= end) break
+      this.#tell(next, limitEvent(state.rule, state.level, 'repeat'))
+      state = { ...state, toldAt: next }
+      this.#state = state
+      at = next
+    }
+    return at
+  }
+
+  #tell(at: number, one: Omit<ToldThen, 'at'>): void {
+    if (at >= this.#span.from && at <= this.#span.to) this.told.push({ at, ...one })
+  }
 }
 
 /** From when on the same numbers may say something else; undefined: never. */
-function newsAfter(state: SeriesState | undefined, at: number, isForeseen: boolean, repeatEveryMs: number) {
+function newsAfter(state: SeriesState | undefined, isForeseen: boolean, at: number, repeatEveryMs: number) {
   if (state !== undefined && state.pending !== null) return at + 1
   const repeat =
     state === undefined || state.level === 'ok' ? undefined : Math.max(at + 1, state.toldAt + repeatEveryMs)

@@ -44,7 +44,7 @@ export class Tally {
   add(account: AccountName, told: readonly ToldThen[]): void {
     let enteredAt: number | undefined
     for (const { at, kind, rule, level, reason } of told) {
-      const key = JSON.stringify([rule, level, reason])
+      const key = `${level}|${reason}|${rule}`
       const count = this.#counts.get(key)
       if (count === undefined) this.#counts.set(key, { rule, level, reason, count: 1 })
       else count.count++

@@ -6,7 +6,7 @@ import { NOBODY } from '../../../src/redis/steps.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
-import { aRelay, DAY, dyingAt, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
+import { aRelay, DAY, dyingAt, INTERVAL, NOW, overtakenAt, WAIT } from '../outbox/a-relay.ts'
 
 const redis = useRedis()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
@@ -189,6 +189,36 @@ describe('dying', () => {
     await one.close(NOW + DAY + INTERVAL)
     expect(await one.told()).toEqual(['bbbb-1'])
     await one.expectBalance({ committed: 4, withheld: 3, pending: 1 })
+  })
+})
+
+describe('of two workers that look at one group at once', () => {
+  const SILENCED = async () => [
+    { id: 's', matchers: [], author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
+  ]
+
+  test.each([
+    ['holds', 'closeGroup', false, { held: 1, deliveries: 0 }],
+    ['tells', 'holdAlerts', true, { held: 0, deliveries: 1 }],
+  ] as const)('the one that %s first decides', async (_, command, overtakenHolds, where) => {
+    const one = relay()
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    const silenced = { ...one.deps, silences: { active: SILENCED } }
+    const [slow, fast] = overtakenHolds ? [silenced, one.deps] : [one.deps, silenced]
+    const store = overtakenAt(redis.store, command, () => closeGroups(fast, NOW + WAIT))
+    await closeGroups({ ...slow, store }, NOW + WAIT)
+    await one.expectBalance({ pending: 1, where: { outbox: 0, groups: 0, ...where } })
+  })
+
+  test('neither takes away what the other has told', async () => {
+    const one = relay()
+    await one.commit({ alert: ENTERED }, { alert: OVER })
+    await one.collect(NOW)
+    const store = overtakenAt(redis.store, 'withholdAlerts', () => closeGroups(one.deps, NOW + WAIT))
+    await closeGroups({ ...one.deps, store, silences: { active: SILENCED } }, NOW + WAIT)
+    await one.expectBalance({ pending: 2, withheld: 0 })
+    expect(await one.told()).toEqual(['aaaa-3'])
   })
 })
 

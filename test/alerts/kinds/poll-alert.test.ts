@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
+import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../../src/alerts/kinds/poll-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
 import type { PollOutcome } from '../../../src/limits/polling/poll-outcome.ts'
@@ -171,6 +173,17 @@ describe('polls that fail in a row', () => {
     expect([opened, again, closed].map((writes) => alertOf(writes).id.split('-')[1])).toEqual(['1', '2', '3'])
     expect(closed.changes[0]?.[2]).toBe('')
     expect(announce(polled(READ, { failed: 91 }))).toEqual(NOTHING)
+  })
+
+  test('are not told again once somebody knows, but another cause is, and is then known to nobody', () => {
+    const known = (stored: string) =>
+      encodeState(acknowledgeState(decodeState(stored), { by: 'ana', at: NOW, until: NOW + 7 * DAY }))
+    const pollAlert = known(storedBy(announce(polled(FAILED, { failed: 7 }))))
+    expect(announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + 6 * DAY }))).toEqual(NOTHING)
+    expect(alertOf(announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + 7 * DAY }))).reason).toBe('repeat')
+    const blocked = announce(polled(REFUSED, { failed: 8, pollAlert, now: NOW + DAY }))
+    expect(alertOf(blocked)).toMatchObject({ reason: 'repeat', cause: 'scopes' })
+    expect(decodeState(storedBy(blocked))).not.toHaveProperty('acknowledged')
   })
 
   test('are not told of one account while the alert of the fleet speaks, but closed all the same', () => {

@@ -105,7 +105,7 @@ test('whatever happens, and whoever dies at it, every transition is accounted fo
             const dying = new Deliveries(storeOf(what.dies), one.keys)
             return delivery === undefined
               ? undefined
-              : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so' }, now)
+              : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so', ms: 1 }, now)
           }
           case 'replay':
             return one.deliveries.replay(0, what.receiver ?? undefined, now)

@@ -101,7 +101,7 @@ describe('the ledger', () => {
     const [delivery] = await one.pending()
     if (delivery === undefined) throw new Error('no delivery')
     const record = (outcome: 'delivered' | 'dead' | 'retry') =>
-      one.deliveries.record(delivery, { outcome, nextAt: outcome === 'retry' ? NOW : null, reason: '' }, NOW)
+      one.deliveries.record(delivery, { outcome, nextAt: outcome === 'retry' ? NOW : null, reason: '', ms: 1 }, NOW)
     for (const outcome of ['dead', 'delivered', 'dead', 'retry', 'delivered'] as const) await record(outcome)
     await one.expectBalance({ delivered: 1, dead: 0, pending: 0 })
     expect(await redis.store.zcard(one.keys.delivery.deliveriesDue)).toBe(0)
@@ -197,6 +197,30 @@ describe('numbers', () => {
     expect(await one.told()).toContain(alert.id)
     await one.expectBalance({ committed: 2, pending: 2 })
   })
+})
+
+test('alerts of an account that is uninstalled, and forgotten, still go out', async () => {
+  const one = relay()
+  const own = one.keys.account(123)
+  await redis.store.hset(own.account, { state: 'uninstalled', purgeAt: NOW })
+  await one.commit({ alert: anAlert({ status: 'resolved', reason: 'uninstalled' }) })
+  const { forgotten } = one.keys.partition(PARTITION)
+  const everything = [own.account, own.alerts, own.history]
+  expect(
+    await redis.store.purgeAccount(
+      2 + everything.length,
+      own.account,
+      forgotten,
+      ...everything,
+      123,
+      NOW,
+      everything.length,
+    ),
+  ).toBe('purged')
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  await one.record('delivered', NOW)
+  await one.expectBalance({ committed: 1, delivered: 1, pending: 0 })
 })
 
 describe('dying', () => {

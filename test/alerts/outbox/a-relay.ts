@@ -53,7 +53,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
         if (receiver !== undefined && delivery.receiver !== receiver) continue
         await deliveries.record(
           delivery,
-          { outcome, nextAt: outcome === 'retry' ? now + 5_000 : null, reason: 'so' },
+          { outcome, nextAt: outcome === 'retry' ? now + 5_000 : null, reason: 'so', ms: 1 },
           now,
         )
       }
@@ -83,6 +83,20 @@ export function dyingAt(store: Store, command: string, done: 'before' | 'after')
         }
       }
       return typeof value === 'function' ? value.bind(real) : value
+    },
+  })
+}
+
+/** A store whose user is overtaken by somebody else just before one of its commands. */
+export function overtakenAt(store: Store, command: string, byWhat: () => Promise<unknown>): Store {
+  return new Proxy(store, {
+    get: (real, name) => {
+      const value = Reflect.get(real, name)
+      if (name !== command) return typeof value === 'function' ? value.bind(real) : value
+      return async (...args: unknown[]) => {
+        await byWhat()
+        return value.apply(real, args)
+      }
     },
   })
 }

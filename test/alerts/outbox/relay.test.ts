@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
-import { announceDisabled } from '../../../src/alerts/kinds/delivery-alert.ts'
+import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import type { OutboxEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
 import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
 import type { Route } from '../../../src/alerts/routing/route.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
+import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
@@ -412,9 +413,17 @@ describe('routes', () => {
   })
 })
 
+/** As the sweep of the receivers commits it. */
+async function commitNews(keys: Keys, receiver: string): Promise<void> {
+  const announce = deliveryAnnouncer({ repeatEveryMs: 1_000, page: 'https://plimsoll.example.com/deliveries' })
+  const message = `The receiver ${receiver} is disabled (410 Gone).`
+  const writes = announce(receiver, '', { is: 'firing', level: 'critical', message }, NOW)
+  await redis.store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
+}
+
 describe('an alert about a receiver', () => {
   const off = async (one: ReturnType<typeof relay>, receiver: string) => {
-    await announceDisabled(redis.store, one.keys, receiver, '410 Gone', NOW)
+    await commitNews(one.keys, receiver)
     await one.collect(NOW)
     await one.close(NOW + WAIT)
     return one.deliveries()
@@ -446,22 +455,5 @@ describe('an alert about a receiver', () => {
 
   test('goes to nobody where there is no other', async () => {
     expect(await off(relay({ receivers: ['ops-mail'] }), 'ops-mail')).toEqual([])
-  })
-
-  test('is one, though two workers find it out in the same minute; an hour later it is another', async () => {
-    const one = relay({ group: { intervalMs: 0 } })
-    await announceDisabled(redis.store, one.keys, 'pager', '410 Gone', NOW)
-    await announceDisabled(redis.store, one.keys, 'pager', '410 Gone', NOW + 59_999)
-    await announceDisabled(redis.store, one.keys, 'ops-hook', '410 Gone', NOW)
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
-    const told = async () => (await one.deliveries()).flatMap(({ message }) => idsOf(message) ?? [])
-    expect(new Set(await told()).size).toBe(2)
-    expect(await told()).toHaveLength(2)
-    await announceDisabled(redis.store, one.keys, 'pager', '410 Gone', NOW + 3_600_000)
-    await one.collect(NOW + 3_600_000)
-    await one.close(NOW + 3_600_000 + WAIT)
-    expect(new Set(await told()).size).toBe(3)
-    expect(await told()).toHaveLength(3)
   })
 })

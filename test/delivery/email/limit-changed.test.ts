@@ -31,18 +31,19 @@ The limit went down from 1,000 to 500: usage is now 96 % (480).
 
 ████████████████████████████░░ 96 %
 
-Usage      480 of 500 (96 %), 20 left
-Before     478 of 1,000 (warning), +2 since 2026-11-21 09:45 UTC
-Rule       limit-changed
-Since      2026-11-21 10:00 UTC (5 minutes ago)
-Measured   2026-11-21 10:00 UTC (5 minutes ago)
+Usage        480 of 500 (96 %), 20 left
+Changed      +2 since 2026-11-21 09:45 UTC, then 478 of 1,000 (47.8 %, warning)
+Why now      told whenever the provider moves a limit
+Since        2026-11-21 10:00 UTC (5 minutes ago)
+Measured     2026-11-21 10:00 UTC (5 minutes ago)
 
-https://plimsoll.example.com/accounts/123
+Page         https://plimsoll.example.com/accounts/123
+Silence      plimsoll alerts silence --match account=123 --match series=customProperties.overall --match kind=limit-changed --for 2h --comment "..."
 
 -- 
 Sent by Plimsoll, 2026-11-21 10:00 UTC.
 `)
-  expect(words(html)).toContain('478 of 1,000 (warning)')
+  expect(words(html)).toContain('then 478 of 1,000 (47.8 %, warning)')
 })
 
 test('a limit that is no longer reported has no number, and says so', () => {
@@ -67,7 +68,7 @@ test('a level that is entered because the limit moved says so', () => {
   const alert = anAlert({ reason: 'entered', usage: 480, limit: 500, remaining: 20, previous })
   const { text } = renderEmail(aMessage([alert]), NOW)
   expect(text).toContain('Now critical: custom properties 96 % of 500 (the limit was 1,000).')
-  expect(text).toContain('Before     480 of 1,000 (ok), unchanged since')
+  expect(text).toContain('Changed      unchanged since 2026-11-21 09:45 UTC, then 480 of 1,000 (48 %, ok)')
   const unmoved = anAlert({ reason: 'entered', previous: { ...previous, limit: 1_000 } })
   expect(renderEmail(aMessage([unmoved]), NOW).text).toContain('Now critical: custom properties 96 % of 1,000.')
 })

@@ -139,7 +139,7 @@ describe('the subject of', () => {
     [
       'one account with three series',
       aMessage([warning, anAtLimitAlert(), anAlert({ series: contacts })]),
-      '[CRITICAL] acme.example.com (123): custom properties of Contacts (0-1) 96 % of 1,000 and 2 more',
+      '[CRITICAL] acme.example.com (123): 212 records at their association limit (0-1 to 0-2) and 2 more',
     ],
     [
       'a group in which the worst is over',

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
+import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
@@ -133,6 +135,34 @@ describe('the alert about the fleet', () => {
     expect(told[2]).toMatchObject({ status: 'resolved', message: expect.stringContaining('lasted 26 h') })
     expect(new Set(told.map(({ id }) => String(id).split('-')[0])).size).toBe(1)
     expect(new Set(told.map(({ id }) => id)).size).toBe(3)
+    expect(await fleetAlerts()).toEqual({})
+  })
+
+  test('that somebody acknowledged is not repeated, but closed when the trouble is over', async () => {
+    const { daemon, clock, outbox, fleetAlerts, keys } = installation()
+    const one = daemon()
+    await breakDown(one)
+    const state = decodeState((await fleetAlerts())['token-endpoint'] ?? '')
+    const known = acknowledgeState(state, { by: 'ana', at: clock.now(), until: clock.now() + 30 * HOUR })
+    await redis.store.hset(keys.account(0).alerts, 'token-endpoint', encodeState(known))
+    for (const wait of [26 * HOUR, HOUR]) {
+      clock.move(wait)
+      expect((await one.enter()).is).toBe('admitted')
+      await one.failed(99, down)
+      expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered'])
+      expect(decodeState((await fleetAlerts())['token-endpoint'] ?? '')).toEqual(known)
+    }
+    clock.move(4 * HOUR)
+    expect((await one.enter()).is).toBe('admitted')
+    await one.failed(99, down)
+    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat'])
+    clock.move(HOUR)
+    expect((await one.enter()).is).toBe('admitted')
+    one.succeeded({ rotated: false })
+    await one.room(0, undefined)
+    clock.move(31 * SECOND)
+    await one.room(0, undefined)
+    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat', 'recovered'])
     expect(await fleetAlerts()).toEqual({})
   })
 

@@ -1,0 +1,128 @@
+import type { Metric } from '../src/limits/series.ts'
+import { fits } from '../src/text/pattern.ts'
+import { type Path, renderPath } from './problems.ts'
+import type { Config } from './schema.ts'
+import { metricsOn } from './thresholds.ts'
+
+type Rule = Config['thresholds'][number]
+type Tags = Config['tags']
+
+/** What rules say that can't be meant: never first, never reached, never left. Each is certain; what may be meant is not named. */
+export function* lintRules(config: Config): Iterable<{ path: Path; message: string }> {
+  const { thresholds, tags, alerts } = config
+  for (const [index, rule] of thresholds.entries()) {
+    const path = ['thresholds', index]
+    const series = seriesOfRule(rule)
+    if (series.length === 0) {
+      yield { path: [...path, 'match'], message: 'can never match: no series has all of what is asked here' }
+      continue
+    }
+    const earlier = shadowedBy(thresholds.slice(0, index), rule, tags)
+    if (earlier !== undefined) yield { path, message: `never decides: ${nameThem(earlier)} all that it is about` }
+    yield* lintLevels(rule, series, path)
+    yield* lintMargins(rule, alerts.recoverBelow, path)
+  }
+  yield* lintTags(config)
+}
+
+/** The kinds of series that a rule can match: only object types have an objectType, only associations a from and a to. */
+function seriesOfRule({ on, match: { objectType, from, to } }: Rule): Metric[] {
+  return metricsOn(on).filter(
+    (metric) =>
+      (objectType === undefined || metric === 'customProperties.objectType') &&
+      ((from === undefined && to === undefined) || metric.startsWith('associations.')),
+  )
+}
+
+/** The earlier rules that take all that a rule is about, by their places; undefined where something may be left for it. */
+export function shadowedBy(earlier: readonly Rule[], rule: Rule, tags: Tags): number[] | undefined {
+  const takers = new Set<number>()
+  for (const metric of seriesOfRule(rule)) {
+    const taker = earlier.findIndex(
+      (one) => seriesOfRule(one).includes(metric) && takesAll(one.match, rule.match, tags),
+    )
+    if (taker === -1) return undefined
+    takers.add(taker)
+  }
+  return [...takers].sort((a, b) => a - b)
+}
+
+function nameThem(places: readonly number[]): string {
+  const names = places.map((place) => renderPath(['thresholds', place]))
+  return names.length === 1 ? `${names[0]} comes first and takes` : `${names.join(' and ')} come first and take`
+}
+
+type Fits = (wider: string, narrower: string) => boolean
+
+/** Whether all that one match is about is also what another is about. Each that is asked must follow from one that is. */
+function takesAll(wider: Rule['match'], narrower: Rule['match'], tags: Tags): boolean {
+  const accounts = [narrower.account, carriers(narrower.tag, tags)]
+  return (
+    [wider.account, carriers(wider.tag, tags)].every((asked) =>
+      accounts.some((given) => within(given, asked, widerAccount)),
+    ) &&
+    within(narrower.objectType, wider.objectType, fits) &&
+    within(narrower.from, wider.from, fits) &&
+    within(narrower.to, wider.to, fits)
+  )
+}
+
+/** Of one list any is enough: each of the narrower one's must be within one of the wider one's. Without a list it is all. */
+function within(narrower: readonly string[] | undefined, wider: readonly string[] | undefined, isWider: Fits): boolean {
+  if (wider === undefined) return true
+  return narrower?.every((one) => wider.some((other) => isWider(other, one))) ?? false
+}
+
+/**
+ * A pattern fits all that another fits if it fits the other as a text: a `*` there, which may be anything, is met by a `*`
+ * alone. A number may be a hub id as well, which only the same number means, or a `*` that takes every domain.
+ */
+function widerAccount(wider: string, narrower: string): boolean {
+  if (wider === narrower || /^\*+$/.test(wider)) return true
+  return !/^\d+$/.test(narrower) && fits(wider.toLowerCase(), narrower.toLowerCase())
+}
+
+function carriers(names: readonly string[] | undefined, tags: Tags): readonly string[] | undefined {
+  return names?.flatMap((name) => (Object.hasOwn(tags, name) ? (tags[name] ?? []) : []))
+}
+
+const LEVELS = ['warning', 'critical'] as const
+const CONDITIONS = ['percent', 'count', 'remaining', 'daysLeft'] as const
+
+function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterable<{ path: Path; message: string }> {
+  for (const name of LEVELS) {
+    if (rule[name] === undefined || rule[name].count !== undefined) continue
+    if (series.length > 1 && series.includes('associations.atLimit')) {
+      const message =
+        'associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them'
+      yield { path: [...path, name], message }
+    }
+  }
+  const { warning, critical } = rule
+  if (warning === undefined || critical === undefined) return
+  // Thresholds stand in their order, so what is asked of both is met by critical first only if it is the same.
+  const isCriticalToo = CONDITIONS.every((one) => warning[one] === undefined || warning[one] === critical[one])
+  if (isCriticalToo)
+    yield { path: [...path, 'warning'], message: 'never entered: whatever meets it is critical already' }
+}
+
+/** Usage is never below 0: a level that is left only there is never left. */
+function* lintMargins(rule: Rule, general: number, path: Path): Iterable<{ path: Path; message: string }> {
+  for (const name of LEVELS) {
+    const { percent, count } = rule[name] ?? {}
+    const asks = { percent: [percent, rule.recoverBelow ?? general], count: [count, rule.recoverBelow ?? 0] } as const
+    for (const [condition, [threshold, margin]] of Object.entries(asks)) {
+      if (threshold === undefined || threshold > margin) continue
+      const message = `never left once it is entered: ${margin} inside (recoverBelow) is ${threshold - margin}, and nothing is below 0`
+      yield { path: [...path, name, condition], message }
+    }
+  }
+}
+
+function* lintTags({ tags }: Config): Iterable<{ path: Path; message: string }> {
+  for (const [name, accounts] of Object.entries(tags)) {
+    if (accounts.length === 0) {
+      yield { path: ['tags', name], message: 'no account carries it: what asks for this tag never matches' }
+    }
+  }
+}

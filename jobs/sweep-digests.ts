@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import type { Registry } from '../src/accounts/registry.ts'
+import { DigestDraft } from '../src/alerts/digest/digest-draft.ts'
+import type { DigestStore, MadeDigest } from '../src/alerts/digest/digest-store.ts'
+import { type DigestSchedule, judgeDue, nextDigestAt } from '../src/alerts/digest/next-digest-at.ts'
+import { type OpenAlertSettings, openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
+import { type Route, receiversOf } from '../src/alerts/routing/route.ts'
+import type { Store } from '../src/redis/connect.ts'
+import type { Keys } from '../src/redis/keys.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { Queues } from './queues.ts'
+
+export interface DigestSettings extends OpenAlertSettings {
+  /** Of the receivers that get one. */
+  schedules: ReadonlyMap<string, DigestSchedule>
+  routes: readonly Route[]
+  /** The most alerts that one shows. */
+  max: number
+}
+
+export interface SweepDigestsDeps {
+  store: Store
+  keys: Keys
+  registry: Pick<Registry, 'alerting'>
+  digests: DigestStore
+  digest: DigestSettings
+  queues: Pick<Queues, 'wake'>
+  clock: Clock
+  log: Logger
+}
+
+/** Accounts read at once: of a fleet that is on fire not all must be in memory together. */
+const AT_ONCE = 500
+
+/** Receivers whose digest is due get it, once for all daemons; those that changed in the config are planned anew. */
+export async function sweepDigests(deps: SweepDigestsDeps): Promise<undefined> {
+  const { digests, digest } = deps
+  const planned = new Map((await digests.planned()).map((one) => [one.receiver, one.at]))
+  for (const [receiver, at] of planned) {
+    if (!digest.schedules.has(receiver)) await digests.forget({ receiver, at })
+  }
+  for (const [receiver, schedule] of digest.schedules) {
+    await tendDigest(deps, receiver, schedule, planned.get(receiver)).catch((error: unknown) => {
+      deps.log.error(
+        { code: 'digest.error', receiver, err: error },
+        'this digest could not be made: tried again in a minute',
+      )
+    })
+  }
+}
+
+async function tendDigest(
+  deps: SweepDigestsDeps,
+  receiver: string,
+  schedule: DigestSchedule,
+  plannedAt: number | undefined,
+): Promise<void> {
+  const { digests, clock, log } = deps
+  const now = clock.now()
+  if (plannedAt === undefined || !(await digests.isPlannedBy(receiver, schedule))) {
+    await digests.move(receiver, plannedAt, nextDigestAt(schedule, now), schedule)
+    return
+  }
+  const judged = judgeDue(schedule, plannedAt, now)
+  if (judged.is === 'early') return
+  const { dueAt, nextAt } = judged
+  const facts = { receiver, dueAt: new Date(dueAt).toISOString(), nextAt: new Date(nextAt).toISOString() }
+  if (judged.is === 'missed') {
+    const moved = await digests.move(receiver, plannedAt, nextAt, schedule)
+    if (moved === 'moved') log.warn({ code: 'digest.missed', ...facts }, 'too late for this digest: the next one comes')
+    return
+  }
+  const made = await makeDigest(deps, receiver, schedule, now)
+  if ((await digests.move(receiver, plannedAt, nextAt, schedule, made)) === 'lost') return
+  log.info(
+    { code: 'digest.made', ...facts, delivery: made.deliveryId, ...made.message.data.totals },
+    'a digest is on its way',
+  )
+  await deps.queues.wake('alerts', clock.now())
+}
+
+/** All that is open and that the routes send to the receiver. */
+async function makeDigest(
+  { store, keys, registry, digests, digest }: SweepDigestsDeps,
+  receiver: string,
+  { every }: DigestSchedule,
+  now: number,
+): Promise<MadeDigest> {
+  const draft = new DigestDraft({ period: every, max: digest.max, now }, await digests.memory(receiver))
+  const hubIds = await registry.alerting()
+  for (let from = 0; from < hubIds.length; from += AT_ONCE) {
+    const accounts = await readAlertedAccounts(store, keys, hubIds.slice(from, from + AT_ONCE))
+    const alerts = accounts.flatMap((account) => openAlertMessages(digest, account, now))
+    draft.add(alerts, (alert) => receiversOf(digest.routes, alert).includes(receiver))
+  }
+  const deliveryId = `msg_${randomBytes(12).toString('hex')}`
+  return { deliveryId, message: draft.message(), memory: draft.memory(), now }
+}

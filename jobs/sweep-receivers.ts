@@ -1,0 +1,87 @@
+import type { DeliveryAnnouncer } from '../src/alerts/kinds/delivery-alert.ts'
+import { testMessage } from '../src/alerts/kinds/test-message.ts'
+import type { Receiver } from '../src/delivery/receiver.ts'
+import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
+import type { ReceiverStore } from '../src/delivery/receiver-store.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { Queues } from './queues.ts'
+
+export interface DrillSettings {
+  everyMs: number | 'never'
+  unprovenAfterMs: number | 'never'
+}
+
+export interface SweepReceiversDeps {
+  receivers: ReadonlyMap<string, Receiver>
+  receiverStore: ReceiverStore
+  drill: DrillSettings
+  announceDelivery: DeliveryAnnouncer
+  /** The page of deliveries: test messages link to it. */
+  deliveriesPage: string
+  queues: Queues
+  clock: Clock
+  log: Logger
+}
+
+/**
+ * Looks how each receiver fares, from what its attempts left in Redis: whatever was killed meanwhile, the next look finds
+ * it. Tells of one through the others, once for the whole fleet, and lets those prove themselves that had nothing to
+ * deliver. The clock brings the next look.
+ */
+export async function sweepReceivers(deps: SweepReceiversDeps): Promise<undefined> {
+  const { receiverStore, clock } = deps
+  const now = clock.now()
+  await receiverStore.see([...deps.receivers.keys()], now)
+  const [healths, states] = await Promise.all([receiverStore.read(), receiverStore.alertStates()])
+  for (const health of healths) await tellOf(deps, health, states.get(health.receiver) ?? '', now)
+  for (const [receiver, stored] of states) {
+    if (!healths.some((health) => health.receiver === receiver)) await tellGone(deps, receiver, stored, now)
+  }
+  for (const { receiver, disabled } of healths) {
+    // What is switched off would not even be tried.
+    if (disabled === undefined) await drill(deps, receiver, now)
+  }
+}
+
+async function tellOf(deps: SweepReceiversDeps, health: ReceiverHealth, stored: string, now: number): Promise<void> {
+  const trouble = judgeReceiver(health, deps.drill, now)
+  if (trouble === undefined && stored === '') return
+  const { receiver } = health
+  const news =
+    trouble === undefined
+      ? ({ is: 'over', message: describeOver(health) } as const)
+      : ({ is: 'firing', level: trouble.level, message: trouble.message } as const)
+  if (!(await tell(deps, receiver, stored, news, now))) return
+  if (trouble === undefined) deps.log.info({ code: 'receiver.recovered', receiver }, news.message)
+  else deps.log.error({ code: `receiver.${trouble.is}`, receiver }, news.message)
+}
+
+async function tellGone(deps: SweepReceiversDeps, receiver: string, stored: string, now: number): Promise<void> {
+  const message = describeGone(receiver)
+  if (await tell(deps, receiver, stored, { is: 'over', message }, now))
+    deps.log.info({ code: 'receiver.gone', receiver }, message)
+}
+
+/** False: there was nothing to tell, or another daemon that looked at the same time told it. */
+async function tell(
+  { announceDelivery, receiverStore, queues }: SweepReceiversDeps,
+  receiver: string,
+  stored: string,
+  news: Parameters<DeliveryAnnouncer>[2],
+  now: number,
+): Promise<boolean> {
+  const writes = announceDelivery(receiver, stored, news, now)
+  if (writes.changes.length === 0 || (await receiverStore.changeAlert(writes)) === 'stale') return false
+  await queues.wake('alerts', now)
+  return true
+}
+
+async function drill(deps: SweepReceiversDeps, receiver: string, now: number): Promise<void> {
+  const { drill, receiverStore, deliveriesPage, queues, log } = deps
+  if (drill.everyMs === 'never') return
+  const message = testMessage(receiver, 'drill', now, deliveriesPage)
+  if ((await receiverStore.planDrill(receiver, message, drill.everyMs, now)) !== 'planned') return
+  log.info({ code: 'receiver.drill', receiver }, 'a drill: it delivered nothing for a while')
+  await queues.wake('alerts', now)
+}

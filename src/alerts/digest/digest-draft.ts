@@ -1,0 +1,96 @@
+import type { Alert, AlertLevel, Message } from '../alert.ts'
+import { byUrgency } from '../groups/rank-alerts.ts'
+import { compareStanding } from './compare-standing.ts'
+import { alertIdOf, type DigestMemory, MOST_REMEMBERED, type Standing, standingOf } from './digest-memory.ts'
+
+export interface DigestFrame {
+  period: 'day' | 'week'
+  /** The most alerts that it shows. */
+  max: number
+  now: number
+}
+
+/**
+ * A digest in the making: open alerts go in, chunk by chunk, and of all of them no more is kept than it will show and what
+ * the next one is compared with.
+ */
+export class DigestDraft {
+  readonly #frame: DigestFrame
+  readonly #before: DigestMemory | undefined
+  /** Of the last digest: those that were not seen again so far. */
+  readonly #unseen: Map<string, Standing>
+  readonly #remembered = new Map<string, Standing>()
+  readonly #accounts = new Set<number>()
+  readonly #levels: Record<AlertLevel, number> = { critical: 0, warning: 0 }
+  readonly #changes = { new: 0, worse: 0, better: 0, resolved: 0 }
+  #shown: Alert[] = []
+
+  constructor(frame: DigestFrame, before: DigestMemory | undefined) {
+    this.#frame = frame
+    this.#before = before
+    this.#unseen = new Map(before?.alerts)
+  }
+
+  /** Open alerts, each of them once; `isMine`: the routes send it to this receiver. */
+  add(alerts: readonly Alert[], isMine: (alert: Alert) => boolean): void {
+    const mine: Alert[] = []
+    for (const alert of alerts) {
+      const id = alertIdOf(alert)
+      const was = this.#unseen.get(id)
+      this.#unseen.delete(id)
+      if (isMine(alert)) mine.push(this.#compared(alert, id, was))
+      // Open still, though its level may be one that is for others: not resolved.
+      else if (was !== undefined) this.#count(was, standingOf(alert))
+    }
+    this.#shown = [...this.#shown, ...mine].sort(byUrgency).slice(0, this.#frame.max)
+  }
+
+  #compared(alert: Alert, id: string, was: Standing | undefined): Alert {
+    const stands = standingOf(alert)
+    this.#levels[alert.level]++
+    if (alert.account !== undefined) this.#accounts.add(alert.account.hubId)
+    if (this.#remembered.size < MOST_REMEMBERED) this.#remembered.set(id, stands)
+    if (this.#before === undefined) return alert
+    if (was === undefined) {
+      if (this.#before.isWhole || Date.parse(alert.since) >= this.#before.at) this.#changes.new++
+      return alert
+    }
+    this.#count(was, stands)
+    return { ...alert, previous: { ...was, measuredAt: iso(this.#before.at) } }
+  }
+
+  #count(was: Standing, stands: Standing): void {
+    const is = compareStanding(was, stands)
+    if (is !== 'same') this.#changes[is]++
+  }
+
+  /** `changes` only where there was a digest before. */
+  message(): Message {
+    const { period, now } = this.#frame
+    const { critical, warning } = this.#levels
+    return {
+      type: 'alert.digest',
+      timestamp: iso(now),
+      data: {
+        groupKey: `digest/${period}`,
+        truncated: critical + warning - this.#shown.length,
+        alerts: this.#shown,
+        period,
+        totals: { accounts: this.#accounts.size, critical, warning },
+        ...(this.#before === undefined ? {} : { changes: { ...this.#changes, resolved: this.#unseen.size } }),
+      },
+    }
+  }
+
+  memory(): DigestMemory {
+    const { critical, warning } = this.#levels
+    const isWhole = this.#remembered.size === critical + warning
+    // Those that it shows are compared the next time, whoever else is not.
+    for (const alert of this.#shown) this.#remembered.set(alertIdOf(alert), standingOf(alert))
+    return { at: this.#frame.now, isWhole, alerts: this.#remembered }
+  }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,81 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { stepJson } from '../../redis/steps.ts'
+import type { Message } from '../alert.ts'
+import { type DigestMemory, decodeMemory, encodeMemory } from './digest-memory.ts'
+import type { DigestSchedule } from './next-digest-at.ts'
+
+export interface PlannedDigest {
+  receiver: string
+  /** ms */
+  at: number
+}
+
+/** What a digest that is made now leaves behind. */
+export interface MadeDigest {
+  deliveryId: string
+  message: Message
+  memory: DigestMemory
+  now: number
+}
+
+/** When receivers get their next digest, and what was in their last. */
+export class DigestStore {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  async planned(): Promise<PlannedDigest[]> {
+    const list = await this.#store.zrange(this.#keys.digests.due, 0, '-1', 'WITHSCORES')
+    return list.flatMap((receiver, n) => (n % 2 === 0 ? [{ receiver, at: Number(list[n + 1]) }] : []))
+  }
+
+  /** Whether it was planned by this schedule. */
+  async isPlannedBy(receiver: string, schedule: DigestSchedule): Promise<boolean> {
+    return (await this.#store.hget(this.#keys.digests.of(receiver), 'schedule')) === textOf(schedule)
+  }
+
+  async memory(receiver: string): Promise<DigestMemory | undefined> {
+    return decodeMemory(await this.#store.hget(this.#keys.digests.of(receiver), 'told'))
+  }
+
+  /**
+   * Moves the next digest from the moment as it was read (undefined: none was planned); with `made` the one that was due
+   * goes on its way in the same step. `lost`: somebody else has moved it.
+   */
+  move(
+    receiver: string,
+    from: number | undefined,
+    to: number,
+    schedule: DigestSchedule,
+    made?: MadeDigest,
+  ): Promise<'moved' | 'lost'> {
+    return this.#step(receiver, from, [to, textOf(schedule)], made)
+  }
+
+  /** For a receiver that gets none any more. */
+  forget({ receiver, at }: PlannedDigest): Promise<'moved' | 'lost'> {
+    return this.#step(receiver, at, ['', ''])
+  }
+
+  #step(receiver: string, from: number | undefined, plan: [to: number | '', schedule: string], made?: MadeDigest) {
+    const { digests, delivery: out } = this.#keys
+    const keys = [
+      digests.due,
+      digests.of(receiver),
+      out.deliveriesDue,
+      ...(made === undefined ? [] : [out.delivery(made.deliveryId)]),
+    ]
+    const leaves =
+      made === undefined ? [] : [encodeMemory(made.memory), made.now, made.deliveryId, stepJson(made.message)]
+    return this.#store.moveDigest(keys.length, ...keys, receiver, from ?? '', ...plan, ...leaves)
+  }
+}
+
+function textOf({ every, at, on, timeZone }: DigestSchedule): string {
+  return `${every} ${every === 'week' ? `${on} ` : ''}${at} ${timeZone}`
+}

@@ -1,0 +1,45 @@
+import type { PairSamples, ShownRecords } from '../../limits/samples.ts'
+import type { Alert } from '../alert.ts'
+import type { Said } from '../series-state.ts'
+
+/**
+ * The records of a message, with what changed since the last one of the same alert. Samples are all that is shown of many:
+ * a record is new only if the last message named all there were, and gone only if this one does.
+ */
+export function recordsSince(
+  last: Said | null | undefined,
+  shown: ShownRecords,
+  samples: PairSamples | undefined,
+): NonNullable<Alert['records']> {
+  const named = last?.records
+  if (named === undefined || samples === undefined) return shown
+  const items =
+    last?.unnamed === undefined
+      ? shown.items.map((item) => (named.includes(item.objectId) ? item : { ...item, isNew: true as const }))
+      : shown.items
+  const left = isComplete(shown) ? goneFrom(named, shown, samples) : []
+  return { ...shown, items, ...(left.length === 0 ? {} : { left }) }
+}
+
+/** What the next message must know of the records that this one names. Nothing, where their names are not kept. */
+export function namedRecords(shown: ShownRecords, samples: PairSamples | undefined): Pick<Said, 'records' | 'unnamed'> {
+  if (samples === undefined || (shown.shown === 0 && shown.total > 0)) return {}
+  const records = shown.items.map(({ objectId }) => objectId)
+  return isComplete(shown) ? { records } : { records, unnamed: shown.total - shown.shown }
+}
+
+function isComplete({ shown, total }: ShownRecords): boolean {
+  return shown >= total
+}
+
+/** One that left this list may still be in the other, at its limit instead of near it: then it is known by its label. */
+function goneFrom(named: readonly number[], shown: ShownRecords, { atLimit, nearLimit }: PairSamples) {
+  const still = new Set(shown.items.map(({ objectId }) => objectId))
+  const labels = new Map([...atLimit, ...nearLimit].map(({ objectId, label }) => [objectId, label]))
+  return named
+    .filter((objectId) => !still.has(objectId))
+    .map((objectId) => {
+      const label = labels.get(objectId)
+      return label === undefined ? { objectId } : { objectId, label }
+    })
+}

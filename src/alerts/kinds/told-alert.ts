@@ -1,0 +1,103 @@
+import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
+import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
+import type { Alert, AlertKind, AlertLevel, AlertReason, PollCause } from '../alert.ts'
+import { decodeState, encodeState, openedState, toldState, transitionId } from '../alert-state.ts'
+import { encodeEntry, type OutboxEntry } from '../outbox/outbox-entry.ts'
+import type { SeriesState } from '../series-state.ts'
+
+/** What an alert is about that is no number, and its state as stored. */
+export interface ToldSubject {
+  kind: Extract<AlertKind, 'token' | 'poll' | 'fleet' | 'delivery'>
+  /** Its field among the alert states. */
+  field: string
+  /** State of the alert as stored, '' = none. */
+  stored: string
+  /** Absent where it concerns no account in particular. */
+  account?: { hubId: number; hubDomain: string }
+  /** The receiver that it is about: it would not get it. */
+  notTo?: string
+  /** Where to look. */
+  url: string
+  now: number
+}
+
+/** What is told: for people in `message`. */
+export interface Telling {
+  level: AlertLevel
+  /** Default: the kind. */
+  rule?: string
+  cause?: PollCause
+  message: string
+}
+
+const RANK: Record<AlertLevel, number> = { warning: 1, critical: 2 }
+
+/** The state as it was read; undefined where nothing is open. */
+export function openState({ stored }: Pick<ToldSubject, 'stored'>): SeriesState | undefined {
+  return stored === '' ? undefined : decodeState(stored)
+}
+
+/** Opens the alert; one that is open is told again, at the level that holds now. */
+export function tellAlert(subject: ToldSubject, { level, rule, cause, message }: Telling): AlertWrites {
+  const before = openState(subject)
+  if (before === undefined) {
+    const opened = openedState(level, rule ?? subject.kind, subject.now)
+    return writesOf(subject, withCause(opened, cause), level, 'entered', message)
+  }
+  const reason = reasonOf(before, level)
+  // What gets better is still known to who acknowledged it; anything else is news.
+  const known = reason === 'eased' ? before : withoutAcknowledgement(before)
+  return writesOf(subject, withCause({ ...toldState(known, subject.now), level }, cause), level, reason, message)
+}
+
+/** Nothing, where nothing is open. */
+export function closeAlert(subject: ToldSubject, message: string): AlertWrites {
+  const before = openState(subject)
+  if (before === undefined) return NO_ALERT_WRITES
+  const level = before.level === 'critical' ? 'critical' : 'warning'
+  return writesOf(subject, toldState(before, subject.now), level, 'recovered', message)
+}
+
+/** Whether an alert that lasts at its level is to be told once more: not as long as somebody has acknowledged it. */
+export function isDueAgain(before: SeriesState, now: number, repeatEveryMs: number): boolean {
+  return now - before.toldAt >= repeatEveryMs && lastingAcknowledgement(before, now) === undefined
+}
+
+function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
+  const from = level === 'critical' ? 'critical' : 'warning'
+  if (RANK[to] === RANK[from]) return 'repeat'
+  return RANK[to] > RANK[from] ? 'escalated' : 'eased'
+}
+
+function withCause(state: SeriesState, cause: PollCause | undefined): SeriesState {
+  return cause === undefined ? state : { ...state, cause }
+}
+
+function writesOf(
+  subject: ToldSubject,
+  state: SeriesState,
+  level: AlertLevel,
+  reason: AlertReason,
+  message: string,
+): AlertWrites {
+  const { kind, field, stored, account, notTo, url, now } = subject
+  const alert: Alert = {
+    id: transitionId(account?.hubId ?? NOBODY, field, state),
+    kind,
+    status: reason === 'recovered' ? 'resolved' : 'firing',
+    level,
+    reason,
+    rule: state.rule,
+    ...(state.cause === undefined ? {} : { cause: state.cause }),
+    ...(account === undefined ? {} : { account }),
+    measuredAt: new Date(now).toISOString(),
+    since: new Date(state.since).toISOString(),
+    message,
+    url,
+  }
+  const entry: OutboxEntry = notTo === undefined ? { alert } : { alert, notTo }
+  return {
+    changes: [[field, stored, reason === 'recovered' ? '' : encodeState(state)]],
+    entries: [encodeEntry(entry)],
+  }
+}

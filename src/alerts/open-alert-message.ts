@@ -1,0 +1,125 @@
+import { type AccountForecasts, decodeForecasts } from '../limits/forecast/account-forecasts.ts'
+import { outlookOf } from '../limits/forecast/outlook.ts'
+import { keptReadings } from '../limits/history/kept-readings.ts'
+import { type Readings, readAt } from '../limits/readings.ts'
+import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
+import type { Alert } from './alert.ts'
+import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
+import type { SeriesState } from './evaluation/evaluate.ts'
+import { type Rule, ruleFor } from './evaluation/rules.ts'
+import { subjectOf } from './open-alerts.ts'
+import { seriesFields } from './series-fields.ts'
+
+export interface OpenAlertSettings {
+  rules: readonly Rule[]
+  pageOf: (hubId: number) => string
+  /** Of the whole fleet. */
+  page: string
+}
+
+/** An account as it stands, with what is remembered of its alerts. */
+export interface AlertedAccount {
+  hubId: number
+  hubDomain: string
+  /** As stored, by field. */
+  states: Record<string, string>
+  readings: Readings | undefined
+  forecasts: AccountForecasts | undefined
+}
+
+/** Accounts with alerts as Redis holds them; what can't be read of one is missing, and holds up no other. */
+export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly number[]): Promise<AlertedAccount[]> {
+  return Promise.all(
+    hubIds.map(async (hubId) => {
+      const own = keys.account(hubId)
+      const [hubDomain, states, stored, forecasts] = await Promise.all([
+        store.hget(own.account, 'hubDomain'),
+        store.hgetall(own.alerts),
+        store.getBuffer(own.readings),
+        store.get(own.forecast),
+      ])
+      const readings = readable(() => keptReadings(hubId, own, stored)?.readings)
+      return { hubId, hubDomain: hubDomain ?? '', states, readings, forecasts: decodeForecasts(forecasts) }
+    }),
+  )
+}
+
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The open alerts of an account as messages have them, with the numbers as they stand now: for whoever tells again what is
+ * open. Each has the id of its last transition: nothing new has happened.
+ */
+export function openAlertMessages(settings: OpenAlertSettings, account: AlertedAccount, now: number): Alert[] {
+  const { states, readings } = account
+  const numbers = new Map(readings === undefined ? [] : seriesOf(readings).map((series) => [series.id, series]))
+  return Object.entries(states).flatMap(([field, stored]) => {
+    const state = decodeState(stored)
+    if (state.level === 'ok') return []
+    return [{ ...frameOf(settings, account, field, state), ...bodyOf(settings, account, field, state, numbers, now) }]
+  })
+}
+
+function frameOf(settings: OpenAlertSettings, { hubId, hubDomain }: AlertedAccount, field: string, state: SeriesState) {
+  const isFleet = hubId === NOBODY
+  return {
+    id: transitionId(hubId, field, state),
+    kind: isFleet ? ('fleet' as const) : kindOf(field),
+    status: 'firing' as const,
+    level: state.level === 'critical' ? ('critical' as const) : ('warning' as const),
+    reason: 'repeat' as const,
+    rule: state.rule,
+    ...(state.cause === undefined ? {} : { cause: state.cause }),
+    ...(isFleet ? {} : { account: { hubId, hubDomain } }),
+    measuredAt: iso(state.toldAt),
+    since: iso(state.since),
+    url: isFleet ? settings.page : settings.pageOf(hubId),
+  }
+}
+
+function bodyOf(
+  { rules }: OpenAlertSettings,
+  account: AlertedAccount,
+  field: string,
+  state: SeriesState,
+  numbers: ReadonlyMap<string, Series>,
+  now: number,
+): Partial<Alert> {
+  const name = parseSeriesId(field)
+  if (name === undefined) return { message: sentenceOf(account.hubId, field, state) }
+  const series = numbers.get(field)
+  if (series === undefined) return { series: name }
+  const rule = ruleFor(rules, account, series)
+  const threshold = state.level === 'ok' ? undefined : thresholdOf(rule?.[state.level])
+  const at = account.readings === undefined ? undefined : readAt(series, account.readings)
+  return {
+    ...seriesFields(series),
+    ...daysLeftOf(outlookOf(series, account.forecasts, now)),
+    ...(threshold === undefined ? {} : { threshold }),
+    ...(at === undefined ? {} : { measuredAt: iso(at) }),
+  }
+}
+
+/** What an alert that is about no number is about: what exactly it said is not remembered. */
+function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
+  const subject = subjectOf({
+    ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },
+    kind: hubId === NOBODY ? 'fleet' : kindOf(field),
+    ...(cause === undefined ? {} : { cause }),
+  })
+  return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}.`
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

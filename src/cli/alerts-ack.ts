@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import type { AcknowledgeOutcome } from '../alerts/acknowledge/acknowledge-alert.ts'
+import { type FoundAlert, findAlert } from '../alerts/acknowledge/find-alert.ts'
+import type { OpenState } from '../alerts/open-states.ts'
+import { acknowledge } from '../app/alert-actions.ts'
+import { NOBODY } from '../redis/steps.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { formatTime } from '../text/format-time.ts'
+import { timedAcknowledgement } from '../views/fleet-status.ts'
+import { ownName } from './alerts-silence.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { withParts } from './with-parts.ts'
+
+interface AckOptions extends CommonOptions {
+  comment?: string
+  author: string
+}
+
+/** `plimsoll alerts ack`. */
+export function addAck(alerts: Command, io: Io): void {
+  withExample(
+    withJson(withConfig(alerts.command('ack')))
+      .argument('<alert>', 'its id, or how that begins: at least six characters')
+      .option('--comment <text>', 'what is being done')
+      .option('--author <name>', 'by whom', ownName()),
+    'plimsoll alerts ack 1f0c9a7be2d45a63 --comment "asked the customer"',
+  )
+    .description('take an open alert up: it is not told again until it gets worse')
+    .action((id: string, options: AckOptions, command: Command) => ack(io, id, options, command))
+}
+
+async function ack(io: Io, id: string, options: AckOptions, command: Command): Promise<void> {
+  const { comment } = options
+  const author = options.author.trim()
+  if (author === '') return command.error('error: --author must not be empty')
+  const { alert, outcome } = await withParts(io, options.config, async (parts) => {
+    const found = theOne(id, await findAlert(parts, id), command)
+    const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
+    return { alert: found, outcome: await acknowledge(parts, seen, { by: author, comment }) }
+  })
+  const acknowledged = whatHolds(alert, outcome)
+  if (options.json === true) {
+    const hubId = alert.hubId === NOBODY ? null : alert.hubId
+    return printJson(io, { id: alert.id, hubId, outcome: outcome.is, acknowledged: timedAcknowledgement(acknowledged) })
+  }
+  const until = formatTime(new Date(acknowledged.until).toISOString())
+  io.out(
+    outcome.is === 'acknowledged'
+      ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse\n`
+      : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}\n`,
+  )
+}
+
+function theOne(given: string, found: FoundAlert, command: Command): OpenState {
+  switch (found.is) {
+    case 'found':
+      return found.alert
+    case 'no-id':
+      return command.error(`error: "${given}" is no id of an alert: plimsoll alerts list shows them`)
+    case 'several':
+      throw new CommandError(`several open alerts begin with ${given}: ${found.ids.join(', ')}`)
+    case 'unknown':
+      throw new CommandError(`no alert ${given} is open: plimsoll alerts list shows those that are`)
+  }
+}
+
+function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
+  switch (outcome.is) {
+    case 'acknowledged':
+    case 'already':
+      return outcome.acknowledged
+    case 'not-open':
+      throw new CommandError(`alert ${id} has just been closed`)
+    case 'gone-worse':
+      throw new CommandError(`alert ${id} has just got worse: look at it again, then acknowledge it`)
+  }
+}
+
+function whose({ hubId, hubDomain }: OpenState): string {
+  if (hubId === NOBODY) return 'the whole fleet'
+  return hubDomain === '' ? `account ${hubId}` : `${cleanText(hubDomain)} (${hubId})`
+}

@@ -1,0 +1,211 @@
+import type { Command } from 'commander'
+import type { Parts } from '../app/parts.ts'
+import { METRICS } from '../limits/series.ts'
+import { formatCount, formatPercent } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { suggest } from '../text/suggest.ts'
+import { nextPollBecause, seriesJson } from '../views/account-view.ts'
+import type {
+  AccountExplanation,
+  ExplainedAlert,
+  ExplainedSeries,
+  LoggedTransition,
+  RulePlace,
+} from '../views/explain-account.ts'
+import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { ruleSetOf } from './rule-set.ts'
+import { printFacts, printTable } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+interface ExplainOptions extends CommonOptions {
+  series?: string
+  all?: boolean
+}
+
+export function addAlertsExplain(alerts: Command, io: Io): void {
+  withExample(
+    withJson(withConfig(alerts.command('explain').argument('<hubId>', 'the account', parseHubId)))
+      .option('--series <series>', 'only this series: its id, such as type/0-1, or all of a metric')
+      .option('--all', 'show also what is ok in full'),
+    'plimsoll alerts explain 1234567',
+    'plimsoll alerts explain 1234567 --series customProperties.overall',
+  )
+    .description('say why an account was told of, or why it was not')
+    .action((hubId: number, options: ExplainOptions) => explain(io, hubId, options))
+}
+
+async function explain(io: Io, hubId: number, options: ExplainOptions): Promise<void> {
+  const found = await withParts(io, options.config, (parts) => readExplanation(explanationDeps(parts), hubId))
+  if (found === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+  const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
+  if (options.json === true) printJson(io, explanationJson(shown))
+  else printExplanation(io, shown, options.all === true || options.series !== undefined)
+}
+
+function explanationDeps(parts: Parts): ExplanationDeps {
+  const { config } = parts
+  const explain = { ...ruleSetOf(config), alertAfter: config.limits.alertAfter }
+  return { ...parts, receivers: Object.keys(config.receivers), explain }
+}
+
+/** By id, or by metric. */
+function chosen({ series }: AccountExplanation, wanted: string): ExplainedSeries[] {
+  const some = series.filter((one) => one.field === wanted || one.series.metric === wanted)
+  if (some.length > 0) return some
+  const known = [...new Set([...series.map(({ field }) => field), ...METRICS])]
+  const near = suggest(wanted, known)
+  const hint = near === undefined ? `there are ${shortList(known)}` : `did you mean ${near}?`
+  throw new CommandError(`the account has no series ${wanted}: ${hint}`)
+}
+
+function shortList(names: readonly string[]): string {
+  return names.length <= 12 ? names.join(', ') : `${names.slice(0, 12).join(', ')} and ${names.length - 12} more`
+}
+
+function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean): void {
+  printAccount(io, explained)
+  const { own, series } = explained
+  const all = [...own, ...series.toSorted(byUrgency)]
+  const full = all.filter((one) => inFull || isNotable(one))
+  for (const one of full) printAlert(io, one)
+  const rest = all.filter((one) => !full.includes(one))
+  if (rest.length === 0) return
+  io.out('\n')
+  printTable(
+    io,
+    ['STATE', 'WHAT', 'WHY', 'RULE'],
+    rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.at ?? '') : '']),
+  )
+}
+
+const RANK: Readonly<Record<ExplainedAlert['state'], number>> = {
+  ...{ critical: 0, warning: 1, pending: 2, unknown: 3, ok: 4, off: 5 },
+}
+
+function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {
+  return RANK[a.state] - RANK[b.state] || (b.series.percent ?? -1) - (a.series.percent ?? -1)
+}
+
+/** What stands at a level, is on its way to one, or is to change with the next poll. */
+function isNotable(one: ExplainedAlert | ExplainedSeries): boolean {
+  return RANK[one.state] <= RANK.pending || (isSeries(one) && one.next !== null)
+}
+
+function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries {
+  return 'series' in one
+}
+
+function printAccount(io: Io, { account, standing, series }: AccountExplanation): void {
+  const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
+  const because = nextPollBecause({ account, series: series.map((one) => one.series) })
+  const facts: [string, string][] = [
+    ['account', `${hubId} ${hubDomain} (${state})`],
+    ...standing.map((sentence): [string, string] => ['note', sentence]),
+    ['last poll', polledAt === null ? 'never' : moment(polledAt)],
+    [
+      'next poll',
+      nextPollAt === null ? 'none' : `${moment(nextPollAt)}${because === null ? '' : `, because ${because}`}`,
+    ],
+    ['next refresh', nextRefreshAt === null ? 'none' : moment(nextRefreshAt)],
+  ]
+  printFacts(io, facts)
+}
+
+function printAlert(io: Io, one: ExplainedAlert | ExplainedSeries): void {
+  io.out('\n')
+  printFacts(io, isSeries(one) ? seriesFacts(one) : alertFacts(one))
+}
+
+function seriesFacts(one: ExplainedSeries): [string, string][] {
+  const [what, state, ...others] = alertFacts(one)
+  const next = one.next === null ? [] : [`${one.next}, if the next polls read the same`]
+  return [
+    what ?? ['', ''],
+    ['reading', readingText(one)],
+    ...(one.rule === null ? [] : [['rule', placeText(one.rule)] satisfies [string, string]]),
+    ...one.passedOver.map((place): [string, string] => ['passed over', `${place.at} ${place.name}: ${place.because}`]),
+    state ?? ['', ''],
+    ...next.map((text): [string, string] => ['then', text]),
+    ...others,
+  ]
+}
+
+function alertFacts(one: ExplainedAlert): [string, string][] {
+  const { subject, field, state, since, why, held, route, repeatFrom, transitions } = one
+  return [
+    ['what', field === one.kind ? subject : `${subject} [${field}]`],
+    ['state', since === null ? state : `${state}, the alert is open since ${moment(since)}`],
+    ['because', why],
+    ...held.map(({ text }): [string, string] => ['held back', text]),
+    ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
+    ...(repeatFrom === null
+      ? []
+      : [['again', `from ${moment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
+    ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
+  ]
+}
+
+const MOST_TRANSITIONS = 5
+
+function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): [string, string][] {
+  const number =
+    alert.percent === undefined
+      ? alert.usage === undefined
+        ? ''
+        : ` at ${formatCount(alert.usage)}`
+      : ` at ${formatPercent(alert.percent)}`
+  const ending = fate === undefined ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
+  return [
+    ['transition', `${moment(at)} ${alert.level} ${alert.reason}${number}${ending}`],
+    ...attempts.map(({ at: tried, receiver, attempt, outcome, reason }): [string, string] => [
+      '',
+      `${receiver}: ${outcome} ${moment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
+    ]),
+  ]
+}
+
+function readingText({ series }: ExplainedSeries): string {
+  const { usage, limit, percent, measuredAt, daysLeft } = series
+  const of = limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`
+  const share = percent === null ? '' : ` (${formatPercent(percent)})`
+  const days = daysLeft == null ? '' : `, ${daysLeft.toFixed(1)} days left`
+  return `${of}${share}${days}, read ${moment(measuredAt)}`
+}
+
+function placeText({ at, name, asks }: RulePlace): string {
+  return `${at} ${name}: ${asks}`
+}
+
+function moment(at: number | null): string {
+  return formatTime(iso(at) ?? '')
+}
+
+function explanationJson({ account, standing, own, series }: AccountExplanation): object {
+  const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
+  return {
+    ...{ hubId, hubDomain, state, standing, polledAt: iso(polledAt) },
+    nextPollAt: iso(nextPollAt),
+    nextPollBecause: nextPollBecause({ account, series: series.map((one) => one.series) }),
+    nextRefreshAt: iso(nextRefreshAt),
+    alerts: own.map(alertJson),
+    series: series.map(({ series: read, rule, passedOver, because, next, ...one }) => ({
+      ...{ id: read.id, ...seriesJson(read), ...alertJson(one), because, rule, passedOver, next },
+    })),
+  }
+}
+
+function alertJson({ since, held, repeatFrom, transitions, ...one }: ExplainedAlert): object {
+  return {
+    ...one,
+    since: iso(since),
+    held: held.map((by) => ({ ...by, until: iso(by.until) })),
+    repeatFrom: iso(repeatFrom),
+    transitions: transitions.map(({ ref, at, alert, fate, why, waiting, attempts }) => ({
+      ...{ ref, at: iso(at), id: alert.id, level: alert.level, reason: alert.reason, fate, why },
+      waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
+      attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) })),
+    })),
+  }
+}

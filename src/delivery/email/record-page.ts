@@ -1,0 +1,15 @@
+import type { RecordPage } from './mail-links.ts'
+
+/**
+ * The provider's page of a record, as its API names it in the `url` of an object
+ * (https://developers.hubspot.com/docs/guides/crm/using-object-apis). Where the app is installed from another host, say a
+ * stand-in for the provider, nobody knows of such pages, and there is no link.
+ */
+export function recordPages(installUrl: string): RecordPage {
+  const { protocol, hostname, origin } = new URL(installUrl)
+  if (protocol !== 'https:' || !/^app(-[a-z0-9]+)?\.hubspot\.com$/.test(hostname)) return () => undefined
+  return (hubId, objectTypeId, objectId) =>
+    /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => Number.isSafeInteger(id) && id > 0)
+      ? `${origin}/contacts/${hubId}/record/${objectTypeId}/${objectId}`
+      : undefined
+}

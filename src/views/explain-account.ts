@@ -1,0 +1,410 @@
+import { matchesAccount } from '../accounts/match-account.ts'
+import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
+import type { Alert, AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { decodeState, kindOf, POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
+import { type Because, sayBecause } from '../alerts/evaluation/because.ts'
+import { evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
+import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
+import { speaksFor } from '../alerts/groups/hold.ts'
+import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
+import { quietUntil } from '../alerts/routing/quiet-hours.ts'
+import { routeOf } from '../alerts/routing/route.ts'
+import { seriesFields } from '../alerts/series-fields.ts'
+import { seriesName } from '../alerts/series-name.ts'
+import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
+import type { LoggedAttempt } from '../delivery/deliveries.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { fits } from '../text/pattern.ts'
+import type { CurrentSeries, PlannedAccount } from './account-view.ts'
+import type { RuleSet } from './plan/rule-set.ts'
+import { thresholdText } from './threshold-text.ts'
+import { watchText } from './watch.ts'
+
+/** All that is read of an account to say why it was told of, or was not. */
+export interface AccountFacts {
+  account: PlannedAccount
+  series: readonly CurrentSeries[]
+  /** States of its alerts as stored, by field. */
+  states: Readonly<Record<string, string>>
+  /** In force now. */
+  silences: readonly Silence[]
+  /** Troubles of the whole fleet whose alert is open. */
+  fleet: readonly FleetTrouble[]
+  /** Its transitions in the alert log, newest first. */
+  log: readonly LoggedTransition[]
+}
+
+/** A transition with what became of it. */
+export interface LoggedTransition {
+  /** As the ledger knows it; undefined where there is none. */
+  ref: string | undefined
+  /** When it was committed, ms. */
+  at: number
+  /** The field of the state that it changed: a series' id, `token`, `poll`. */
+  field: string
+  alert: Alert
+  /** Where it is: waiting for somebody, told, given up, or withheld from everybody. */
+  fate: 'pending' | 'delivered' | 'dead' | 'withheld' | undefined
+  /** What it ended by; empty where there is nothing to say. */
+  why: string
+  /** Who still waits for it, and where. */
+  waiting: readonly WaitingFor[]
+  attempts: readonly LoggedAttempt[]
+}
+
+export interface WaitingFor {
+  receiver: string
+  where: 'outbox' | 'group' | 'digest' | 'held' | 'delivery'
+  /** When that is looked at again, ms. */
+  until: number | null
+  /** Why it is held back. */
+  because?: string
+}
+
+export interface ExplainSettings extends RuleSet {
+  /** Polls in a row that must fail before that is told. */
+  alertAfter: number
+}
+
+export interface AccountExplanation {
+  account: PlannedAccount
+  /** What keeps it from being read, judged or told of as a whole; in the order in which it should be seen to. */
+  standing: string[]
+  /** Alerts about the account itself: its tokens, its polls. */
+  own: ExplainedAlert[]
+  series: ExplainedSeries[]
+}
+
+/** Why something was told, or was not. */
+export interface ExplainedAlert {
+  field: string
+  kind: AlertKind
+  /** In people's words. */
+  subject: string
+  state: 'ok' | 'pending' | 'warning' | 'critical' | 'unknown' | 'off'
+  /** When the alert opened, ms. */
+  since: number | null
+  why: string
+  held: HeldBack[]
+  /** Where the route stands in the file, and whom it tells. Null: no route is for it. */
+  route: { at: string; to: readonly string[] } | null
+  /** When it is told again at the soonest, ms; null where nothing is open. */
+  repeatFrom: number | null
+  transitions: readonly LoggedTransition[]
+}
+
+export interface ExplainedSeries extends ExplainedAlert {
+  series: CurrentSeries
+  rule: RulePlace | null
+  /** Earlier rules that are about such series, but not about this one. */
+  passedOver: (RulePlace & { because: string })[]
+  because: Because
+  /** Where the next poll would take it with the same numbers, if that is another level. */
+  next: AlertLevel | 'ok' | null
+}
+
+export interface RulePlace {
+  /** `thresholds[2]` */
+  at: string
+  name: string
+  /** Its conditions, in a few words. */
+  asks: string
+}
+
+/** Something that keeps people from being told. */
+export interface HeldBack {
+  is: 'silence' | 'quiet-hours' | 'acknowledged' | 'fleet' | 'first-run' | 'waiting' | 'no-route'
+  /** ms; null where it has no time that is known. */
+  until: number | null
+  text: string
+}
+
+/** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
+export function explainAccount(settings: ExplainSettings, facts: AccountFacts, now: number): AccountExplanation {
+  const { account, series } = facts
+  return {
+    account,
+    standing: standingOf(account, series, now),
+    own: [explainTokens(settings, facts, now), explainPolls(settings, facts, now)],
+    series: series.map((one) => explainSeries(settings, facts, one, now)),
+  }
+}
+
+function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
+  const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
+  if (isLeaving(account)) {
+    return [
+      `it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read, judged or told of it any more`,
+    ]
+  }
+  const watch = watchText(account)
+  return [
+    ...(state === 'reauthorize'
+      ? [`it is not read until somebody connects it again: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
+      : []),
+    ...(state === 'parked' ? [`the provider told us to wait until ${moment(parkedUntil)}`] : []),
+    ...(watch === undefined ? [] : [watch]),
+    ...(pollFailure === null
+      ? []
+      : [
+          `${countOf(pollFailure.count, 'poll')} in a row failed, the last ${moment(pollFailure.at)}: ${pollFailure.reason}`,
+        ]),
+    ...(polledAt === null && series.length === 0
+      ? [`it was never read: there is nothing to judge yet${first(account, now)}`]
+      : []),
+  ]
+}
+
+function first({ nextPollAt }: PlannedAccount, now: number): string {
+  if (nextPollAt === null) return ''
+  return nextPollAt <= now ? ', its first poll is due' : `, its first poll is due ${moment(nextPollAt)}`
+}
+
+function explainSeries(
+  settings: ExplainSettings,
+  facts: AccountFacts,
+  series: CurrentSeries,
+  now: number,
+): ExplainedSeries {
+  const { account } = facts
+  const rule = ruleFor(settings.rules, account, series)
+  const state = storedState(facts, series.id)
+  // As of the poll that was counted last: it must not count once more.
+  const { stands, because } = evaluate(rule, uncounted(state), series, series.measuredAt ?? now, settings)
+  const level = state?.level ?? 'ok'
+  const isPending = state?.pending != null
+  const isBare = stands === 'unknown' || stands === 'off'
+  const shown = level !== 'ok' ? level : isBare ? stands : isPending ? 'pending' : 'ok'
+  const { stands: settled } = evaluate(rule, state, series, now, { ...settings, for: 1 })
+  const next = settled === 'unknown' || settled === 'pending' ? level : settled === 'off' ? 'ok' : settled
+  const alert = alertAbout(facts, series.id, 'limit', rule?.name ?? '', levelToTell(state, next, rule), series, now)
+  return {
+    ...explainAlert(settings, facts, alert, { field: series.id, state, shown, why: sayBecause(because) }, now),
+    series,
+    rule: rule === undefined ? null : placeOf(settings.rules, rule),
+    passedOver: passedOver(settings.rules, account, series, rule),
+    because,
+    next: next === level || isPending || isLeaving(account) ? null : next,
+  }
+}
+
+function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
+  const stored = states[field]
+  return stored === undefined ? undefined : decodeState(stored)
+}
+
+function uncounted(state: SeriesState | undefined): SeriesState | undefined {
+  if (state?.pending == null) return state
+  const { warning, critical, ...pending } = state.pending
+  return { ...state, pending: { ...pending, warning: Math.max(0, warning - 1), critical: Math.max(0, critical - 1) } }
+}
+
+/** Nothing is polled any more. */
+function isLeaving({ state }: PlannedAccount): boolean {
+  return state === 'uninstalling' || state === 'uninstalled'
+}
+
+/** The level of the alert that is open, or of the one that would come. */
+function levelToTell(state: SeriesState | undefined, next: AlertLevel | 'ok', rule: Rule | undefined): AlertLevel {
+  if (state !== undefined && state.level !== 'ok') return state.level
+  return next !== 'ok' ? next : rule?.warning === undefined && rule?.critical !== undefined ? 'critical' : 'warning'
+}
+
+function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
+  const levels = (['warning', 'critical'] as const).flatMap((level) =>
+    rule[level] === undefined ? [] : [`${level} ${thresholdText(rule[level])}`],
+  )
+  return {
+    at: `thresholds[${rules.indexOf(rule)}]`,
+    name: rule.name,
+    asks: rule.off === true ? 'off' : levels.join(', '),
+  }
+}
+
+function passedOver(
+  rules: readonly Rule[],
+  account: PlannedAccount,
+  { metric }: CurrentSeries,
+  rule: Rule | undefined,
+): ExplainedSeries['passedOver'] {
+  const earlier = rule === undefined ? rules : rules.slice(0, rules.indexOf(rule))
+  return earlier
+    .filter(({ on }) => fits(on, metric))
+    .map((one) => ({
+      ...placeOf(rules, one),
+      because: matchesAccount(one.match ?? {}, account)
+        ? `it is for other ${metric.startsWith('associations.') ? 'pairs' : 'object types'}`
+        : 'it is for other accounts',
+    }))
+}
+
+function explainTokens(settings: ExplainSettings, facts: AccountFacts, now: number): ExplainedAlert {
+  const { account } = facts
+  const { refreshFailure, refusedSince, token } = account
+  const why =
+    refusedSince !== null
+      ? `its refresh token is refused since ${moment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
+      : refreshFailure !== null
+        ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${moment(refreshFailure.since)}: ${refreshFailure.reason}`
+        : token.expiresAt !== null && token.expiresAt > now
+          ? `its access token is good until ${moment(token.expiresAt)}`
+          : 'nothing failed'
+  return explainOwn(settings, facts, TOKEN_FIELD, why, now)
+}
+
+function explainPolls(settings: ExplainSettings, facts: AccountFacts, now: number): ExplainedAlert {
+  const { account } = facts
+  const { pollFailure, polledAt } = account
+  const why =
+    pollFailure !== null
+      ? `${pollFailure.count} failed ${pollFailure.count === 1 ? 'poll' : 'polls'} in a row; told from ${settings.alertAfter} on (limits.alertAfter)`
+      : (watchText(account) ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
+  return explainOwn(settings, facts, POLL_FIELD, why, now)
+}
+
+/** An alert that is about the account and not about a number. */
+function explainOwn(
+  settings: ExplainSettings,
+  facts: AccountFacts,
+  field: string,
+  why: string,
+  now: number,
+): ExplainedAlert {
+  const state = storedState(facts, field)
+  const kind = kindOf(field)
+  const level = state === undefined || state.level === 'ok' ? 'warning' : state.level
+  const alert = alertAbout(facts, field, kind, state?.rule ?? kind, level, undefined, now)
+  return explainAlert(settings, facts, alert, { field, state, shown: state?.level ?? 'ok', why }, now)
+}
+
+/** As far as routes, silences and the fleet's alerts look at one. */
+function alertAbout(
+  { account: { hubId, hubDomain }, states }: AccountFacts,
+  field: string,
+  kind: AlertKind,
+  rule: string,
+  level: AlertLevel,
+  series: CurrentSeries | undefined,
+  now: number,
+): Alert {
+  const stored = states[field]
+  const cause = stored === undefined ? undefined : decodeState(stored).cause
+  const at = new Date(now).toISOString()
+  return {
+    ...{ id: '', kind, status: 'firing', level, reason: 'entered', rule, account: { hubId, hubDomain } },
+    ...(cause === undefined ? {} : { cause }),
+    ...(series === undefined ? {} : seriesFields(series)),
+    ...{ measuredAt: at, since: at },
+  }
+}
+
+interface Standing {
+  field: string
+  state: SeriesState | undefined
+  shown: ExplainedAlert['state']
+  why: string
+}
+
+function explainAlert(
+  settings: ExplainSettings,
+  facts: AccountFacts,
+  alert: Alert,
+  { field, state, shown, why }: Standing,
+  now: number,
+): ExplainedAlert {
+  const { routes, repeatEveryMs } = settings
+  const route = routeOf(routes, alert)
+  const isOpen = state !== undefined && state.level !== 'ok'
+  const isComing = isOpen || shown === 'pending'
+  const transitions = facts.log.filter((one) => one.field === field)
+  return {
+    ...{
+      field,
+      kind: alert.kind,
+      subject: subjectOf(alert),
+      state: shown,
+      why,
+    },
+    since: isOpen ? state.since : null,
+    held: isComing ? heldBack(settings, facts, alert, state, transitions, now) : [],
+    route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },
+    repeatFrom: isOpen ? state.toldAt + repeatEveryMs : null,
+    transitions,
+  }
+}
+
+function subjectOf({ kind, series }: Alert): string {
+  if (series !== undefined) return seriesName(series)
+  return kind === 'token' ? 'its tokens' : 'reading its limits'
+}
+
+/** Everything that keeps the alert from people now, whether one of it alone would do or not. */
+function heldBack(
+  { routes, firstRun }: ExplainSettings,
+  { silences, fleet }: AccountFacts,
+  alert: Alert,
+  state: SeriesState | undefined,
+  transitions: readonly LoggedTransition[],
+  now: number,
+): HeldBack[] {
+  const held: HeldBack[] = []
+  const hold = (is: HeldBack['is'], until: number | null, text: string) => held.push({ is, until, text })
+  const silence = silenceOf(silences, alert, now)
+  if (silence !== undefined) {
+    const { id, author, comment, endsAt } = silence
+    hold(
+      'silence',
+      endsAt,
+      `silenced by ${author} until ${moment(endsAt)} (${id}${comment === '' ? '' : `: ${comment}`})`,
+    )
+  }
+  const route = routeOf(routes, alert)
+  if (route === undefined) hold('no-route', null, 'no route is for it: nobody is told')
+  const quiet = quietUntil(routes, alert, now)
+  if (quiet !== undefined && route !== undefined) {
+    hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${moment(quiet)}`)
+  }
+  const known = lastingAcknowledgement(state, now)
+  if (known !== undefined) {
+    const { by, at, until, comment } = known
+    const said = comment === undefined ? '' : ` (${comment})`
+    hold(
+      'acknowledged',
+      until,
+      `acknowledged by ${by} ${moment(at)}${said}: told again if it gets worse, or from ${moment(until)} on`,
+    )
+  }
+  for (const trouble of fleet.filter((open) => speaksFor(open, alert))) {
+    hold('fleet', null, `the alert about the whole fleet speaks for it (${FLEET_SUBJECT[trouble]})`)
+  }
+  if (state?.pending?.sinceFirstReading === true && firstRun === 'digest') {
+    hold(
+      'first-run',
+      null,
+      'it was there at the first reading: it comes with the digest of new accounts (alerts.firstRun)',
+    )
+  }
+  for (const { receiver, where, until, because } of transitions.flatMap(({ waiting }) => waiting)) {
+    hold('waiting', until, waitingText(receiver, where, until, because))
+  }
+  return held
+}
+
+const WHERE: Readonly<Record<WaitingFor['where'], string>> = {
+  outbox: 'waits in the outbox to be collected',
+  group: 'waits in its group for more of its kind',
+  digest: 'waits for the digest of new accounts (alerts.firstRun)',
+  held: 'is held back',
+  delivery: 'is being delivered',
+}
+
+function waitingText(receiver: string, where: WaitingFor['where'], until: number | null, because: string | undefined) {
+  const why = because === undefined ? '' : ` by ${because}`
+  return `${receiver === '' ? '' : `for ${receiver}: `}${WHERE[where]}${why}${until === null ? '' : ` until ${moment(until)}`}`
+}
+
+function moment(at: number | null): string {
+  return formatTime(iso(at) ?? '')
+}

@@ -1,0 +1,67 @@
+import type { Registry } from '../accounts/registry.ts'
+import type { OpenAlert } from '../alerts/open-alerts.ts'
+import { readOpenStates, silenceable } from '../alerts/open-states.ts'
+import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silences/silence.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+
+/** Alerts with what keeps them from being told at the moment: an acknowledgement that has run out is none. */
+export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silence[], now: number): OpenAlert[] {
+  return alerts.map(({ acknowledged, ...alert }) => {
+    const { hubId, hubDomain = '' } = alert
+    const silence = silenceOf(silences, { ...alert, ...(hubId === null ? {} : { account: { hubId, hubDomain } }) }, now)
+    return {
+      ...alert,
+      ...(acknowledged === undefined || acknowledged.until <= now ? {} : { acknowledged }),
+      ...(silence === undefined ? {} : { silencedBy: silence.id }),
+    }
+  })
+}
+
+/** How many open alerts each silence means, by its id. */
+export async function countCovered(
+  { store, keys, registry }: { store: Store; keys: Keys; registry: Registry },
+  silences: readonly Silence[],
+): Promise<Map<string, number>> {
+  const counts = new Map(silences.map(({ id }) => [id, 0]))
+  if (silences.length === 0) return counts
+  for await (const some of readOpenStates(store, keys, await registry.alerting())) {
+    const alerts = some.map(silenceable)
+    for (const silence of silences) {
+      const covered = alerts.filter((alert) => covers(silence, alert)).length
+      counts.set(silence.id, (counts.get(silence.id) ?? 0) + covered)
+    }
+  }
+  return counts
+}
+
+/** A silence as pages and programs show it. Times in ISO 8601. */
+export interface SilenceView {
+  id: string
+  matchers: { name: string; value: string }[]
+  author: string
+  comment: string
+  createdAt: string
+  endsAt: string
+  active: boolean
+  /** How many alerts that are open now it means. */
+  openAlerts: number
+}
+
+export function silenceJson(silence: Silence, openAlerts: number, now: number): SilenceView {
+  const { id, matchers, author, comment, createdAt, endsAt } = silence
+  return {
+    id,
+    matchers: matchers.map(({ name, value }) => ({ name, value })),
+    ...{ author, comment },
+    createdAt: new Date(createdAt).toISOString(),
+    endsAt: new Date(endsAt).toISOString(),
+    active: isInForce(silence, now),
+    openAlerts,
+  }
+}
+
+/** What a silence is about, as it is written on the command line. */
+export function matchersText({ matchers }: Silence): string {
+  return matchers.map(matcherText).join(' ')
+}

@@ -1,0 +1,132 @@
+import type { Alert } from '../alerts/alert.ts'
+import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
+import { type GroupSettings, groupKey, isDigest } from '../alerts/groups/group.ts'
+import type { HeldBecause } from '../alerts/groups/held.ts'
+import { heldField } from '../alerts/groups/held-store.ts'
+import { decodeHeld } from '../alerts/groups/waiting.ts'
+import { numberOfRef, partitionOfRef, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import { alertOf } from '../alerts/matter.ts'
+import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
+import { METRICS, seriesId } from '../limits/series.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { formatTime, iso } from '../text/format-time.ts'
+import { readAlertLog } from './alert-log.ts'
+import type { LoggedTransition, WaitingFor } from './explain-account.ts'
+
+export interface ToldDeps {
+  store: Store
+  keys: Keys
+  deliveries: Deliveries
+  /** Names of all receivers. */
+  receivers: readonly string[]
+  group: GroupSettings
+}
+
+/** The newest transitions of an account that are looked up: where they are, and each attempt to deliver them. */
+const MOST_TRANSITIONS = 200
+/** As many attempts as are kept. */
+const MOST_ATTEMPTS = 10_000
+
+/** What an account was told of, newest first, and what became of it. */
+export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<LoggedTransition[]> {
+  const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-MOST_TRANSITIONS)
+  const [oldest] = logged
+  if (oldest === undefined) return []
+  const since = Date.parse(oldest.alert.measuredAt)
+  const [heads, attempts, marks] = await Promise.all([
+    deps.deliveries.heads(since),
+    deps.deliveries.log(MOST_ATTEMPTS),
+    deps.store.hgetall(deps.keys.delivery.marks),
+  ])
+  const found = await Promise.all(
+    logged.map(async ({ transition: ref, alert, fate }): Promise<LoggedTransition> => {
+      const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
+      return {
+        ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
+        fate: fate.is === 'unknown' ? undefined : fate.is,
+        why: 'why' in fate ? fate.why : '',
+        waiting: fate.is === 'pending' ? await waitingFor(deps, ref, alert, carrying, marks) : [],
+        attempts: attemptsOf(carrying, attempts),
+      }
+    }),
+  )
+  return found.reverse()
+}
+
+/** The field of the state that it changed. */
+function fieldOf({ kind, series }: Alert): string {
+  const metric = METRICS.find((one) => one === series?.metric)
+  if (series !== undefined && metric !== undefined) return seriesId({ ...series, metric })
+  return kind === 'poll' ? POLL_FIELD : TOKEN_FIELD
+}
+
+/** Of a delivery whose attempts are no longer in the log, what its last one brought. */
+function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly LoggedAttempt[]): LoggedAttempt[] {
+  return carrying
+    .flatMap((head): LoggedAttempt[] => {
+      const logged = attempts.filter(({ id }) => id === head.id)
+      if (logged.length > 0 || head.attempts === 0 || head.endedAt === null) return logged
+      const { id, receiver, type, attempts: attempt, state, endedAt, reason } = head
+      const unknown = { ms: null, answer: null, nextAt: null }
+      return [{ ...{ at: endedAt, id, receiver, type, attempt, reason }, outcome: state, ...unknown }]
+    })
+    .sort((a, b) => a.at - b.at)
+}
+
+async function waitingFor(
+  deps: ToldDeps,
+  ref: TransitionRef,
+  alert: Alert,
+  carrying: readonly DeliveryHead[],
+  marks: Readonly<Record<string, string>>,
+): Promise<WaitingFor[]> {
+  if (numberOfRef(ref) > Number.parseInt(marks[partitionOfRef(ref)] ?? '0', 10)) {
+    return [{ receiver: '', where: 'outbox', until: null }]
+  }
+  const places = await Promise.all(deps.receivers.map((receiver) => placeFor(deps, ref, alert, receiver)))
+  const deliveries = carrying
+    .filter(({ state }) => state === 'pending')
+    .map(async ({ id, receiver }): Promise<WaitingFor> => {
+      const until = await deps.store.zscore(deps.keys.delivery.deliveriesDue, id)
+      return { receiver, where: 'delivery', until: until === null ? null : Number(until) }
+    })
+  return [...places.filter((place) => place !== undefined), ...(await Promise.all(deliveries))]
+}
+
+/** Where it waits for one receiver: in a group, or held back. */
+async function placeFor(
+  { store, keys, group }: ToldDeps,
+  ref: TransitionRef,
+  alert: Alert,
+  receiver: string,
+): Promise<WaitingFor | undefined> {
+  const { delivery } = keys
+  for (const entry of [{ alert }, { alert, firstReading: true as const }]) {
+    const key = groupKey(receiver, entry, group.by)
+    const [waits, closesAt] = await Promise.all([
+      store.hexists(delivery.group(key), ref),
+      store.zscore(delivery.groupsDue, key),
+    ])
+    if (waits === 1) {
+      return { receiver, where: isDigest(key) ? 'digest' : 'group', until: closesAt === null ? null : Number(closesAt) }
+    }
+  }
+  const field = heldField(receiver, alertOf(alert))
+  const stored = await store.hget(delivery.held, field)
+  if (stored === null) return undefined
+  const { of, held } = decodeHeld(stored)
+  if (!of.some(([one]) => one === ref)) return undefined
+  return { receiver, where: 'held', until: held.is === 'fleet' ? null : held.until, because: heldText(held) }
+}
+
+function heldText(held: HeldBecause): string {
+  switch (held.is) {
+    case 'silence':
+      return `silence ${held.id}`
+    case 'quiet-hours':
+      return `quiet hours that end ${formatTime(iso(held.until) ?? '')}`
+    case 'fleet':
+      return `the alert about the whole fleet (${held.trouble})`
+  }
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import { compareStanding } from '../../../src/alerts/digest/compare-standing.ts'
+import { DigestDraft } from '../../../src/alerts/digest/digest-draft.ts'
+import {
+  type DigestMemory,
+  decodeMemory,
+  encodeMemory,
+  MOST_REMEMBERED,
+} from '../../../src/alerts/digest/digest-memory.ts'
+import { anAlert } from '../an-alert.ts'
+
+const NOW = Date.parse('2026-11-21T07:00:00.000Z')
+const DAY = 86_400_000
+const all = () => true
+
+const open = (id: string, more: Partial<Alert> = {}): Alert =>
+  anAlert({ id: `${id}-1`, series: { metric: 'customProperties.overall' }, ...more })
+const lost = (id: string): Alert => anAlert({ id: `${id}-1`, kind: 'token' })
+const at = (hubId: number) => ({ account: { hubId, hubDomain: '' } })
+
+function draft(
+  alerts: Alert[],
+  before?: DigestMemory,
+  { max = 200, now = NOW, isMine = all as (alert: Alert) => boolean } = {},
+) {
+  const made = new DigestDraft({ period: 'day', max, now }, before)
+  made.add(alerts, isMine)
+  return { data: made.message().data, message: made.message(), memory: made.memory() }
+}
+
+describe('a digest', () => {
+  test('of nothing says that nothing is open', () => {
+    expect(draft([]).message).toEqual({
+      type: 'alert.digest',
+      timestamp: '2026-11-21T07:00:00.000Z',
+      data: {
+        ...{ groupKey: 'digest/day', truncated: 0, alerts: [], period: 'day' },
+        totals: { accounts: 0, critical: 0, warning: 0 },
+      },
+    })
+  })
+
+  test('ranks what concerns all first, then by level, days left and fullness, whatever order it comes in', () => {
+    const alerts = [
+      open('w-90', { percent: 90 }),
+      open('w-days', { percent: 70, daysLeft: 3 }),
+      open('c-96', { level: 'critical', percent: 96 }),
+      open('c-99', { level: 'critical', percent: 99 }),
+      open('c-days', { level: 'critical', percent: 80, daysLeft: 0.5 }),
+      { ...open('fleet', { level: 'critical', kind: 'fleet' }), account: undefined } as unknown as Alert,
+      lost('w-token'),
+      open('w-full', { percent: 100 }),
+    ]
+    const ranked = ['fleet', 'c-days', 'c-99', 'c-96', 'w-full', 'w-token', 'w-days', 'w-90'].map((id) => `${id}-1`)
+    expect(draft(alerts).data.alerts.map(({ id }) => id)).toEqual(ranked)
+    expect(draft(alerts.toReversed()).data.alerts.map(({ id }) => id)).toEqual(ranked)
+  })
+
+  test('shows the most urgent of all chunks, and counts all', () => {
+    const made = new DigestDraft({ period: 'week', max: 3, now: NOW }, undefined)
+    for (let chunk = 0; chunk < 10; chunk++) {
+      made.add(
+        [
+          open(`a${chunk}`, { percent: chunk, ...at(chunk) }),
+          open(`b${chunk}`, { percent: 50, ...at(chunk), level: chunk === 4 ? 'critical' : 'warning' }),
+        ],
+        all,
+      )
+    }
+    const { data } = made.message()
+    expect(data).toMatchObject({ truncated: 17, period: 'week', totals: { accounts: 10, critical: 1, warning: 19 } })
+    expect(data.alerts.map(({ id }) => id)).toEqual(['b4-1', 'b0-1', 'b1-1'])
+  })
+
+  test('leaves out what the routes send to others', () => {
+    const { data } = draft([open('a'), open('b', { level: 'critical' })], undefined, {
+      isMine: ({ level }) => level === 'critical',
+    })
+    expect(data).toMatchObject({ truncated: 0, totals: { accounts: 1, critical: 1, warning: 0 } })
+    expect(data.alerts.map(({ id }) => id)).toEqual(['b-1'])
+  })
+})
+
+describe('compared with the one before, a digest', () => {
+  const numbers = (usage: number, limit = 1_000) => ({ usage, limit, percent: usage / 10 })
+  const yesterday = () =>
+    draft([
+      open('same', numbers(900)),
+      open('up', numbers(900)),
+      open('down', numbers(900)),
+      open('rose'),
+      open('gone'),
+      open('eased', { level: 'critical' }),
+    ]).memory
+  const now = { now: NOW + DAY }
+
+  test('counts what is new, worse, better and resolved, and says how each stood', () => {
+    const { data } = draft(
+      [
+        ...[
+          open('same', numbers(909)),
+          open('up', numbers(910)),
+          open('down', numbers(890)),
+          open('new', numbers(990)),
+        ],
+        ...[open('rose', { level: 'critical' }), open('eased', { level: 'warning' })],
+      ],
+      yesterday(),
+      now,
+    )
+    expect(data.changes).toEqual({ new: 1, worse: 2, better: 2, resolved: 1 })
+    const previous = Object.fromEntries(data.alerts.map((alert) => [alert.id, alert.previous]))
+    const measuredAt = '2026-11-21T07:00:00.000Z'
+    expect(previous['same-1']).toEqual({ level: 'warning', usage: 900, limit: 1_000, measuredAt })
+    expect(previous['rose-1']).toEqual({ level: 'warning', measuredAt })
+    expect(previous['eased-1']).toEqual({ level: 'critical', measuredAt })
+    expect(previous['new-1']).toBeUndefined()
+  })
+
+  test('takes an alert that opened anew for another one, and a later transition for the same', () => {
+    const { data } = draft([anAlert({ id: 'up-7' }), open('gone again')], yesterday(), now)
+    expect(data.changes).toEqual({ new: 1, worse: 0, better: 0, resolved: 5 })
+  })
+
+  test('does not call resolved what is open for others now', () => {
+    const { data } = draft([open('eased', { level: 'warning' })], yesterday(), { ...now, isMine: () => false })
+    expect(data.changes).toEqual({ new: 0, worse: 0, better: 1, resolved: 5 })
+    expect(data.alerts).toEqual([])
+  })
+
+  test('finds all the same after it was stored', () => {
+    const memory = decodeMemory(encodeMemory(yesterday()))
+    expect(memory).toEqual(yesterday())
+    expect(draft([], memory, now).data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 6 })
+  })
+
+  test.each(['', '{}', '[1', 'null', '["x",1,[]]'])('has nothing to compare with where %j is stored', (stored) => {
+    expect(decodeMemory(stored)).toBeUndefined()
+  })
+})
+
+test('of more alerts than are remembered those that it showed are, and only what opened since is new', () => {
+  const since = '2026-11-01T00:00:00.000Z'
+  const alerts = Array.from({ length: MOST_REMEMBERED + 50 }, (_, n) =>
+    open(`a${n}`, { percent: n / 1_000, since, ...at(n) }),
+  )
+  const { memory } = draft(alerts, undefined, { max: 10 })
+  expect(memory.isWhole).toBe(false)
+  expect(memory.alerts.size).toBe(MOST_REMEMBERED + 10)
+  const again = draft([...alerts, open('new', { since: '2026-11-21T08:00:00.000Z' })], memory, { now: NOW + DAY })
+  expect(again.data.changes).toEqual({ new: 1, worse: 0, better: 0, resolved: 0 })
+})
+
+describe('a standing', () => {
+  const warning = { level: 'warning' as const }
+  test.each([
+    ['the level rises', warning, { level: 'critical' as const }, 'worse'],
+    ['it rises while the number falls', { ...warning, usage: 9 }, { level: 'critical' as const, usage: 5 }, 'worse'],
+    ['there is no number', warning, warning, 'same'],
+    ['a number comes', warning, { ...warning, usage: 5 }, 'same'],
+    ['a count rises', { ...warning, usage: 5 }, { ...warning, usage: 6 }, 'worse'],
+    ['a count falls', { ...warning, usage: 5 }, { ...warning, usage: 4 }, 'better'],
+    [
+      'fullness rises by a point',
+      { ...warning, usage: 29, limit: 100 },
+      { ...warning, usage: 30, limit: 100 },
+      'worse',
+    ],
+    [
+      'fullness rises by less',
+      { ...warning, usage: 290, limit: 1_000 },
+      { ...warning, usage: 299, limit: 1_000 },
+      'same',
+    ],
+    ['the limit is raised', { ...warning, usage: 90, limit: 100 }, { ...warning, usage: 95, limit: 200 }, 'better'],
+  ])('when %s', (_, before, now, is) => {
+    expect(compareStanding(before, now)).toBe(is)
+  })
+})

@@ -1,0 +1,316 @@
+import { describe, expect, test } from 'vitest'
+import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
+import type { AlertLevel } from '../../../src/alerts/alert.ts'
+import { type Because, sayBecause } from '../../../src/alerts/evaluation/because.ts'
+import { evaluate, type ForeseenSeries, type SeriesState } from '../../../src/alerts/evaluation/evaluate.ts'
+import type { Level, Rule } from '../../../src/alerts/evaluation/rules.ts'
+import { seriesOf } from '../../../src/limits/series.ts'
+import { properties, readings } from '../../limits/reports.ts'
+
+/*
+ * Every class of (state, reading, rule). A reading is named by where it lies, whatever it is counted in: below everything,
+ * inside the margin of warning, at warning, above it, inside the margin of critical, at critical, over everything. Which
+ * level that asks for is written out below, for each level in force and each shape of a rule.
+ */
+
+const NOW = 1_763_719_200_000
+const DAY = 86_400_000
+
+const PLACES = [
+  'below',
+  'in warning margin',
+  'at warning',
+  'above',
+  'in critical margin',
+  'at critical',
+  'over',
+] as const
+type Place = (typeof PLACES)[number]
+type Found = 'ok' | AlertLevel
+
+const [OK, W, C] = ['ok', 'warning', 'critical'] as const
+
+/** By shape and level in force: the level that a reading at each of PLACES asks for. */
+const ASKED: Record<Shape, Record<Found, readonly Found[]>> = {
+  both: {
+    ok: [OK, OK, W, W, W, C, C],
+    warning: [OK, W, W, W, W, C, C],
+    critical: [OK, W, W, W, C, C, C],
+  },
+  'warning only': {
+    ok: [OK, OK, W, W, W, W, W],
+    warning: [OK, W, W, W, W, W, W],
+    critical: [OK, W, W, W, W, W, W],
+  },
+  'critical only': {
+    ok: [OK, OK, OK, OK, OK, C, C],
+    warning: [OK, OK, OK, OK, OK, C, C],
+    critical: [OK, OK, OK, OK, C, C, C],
+  },
+}
+
+type Shape = 'both' | 'warning only' | 'critical only'
+const SHAPES = ['both', 'warning only', 'critical only'] as const
+
+type Unit = 'percent' | 'count' | 'remaining' | 'daysLeft' | 'any, by percent' | 'any, by days left'
+const UNITS = ['percent', 'count', 'remaining', 'daysLeft', 'any, by percent', 'any, by days left'] as const
+
+const LEVELS: Record<Unit, Record<AlertLevel, Level>> = {
+  percent: { warning: { percent: 80 }, critical: { percent: 95 } },
+  count: { warning: { count: 80 }, critical: { count: 95 } },
+  remaining: { warning: { remaining: 20 }, critical: { remaining: 5 } },
+  daysLeft: { warning: { daysLeft: 20 }, critical: { daysLeft: 5 } },
+  'any, by percent': { warning: { percent: 80, daysLeft: 20 }, critical: { percent: 95, daysLeft: 5 } },
+  'any, by days left': { warning: { percent: 80, daysLeft: 20 }, critical: { percent: 95, daysLeft: 5 } },
+}
+
+/** Each as near to the next class as it can be: a margin is 3. */
+const USED = [76, 77, 80, 91, 92, 95, 140]
+const DAYS = [24, 23, 20, 9, 8, 5, 0]
+
+function ruleOf(unit: Unit, shape: Shape): Rule {
+  const { warning, critical } = LEVELS[unit]
+  return {
+    ...{ name: 'r', on: '*', recoverBelow: 3 },
+    ...(shape === 'critical only' ? {} : { warning }),
+    ...(shape === 'warning only' ? {} : { critical }),
+  }
+}
+
+function series(usage: number, limit: number | null, daysLeft: number | null | undefined): ForeseenSeries {
+  const percent = limit === null ? null : (usage * 100) / limit
+  return { id: 'overall', metric: 'customProperties.overall', usage, limit, percent, daysLeft }
+}
+
+function readingAt(unit: Unit, place: Place): ForeseenSeries {
+  const n = PLACES.indexOf(place)
+  const [used = 0, days = 0] = [USED[n], DAYS[n]]
+  switch (unit) {
+    case 'count':
+      return series(used, null, undefined)
+    case 'daysLeft':
+    case 'any, by days left':
+      return series(50, 100, days)
+    case 'any, by percent':
+      return series(used, 100, null)
+    default:
+      return series(used, 100, undefined)
+  }
+}
+
+interface StateClass {
+  name: string
+  state: SeriesState | undefined
+  level: Found
+  /** Polls in a row before this one that found warning at least, and critical. */
+  polls: { warning: number; critical: number }
+  isDue: boolean
+  known: 'no' | 'as it is' | 'when it was better' | 'until before'
+  foreseen: boolean
+}
+
+function stateClasses(): StateClass[] {
+  const nothing = { polls: { warning: 0, critical: 0 }, isDue: false, known: 'no' as const, foreseen: false }
+  const classes: StateClass[] = [{ ...nothing, name: 'none', state: undefined, level: OK }]
+  const opened = (level: Found, isDue: boolean): SeriesState => ({
+    ...{ level, rule: 'r', since: NOW - 9 * DAY, transitions: 4, toldAt: isDue ? NOW - DAY : NOW - DAY + 1 },
+    ...{ said: level === OK ? null : { level, usage: 1, at: NOW - DAY }, pending: null },
+  })
+  const pending = (warning: number, critical: number) => ({ warning, critical, sinceFirstReading: false })
+  for (const [warning, critical] of [
+    [1, 0],
+    [1, 1],
+    [2, 1],
+    [2, 2],
+  ] as const) {
+    const state = {
+      ...opened(OK, false),
+      transitions: 0,
+      toldAt: 0,
+      since: NOW - 1,
+      pending: pending(warning, critical),
+    }
+    classes.push({
+      ...nothing,
+      name: `pending ${warning}, ${critical}`,
+      state,
+      level: OK,
+      polls: { warning, critical },
+    })
+  }
+  for (const level of [W, C]) {
+    for (const isDue of [false, true]) {
+      const name = `${level}${isDue ? ', to be told again' : ''}`
+      const state = opened(level, isDue)
+      const one = { ...nothing, name, state, level, isDue }
+      const ack = (until: number, usage: number, percent: number | null) =>
+        acknowledgeState(
+          state,
+          { by: 'ana', at: NOW - 2 * DAY, until },
+          { usage, limit: percent === null ? null : 100, percent },
+        )
+      classes.push(
+        one,
+        { ...one, name: `${name}, foreseen`, state: { ...state, foreseen: true }, foreseen: true },
+        { ...one, name: `${name}, acknowledged`, state: ack(NOW + 1, 1_000, 1_000), known: 'as it is' },
+        {
+          ...one,
+          name: `${name}, acknowledged when it was better`,
+          state: ack(NOW + 1, 1, 1),
+          known: 'when it was better',
+        },
+        { ...one, name: `${name}, acknowledged until before`, state: ack(NOW, 1_000, 1_000), known: 'until before' },
+      )
+      if (level === C) continue
+      for (const critical of [1, 2]) {
+        const waiting = { ...state, pending: pending(0, critical) }
+        classes.push({
+          ...one,
+          name: `${name}, critical pending ${critical}`,
+          state: waiting,
+          polls: { warning: 0, critical },
+        })
+      }
+    }
+  }
+  return classes
+}
+
+interface Expected {
+  stands: string
+  event?: { reason: string; level: AlertLevel; before: Found }
+  because: Because['is'] | readonly Because['is'][]
+  /** Polls in a row that agree so far on a level that is not entered. */
+  agree?: { warning: number; critical: number }
+}
+
+const told = (reason: string, level: AlertLevel, before: Found) => ({ event: { reason, level, before } })
+
+/** What is to come of a reading that asks for a level. */
+function expectedOf(was: StateClass, asked: Found, needed: number, holds: Expected['because']): Expected {
+  const { level, polls, isDue, known } = was
+  if (asked === OK)
+    return level === OK
+      ? { stands: OK, because: 'nothing' }
+      : { stands: OK, because: 'nothing', ...told('recovered', level, level) }
+  if (asked === level) {
+    const isTold = known === 'when it was better' || (isDue && known !== 'as it is')
+    return { stands: level, because: holds, ...(isTold ? told('repeat', level, level) : {}) }
+  }
+  if (level === C) return { stands: W, because: holds, ...told('eased', W, C) }
+  const agree = {
+    warning: level === OK ? polls.warning + 1 : 0,
+    critical: asked === C ? polls.critical + 1 : 0,
+  }
+  const reached = agree.critical >= needed ? C : level === OK && agree.warning >= needed ? W : undefined
+  if (reached === undefined) {
+    return level === OK ? { stands: 'pending', because: 'pending', agree } : { stands: level, because: holds, agree }
+  }
+  // Critical goes on being counted where warning was enough for a first message.
+  const counts = reached === W && agree.critical > 0 ? { agree } : {}
+  return { stands: reached, because: holds, ...counts, ...told(level === OK ? 'entered' : 'escalated', reached, level) }
+}
+
+const HOLDS = ['holds', 'margin'] as const
+
+function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, needed: number, expected: Expected): void {
+  const settings = { recoverBelow: 3, for: needed, repeatEveryMs: DAY }
+  const found = evaluate(rule, was.state, one, NOW, settings)
+  const because = Array.isArray(expected.because) ? expected.because : [expected.because]
+  const said = {
+    stands: found.stands,
+    event: found.event,
+    because: because.includes(found.because.is) ? because : found.because,
+  }
+  const { event } = expected
+  expect(said).toEqual({ stands: expected.stands, because, event: event && { ...event, beganWithFirstReading: false } })
+  const { warning, critical } = found.state?.pending ?? {}
+  expect(found.state?.pending == null ? undefined : { warning, critical }).toEqual(expected.agree)
+  expect(sayBecause(found.because)).toMatch(/^[^\n]{5,150}[^.]$/)
+  expect(found.state?.transitions ?? 0).toBe(transitionsAfter(was, event))
+  if (found.state !== undefined && event !== undefined) {
+    expect(found.state.toldAt).toBe(NOW)
+    expect(found.state.since).toBe(was.level === OK ? NOW : was.state?.since)
+  }
+  // Known is what was, as long as it lasts, and it is neither over nor worse.
+  const isOver = event?.reason === 'recovered' || event?.reason === 'escalated' || event?.reason === 'repeat'
+  const isKnown = (was.known === 'as it is' || was.known === 'when it was better') && !isOver
+  if (found.stands !== 'unknown' && found.state !== undefined && found.stands === found.state.level) {
+    const isWaiting = found.state.pending !== null
+    if (!isWaiting) expect(found.state.acknowledged !== undefined).toBe(isKnown)
+  }
+}
+
+function transitionsAfter({ state, level }: StateClass, event: Expected['event']): number {
+  if (event === undefined) return level === OK ? 0 : (state?.transitions ?? 0)
+  return level === OK ? 1 : (state?.transitions ?? 0) + 1
+}
+
+describe.each([0, 1, 3])('with for: %i', (needed) => {
+  describe.each(SHAPES)('a rule of %s', (shape) => {
+    test.each(UNITS)('that asks %s', (unit) => {
+      const rule = ruleOf(unit, shape)
+      for (const was of stateClasses()) {
+        for (const [n, place] of PLACES.entries()) {
+          const asked = ASKED[shape][was.level][n] ?? OK
+          const expected = expectedOf(was, asked, Math.max(1, needed), HOLDS)
+          check(was, rule, readingAt(unit, place), needed, expected)
+        }
+      }
+    })
+
+    test.each(['percent', 'remaining'] as const)(
+      'that asks %s is unknown without a limit, and with a limit of 0',
+      (unit) => {
+        const [zero] = seriesOf(readings(NOW, properties(500, 0)))
+        for (const was of stateClasses()) {
+          for (const one of [series(500, null, undefined), series(0, null, 3), zero]) {
+            expect(one).toBeDefined()
+            if (one !== undefined)
+              check(was, ruleOf(unit, shape), one, needed, { stands: 'unknown', because: 'unknown' })
+          }
+        }
+      },
+    )
+
+    test('that asks daysLeft rests where it rests on a forecast that is missing, and is left where it does not', () => {
+      for (const was of stateClasses()) {
+        const waits = was.foreseen && (was.level === C || shape !== 'critical only')
+        const expected: Expected = waits ? { stands: 'unknown', because: 'unknown' } : expectedOf(was, OK, 1, 'nothing')
+        check(was, ruleOf('daysLeft', shape), series(50, 100, undefined), needed, expected)
+      }
+    })
+
+    test('that asks any of several goes by the one that is known, where one of them holds', () => {
+      const rule = ruleOf('any, by percent', shape)
+      for (const was of stateClasses()) {
+        const highest = shape === 'warning only' ? W : C
+        // No limit, but a day is left by what was foretold: each level that the rule has holds.
+        check(was, rule, series(500, null, 1), needed, expectedOf(was, highest, Math.max(1, needed), 'holds'))
+        // At critical, and no forecast.
+        check(was, rule, series(95, 100, undefined), needed, expectedOf(was, highest, Math.max(1, needed), 'holds'))
+      }
+    })
+  })
+
+  test('what critical asks is not known, and what warning asks holds: warning, but for what is critical already', () => {
+    const rule: Rule = { name: 'r', on: '*', warning: { count: 80 }, critical: { percent: 95 } }
+    for (const was of stateClasses()) {
+      const expected: Expected =
+        was.level === C ? { stands: 'unknown', because: 'unknown' } : expectedOf(was, W, Math.max(1, needed), 'holds')
+      check(was, rule, series(80, null, undefined), needed, expected)
+    }
+  })
+
+  test.each([
+    ['there is none', undefined, 'no-rule'],
+    ['it is off', { name: 'r', on: '*', off: true }, 'off'],
+  ] as const)('what was open is closed, and nothing opened, where the rule is gone: %s', (_, rule, because) => {
+    for (const was of stateClasses()) {
+      for (const place of PLACES) {
+        const recovered = was.level === OK ? {} : told('recovered', was.level, was.level)
+        check(was, rule, readingAt('percent', place), needed, { stands: 'off', because, ...recovered })
+      }
+    }
+  })
+})

@@ -1,0 +1,272 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../config/load.ts'
+import { acknowledgeState } from '../../src/alerts/acknowledge/acknowledge-state.ts'
+import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
+import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
+import { collectOutbox, type RelayDeps } from '../../src/alerts/outbox/relay.ts'
+import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { ruleSetOf } from '../../src/cli/rule-set.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys, type Keys } from '../../src/redis/keys.ts'
+import { associations, properties, readings } from '../limits/reports.ts'
+import { dump, seedAccount } from '../support/accounts.ts'
+import { plimsoll } from '../support/command.ts'
+import { writeDaemonConfig } from '../support/daemon.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { pollAndTell } from '../support/polled-account.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+const MINUTE = 60_000
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT] = [1, 2, 3, 4, 5, 6] as const
+
+let redis: TestRedis
+let store: Store
+let keys: Keys
+let folder: string
+let config: string
+let relay: RelayDeps
+
+const SETTINGS = {
+  limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },
+  encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
+  thresholds: [
+    { name: 'quiet', on: '*', match: { account: ['*.quiet.example.com'] }, off: true },
+    { on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },
+    { name: 'slow', on: 'customProperties.objectType', match: { objectType: '2-*' }, warning: { percent: 80 } },
+    { name: 'full', on: 'associations.atLimit', warning: { count: 1 } },
+  ] as object,
+  alerts: { firstRun: 'alert', for: 3, group: { by: ['rule', 'account'], wait: '30s', interval: '5m' } },
+  routes: [
+    { match: { level: 'critical' }, to: ['ops-mail', 'ops-hook'] },
+    { match: { kind: 'limit' }, to: ['ops-mail'] },
+  ] as object,
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-explain-'))
+  redis = await startRedis()
+  store = redis.store()
+  keys = createKeys('plimsoll')
+  config = writeDaemonConfig(folder, {
+    ...{
+      sandboxUrl: 'http://127.0.0.1:9',
+      smtpUrl: 'smtp://127.0.0.1:9',
+      redisUrl: redis.url,
+      port: 9,
+      settings: SETTINGS,
+    },
+  })
+  const rules = rulesOf()
+  relay = {
+    ...{ store, keys, routes: rules.routes, receivers: ['ops-mail', 'ops-hook'], log: logLines().log },
+    ...{ silences: new SilenceStore(store, keys, {}), group: rules.group },
+  }
+  const names = {
+    [FULL]: 'full',
+    [UNREAD]: 'unread',
+    [PENDING]: 'pending',
+    [QUIET]: 'a.quiet',
+    [GONE]: 'gone',
+    [SILENT]: 'silent',
+  }
+  for (const [hubId, name] of Object.entries(names)) {
+    await seedAccount(store, keys, {
+      hubId: Number(hubId),
+      hubDomain: `${name}.example.com`,
+      obtainedAt: NOW - 60 * MINUTE,
+    })
+  }
+  await poll(FULL, NOW - 30 * MINUTE, 850)
+  await send(NOW - 30 * MINUTE)
+  await poll(FULL, NOW - 15 * MINUTE, 960)
+  await poll(QUIET, NOW - 15 * MINUTE, 999)
+  await poll(PENDING, NOW - 15 * MINUTE, 850, 3)
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function rulesOf() {
+  const loaded = loadConfig({ file: config, env: {}, cwd: folder, now: NOW })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  return ruleSetOf(loaded.config)
+}
+
+async function poll(hubId: number, at: number, usage: number, polls = 0): Promise<void> {
+  const report = readings(at, properties(usage, 1_000, { '0-1': [10, 1_000] }), { '0-1/0-2': associations(10) })
+  await pollAndTell(store, keys, { ...rulesOf(), for: polls, pageOf: () => '' }, hubId, at, report)
+}
+
+/** What waits goes out: to the mail server, which takes it, and to the hook, which does not. */
+async function send(at: number): Promise<void> {
+  await collectOutbox(relay, at)
+  await closeGroups(relay, at + 30_000)
+  const deliveries = new Deliveries(store, keys)
+  const { ids } = await deliveries.claim(at + 30_000, 100)
+  for (const id of ids) {
+    const delivery = await deliveries.begin(id, at + 30_000)
+    if (delivery === undefined || delivery === 'held') throw new Error(`no delivery ${id}`)
+    const isMail = delivery.receiver === 'ops-mail'
+    const record = isMail
+      ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken', ms: 80 }
+      : { outcome: 'retry' as const, nextAt: at + 35_000, reason: '503 not now', ms: 90 }
+    await deliveries.record(delivery, record, at + 31_000)
+  }
+}
+
+/** All that stands in Redis; but for hashes that lost a long field, which come in another order each time. */
+async function written() {
+  return Object.entries(await dump(store, keys)).filter(([key]) => !key.includes(':delivery:msg_'))
+}
+
+/** As on a terminal of 80 columns. */
+async function explain(...args: string[]) {
+  const ran = { code: 0, out: '', err: '' }
+  ran.code = await runCommandLine(['alerts', 'explain', ...args, '--config', config], {
+    ...{ env: {}, cwd: folder, isTerminal: true, errIsTerminal: false, columns: 80 },
+    ...{ out: (text: string) => (ran.out += text), err: (text: string) => (ran.err += text) },
+    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock: new HandClock(NOW), random: () => 0.5 },
+  })
+  return ran
+}
+
+test('an alert is explained by its reading, the rule that decides and where it stands, whom it is for, and what was sent', async () => {
+  const { code, out } = await explain(String(FULL))
+  expect(code).toBe(0)
+  expect(out).toBe(`account       1 full.example.com (active)
+last poll     2026-11-21 09:45 UTC
+next poll     2026-11-21 10:00 UTC
+next refresh  2026-11-21 09:18 UTC
+
+what         custom properties [overall]
+reading      960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
+rule         thresholds[1] customProperties.overall: warning from 80 %, critical
+             from 95 %
+passed over  thresholds[0] quiet: it is for other accounts
+state        critical, the alert is open since 2026-11-21 09:30 UTC
+because      96 % is at or over the critical 95 %
+held back    waits in the outbox to be collected
+told         routes[0]: ops-mail, ops-hook
+again        from 2026-11-22 09:45 UTC on, if it still holds
+transition   2026-11-21 09:45 UTC critical escalated at 96 %, pending
+transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
+             ops-mail: delivered 2026-11-21 09:30 UTC (attempt 1: 250 taken)
+
+STATE  WHAT                          WHY                           RULE
+ok     its tokens                    nothing failed
+ok     reading its limits            the last poll read what it …
+ok     records at their associatio…  0 is 1 below the warning 1    thresholds[3]
+off    custom properties of Things…  no rule is about it
+off    fullest record 0-1 to 0-2     no rule is about it
+off    records near their associat…  no rule is about it
+`)
+})
+
+test('a level that more polls must agree on says how many do', async () => {
+  const { out } = await explain(String(PENDING))
+  expect(out).toContain(
+    'state        pending\nbecause      1 of 3 polls agree on warning: 85 % is at or over the warning 80 %\n',
+  )
+  expect(out).toContain('told         routes[1]: ops-mail\n')
+})
+
+test('an account that was never read is said to be so', async () => {
+  const { code, out } = await explain(String(UNREAD))
+  expect(code).toBe(0)
+  expect(out).toContain('it was never read: there is nothing to judge yet')
+  expect(out).toContain('last poll     never\n')
+})
+
+test('what a rule turns off names the rule, and --all shows it in full', async () => {
+  const { out } = await explain(String(QUIET), '--all')
+  expect(out).toContain('rule     thresholds[0] quiet: off\n')
+  expect(out).toContain('state    off\nbecause  the rule quiet is off: it is not watched\n')
+})
+
+test('--series shows one series, by its id or its metric, and knows the near miss', async () => {
+  const { out } = await explain(String(FULL), '--series', 'type/0-1')
+  expect(out.match(/^what/gm)).toHaveLength(1)
+  expect(out).toContain('passed over  thresholds[2] slow: it is for other object types\n')
+  const byMetric = JSON.parse((await explain(String(FULL), '--series', 'associations.atLimit', '--json')).out)
+  expect(byMetric.series.map(({ id }: { id: string }) => id)).toEqual(['at/0-1/0-2'])
+  const missed = await explain(String(FULL), '--series', 'overal')
+  expect(missed).toMatchObject({ code: 1, err: 'plimsoll: the account has no series overal: did you mean overall?\n' })
+})
+
+test('an account that nobody knows is refused with a way out', async () => {
+  const ran = await explain('42')
+  expect(ran).toMatchObject({
+    code: 1,
+    out: '',
+    err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
+  })
+  expect(await explain('acme')).toMatchObject({ code: 2, out: '' })
+})
+
+test('each attempt is told, and what waits for whom until when; nothing is written', async () => {
+  await send(NOW - 14 * MINUTE)
+  const before = await written()
+  const { out } = await explain(String(FULL))
+  expect(out).toMatch(/held back +for ops-hook: is being delivered until 2026-11-21 09:46 UTC\n/)
+  expect(out).toMatch(/transition +2026-11-21 09:45 UTC critical escalated at 96 %, pending\n/)
+  expect(out).toMatch(/ops-mail: delivered 2026-11-21 09:46 UTC \(attempt 1: 250 taken\)\n/)
+  expect(out).toMatch(/ops-hook: retry 2026-11-21 09:46 UTC \(attempt 1: 503 not now\)\n/)
+  expect(await written()).toEqual(before)
+})
+
+test('a silence and an acknowledgement are named with who, until when and why, and what they held back', async () => {
+  const silences = new SilenceStore(store, keys, {})
+  const silence = await silences.add({
+    ...{ matchers: [{ name: 'account', value: String(SILENT) }], author: 'ann', comment: 'they know' },
+    ...{ createdAt: NOW - 60 * MINUTE, endsAt: NOW + 60 * MINUTE },
+  })
+  await poll(SILENT, NOW - 10 * MINUTE, 900)
+  const field = 'overall'
+  const stored = (await store.hget(keys.account(SILENT).alerts, field)) ?? ''
+  const known = acknowledgeState(decodeState(stored), {
+    by: 'bob',
+    at: NOW - 5 * MINUTE,
+    until: NOW + 24 * 60 * MINUTE,
+  })
+  await store.hset(keys.account(SILENT).alerts, field, encodeState(known))
+  await send(NOW - 9 * MINUTE)
+  const { series } = JSON.parse((await explain(String(SILENT), '--json')).out)
+  const [overall] = series
+  expect(overall.held.map(({ is, text }: { is: string; text: string }) => [is, text])).toEqual([
+    ['silence', `silenced by ann until 2026-11-21 11:00 UTC (${silence.id}: they know)`],
+    [
+      'acknowledged',
+      'acknowledged by bob 2026-11-21 09:55 UTC: told again if it gets worse, or from 2026-11-22 10:00 UTC on',
+    ],
+    ['waiting', `for ops-mail: is held back by silence ${silence.id} until 2026-11-21 11:00 UTC`],
+  ])
+})
+
+test('a level that the config no longer asks for is still open, and said to recover', async () => {
+  const stored = encodeState({ ...openedState('critical', 'customProperties.overall', NOW - MINUTE) })
+  await store.hset(keys.account(QUIET).alerts, 'overall', stored)
+  const { out } = await explain(String(QUIET), '--series', 'overall')
+  expect(out).toMatch(
+    /state +critical, the alert is open since 2026-11-21 09:59 UTC\nthen +ok, if the next polls read the same\n/,
+  )
+})
+
+test('as a process, an account that left is said to be gone', async () => {
+  await store.hset(keys.account(GONE).account, {
+    state: 'uninstalled',
+    uninstallReason: 'asked',
+    uninstallAskedAt: '1',
+    uninstallBy: 'cli',
+  })
+  const ran = await plimsoll(['alerts', 'explain', String(GONE), '--config', config], folder)
+  expect(ran).toMatchObject({ code: 0, err: '' })
+  expect(ran.out).toContain('it is uninstalled (asked): nothing is read, judged or told of it any more')
+})

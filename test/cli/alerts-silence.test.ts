@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alertId, encodeState, openedState } from '../../src/alerts/alert-state.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { plimsollHere } from '../support/command.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+let redis: TestRedis
+let folder: string
+let made = 0
+beforeAll(async () => {
+  redis = await startRedis()
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-silence-'))
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A Redis prefix of its own with two accounts, an alert each, and the command line on it. */
+async function installation() {
+  const prefix = `t${++made}`
+  const file = join(folder, `${prefix}.yaml`)
+  const key = Buffer.alloc(32, 7).toString('base64')
+  writeFileSync(
+    file,
+    `provider: { clientId: a, clientSecret: b }
+redis: { url: "${redis.url}", prefix: ${prefix} }
+encryption: { keys: [ { id: k1, key: "${key}" } ] }
+http: { publicUrl: https://plimsoll.example.com }
+tags: { vip: [2] }
+receivers: { ops: { type: email, smtp: "smtps://u:p@mail.example.com", from: a@example.com, to: [b@example.com] } }
+routes: [ { to: [ops] } ]
+`,
+  )
+  const keys = createKeys(prefix)
+  const store = redis.store()
+  const clock = new HandClock()
+  const since = clock.now() - 60_000
+  for (const [hubId, level] of [
+    [1, 'warning'],
+    [2, 'critical'],
+  ] as const) {
+    await store.hset(keys.account(hubId).account, 'hubDomain', `n${hubId}.example.com`)
+    await store.hset(keys.account(hubId).alerts, 'token', encodeState(openedState(level, 'token', since)))
+    await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+  }
+  const run = (...args: string[]) => plimsollHere(['alerts', ...args, '--config', file], folder, { clock })
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).out)
+  return { run, json, clock, store, keys, idOf: (hubId: number) => alertId(hubId, 'token', since) }
+}
+
+describe('alerts silence', () => {
+  test('silences what matches, says how many alerts that is, and the list of alerts shows it', async () => {
+    const { run, json } = await installation()
+    const { code, out, err } = await run('silence', '--match', 'account=1', '--for', '2h', '--comment', 'an import')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const [, id = ''] = /^silence (s-\w{5}): account=1, until 2026-11-21 12:00 UTC\n/.exec(out) ?? []
+    expect(out).toContain('It covers 1 alert that is open now.')
+    expect((await run('silences')).out.trim().split('\n')[1]?.split(/ {2,}/)).toEqual([
+      ...[id, 'account=1', userInfo().username, 'an import', '2026-11-21 12:00:00', '1'],
+    ])
+    const alerts = await json('list')
+    expect(alerts.map((alert: { hubId: number; silencedBy?: string }) => [alert.hubId, alert.silencedBy])).toEqual([
+      [2, undefined],
+      [1, id],
+    ])
+    expect((await run('list')).out).toMatch(new RegExp(`SILENCED.*\\n.*n2\\.example\\.com.*\\n.*n1.*${id}`))
+  })
+
+  test('that means no open alert is made all the same, and says so', async () => {
+    const { run } = await installation()
+    const { code, out } = await run('silence', '--match', 'account=77', '--for', '1d', '--comment', 'soon')
+    expect(code).toBe(0)
+    expect(out).toContain('It covers no alert that is open now.')
+  })
+
+  test('takes tags, several of a name, an end and an author, and prints JSON', async () => {
+    const { json } = await installation()
+    const match = ['--match', 'tag=vip', '--match', 'level=warning', '--match', 'level=critical']
+    const end = ['--until', '2026-11-22T08:00:00+01:00', '--author', 'ann']
+    expect(await json('silence', ...match, ...end, '--comment', 'x')).toEqual({
+      id: expect.stringMatching(/^s-/),
+      matchers: [
+        { name: 'tag', value: 'vip' },
+        { name: 'level', value: 'warning' },
+        { name: 'level', value: 'critical' },
+      ],
+      ...{ author: 'ann', comment: 'x', active: true, openAlerts: 1 },
+      ...{ createdAt: '2026-11-21T10:00:00.000Z', endsAt: '2026-11-22T07:00:00.000Z' },
+    })
+  })
+
+  test.each([
+    [['--match', 'acount=1', '--for', '2h', '--comment', 'x'], 'did you mean account?'],
+    [['--match', 'tag=vib', '--for', '2h', '--comment', 'x'], 'no tag is "vib", did you mean vip?'],
+    [['--match', 'account=1', '--comment', 'x'], 'say how long: --for 2h'],
+    [['--match', 'account=1', '--for', '2', '--comment', 'x'], 'A duration is like 30m, 2h or 1d.'],
+    [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], 'A time is like 2026-11-21T18:00:00Z.'],
+    [['--match', 'account=1', '--until', '2026-11-21T09:00:00Z', '--comment', 'x'], 'the end lies in the past'],
+    [['--match', 'account=1', '--for', '2h', '--until', '2026-11-22', '--comment', 'x'], 'cannot be used with'],
+    [['--match', 'account=1', '--for', '2h'], "required option '--comment <text>' not specified"],
+    [['--match', 'account=1', '--for', '2h', '--comment', ' '], '--comment must not be empty: say why'],
+    [['--for', '2h', '--comment', 'x'], "required option '--match <name=value>' not specified"],
+  ])('%j is wrong usage: %s', async (args, why) => {
+    const { run, json } = await installation()
+    const { code, err } = await run('silence', ...args)
+    expect(code).toBe(2)
+    expect(err).toContain(why)
+    expect(await json('silences', '--all')).toEqual([])
+  })
+})
+
+test('alerts unsilence ends one now; again it says that it was over; an unknown one is an error', async () => {
+  const { run, json, clock } = await installation()
+  const { id } = await json('silence', '--match', 'kind=*', '--for', '2h', '--comment', 'x')
+  clock.move(1_000)
+  expect((await run('unsilence', id)).out).toBe(`silence ${id} is ended: what it covered and still fires is told now\n`)
+  expect((await run('unsilence', id)).out).toBe(`silence ${id} was over already: it ended 2026-11-21 10:00 UTC\n`)
+  expect(await json('silences')).toEqual([])
+  expect(await json('silences', '--all')).toMatchObject([{ id, active: false }])
+  expect((await run('silences', '--all')).out).toContain('2026-11-21 10:00:01 (over)')
+  expect((await json('list'))[0]).not.toHaveProperty('silencedBy')
+  expect(await run('unsilence', 's-nobody')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('there is no silence'),
+  })
+})
+
+describe('alerts ack', () => {
+  test('takes an alert up, once, by its id or how that begins; the list of alerts shows it', async () => {
+    const { run, json, idOf } = await installation()
+    const until = '2026-11-28T10:00:00.000Z'
+    expect(await json('ack', `${idOf(1)}-1`, '--comment', 'asked them', '--author', 'ann')).toEqual({
+      ...{ id: idOf(1), hubId: 1, outcome: 'acknowledged' },
+      acknowledged: { at: '2026-11-21T10:00:00.000Z', by: 'ann', comment: 'asked them', until },
+    })
+    expect(await run('ack', idOf(1).slice(0, 8))).toMatchObject({
+      code: 0,
+      out: `alert ${idOf(1)} of n1.example.com (1) was acknowledged already, by ann until 2026-11-28 10:00 UTC\n`,
+    })
+    expect((await json('list'))[1]).toMatchObject({ hubId: 1, acknowledged: { by: 'ann', until } })
+    expect((await run('list')).out).toMatch(/ACKNOWLEDGED.*\n.*n2\.example\.com.*\n.*n1.*ann/)
+  })
+
+  test('says until when, and an acknowledgement that ran out is no longer shown', async () => {
+    const { run, json, clock, idOf } = await installation()
+    expect((await run('ack', idOf(2))).out).toBe(
+      `acknowledged alert ${idOf(2)} of n2.example.com (2): it is not told again until 2026-11-28 10:00 UTC, unless it gets worse\n`,
+    )
+    clock.move(7 * 86_400_000)
+    expect((await json('list'))[0]).not.toHaveProperty('acknowledged')
+  })
+
+  test('of an alert that is not open is an error, of what is no id wrong usage', async () => {
+    const { run } = await installation()
+    expect(await run('ack', '0123456789abcdef')).toMatchObject({
+      code: 1,
+      err: 'plimsoll: no alert 0123456789abcdef is open: plimsoll alerts list shows those that are\n',
+    })
+    expect(await run('ack', '12345')).toMatchObject({ code: 2, err: expect.stringContaining('is no id of an alert') })
+  })
+})

@@ -1,0 +1,115 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import type { SMTPServerOptions } from 'smtp-server'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createEmailReceiver } from '../../../src/delivery/email/send-email.ts'
+import { verifyLogin } from '../../../src/delivery/email/verify-login.ts'
+import { Secret } from '../../../src/runtime/secret.ts'
+import { type Authority, type Certificate, openAuthority } from '../authority.ts'
+import { selfSignedCertificate } from '../certificate.ts'
+import { aMessage, NOW } from '../example-messages.ts'
+import { startMailServer } from './mail-server.ts'
+import { startStripper } from './smtp-line.ts'
+
+const THIS_MACHINE = 'DNS:localhost,IP:127.0.0.1'
+const never = new AbortController().signal
+const trustedBefore = getCACertificates('default')
+
+let trusted: Authority
+let unknown: Authority
+let certificates: Record<string, Certificate>
+beforeAll(() => {
+  trusted = openAuthority('one that this machine trusts')
+  unknown = openAuthority('one that nobody knows')
+  setDefaultCACertificates([...trustedBefore, trusted.cert])
+  certificates = {
+    good: trusted.certify(THIS_MACHINE),
+    'for another host': trusted.certify('DNS:mail.example.com'),
+    expired: trusted.certify(THIS_MACHINE, -1),
+    'of an unknown issuer': unknown.certify(THIS_MACHINE),
+    'self-signed': selfSignedCertificate(),
+  }
+})
+afterAll(() => {
+  setDefaultCACertificates(trustedBefore)
+  trusted.close()
+  unknown.close()
+})
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function aServer(certificate: string, options: SMTPServerOptions = {}) {
+  const logins: string[] = []
+  const server = await startMailServer({
+    ...certificates[certificate],
+    onAuth: ({ username = '' }, _session, callback) => {
+      logins.push(username)
+      callback(null, { user: username })
+    },
+    ...options,
+  })
+  closing.push(server.close)
+  return { ...server, logins }
+}
+
+async function send(url: string) {
+  const receiver = createEmailReceiver({
+    ...{ name: 'ops-mail', smtp: new Secret(url), from: 'plimsoll@example.com', to: ['ops@example.com'] },
+    ...{ tls: 'required', timeoutMs: 10_000 },
+  })
+  closing.push(() => receiver.close())
+  return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, never)
+}
+
+describe.each(['smtp', 'smtps'])('over %s, with encryption required,', (scheme) => {
+  const url = (port: number) => `${scheme}://ops:hunter2@127.0.0.1:${port}`
+  const from = (certificate: string) => aServer(certificate, { secure: scheme === 'smtps' })
+
+  test('a server whose certificate is good gets login and mail, encrypted', async () => {
+    const server = await from('good')
+    expect(await send(url(server.port))).toMatchObject({ outcome: 'delivered' })
+    expect(server.arrived).toMatchObject([{ encrypted: true, user: 'ops', recipients: ['ops@example.com'] }])
+  })
+
+  test.each([
+    ['for another host', 'certificate is for another host name'],
+    ['expired', 'certificate has expired'],
+    ['of an unknown issuer', 'certificate is from an unknown issuer'],
+    ['self-signed', 'certificate is self-signed'],
+  ])('a certificate %s is refused, said so, and nothing is told to the server', async (certificate, reason) => {
+    const server = await from(certificate)
+    expect(await send(url(server.port))).toMatchObject({ outcome: 'retry', reason })
+    const smtp = new Secret(url(server.port))
+    expect(await verifyLogin({ name: 'ops-mail', smtp, tls: 'required', timeoutMs: 10_000 })).toBe(reason)
+    expect(server.arrived).toEqual([])
+    expect(server.logins).toEqual([])
+  })
+})
+
+test('whoever takes the offer of encryption out of the conversation learns neither login nor mail', async () => {
+  const server = await aServer('good')
+  const stripper = await startStripper(server.port)
+  closing.push(stripper.close)
+  expect(await send(`smtp://ops:hunter2@127.0.0.1:${stripper.port}`)).toMatchObject({
+    outcome: 'retry',
+    reason: 'no encrypted connection, STARTTLS refused: 454 4.7.0 not now',
+  })
+  expect(stripper.heard.map((line) => line.split(' ')[0])).toEqual(['EHLO', 'STARTTLS'])
+  expect([server.arrived, server.logins]).toEqual([[], []])
+})
+
+test('the same conversation goes through where nobody touches it', async () => {
+  const server = await aServer('good')
+  expect(await send(`smtp://ops:hunter2@localhost:${server.port}`)).toMatchObject({ outcome: 'delivered' })
+})
+
+test('a server that offers no encryption gets nothing', async () => {
+  const server = await aServer('good', { disabledCommands: ['STARTTLS'] })
+  expect(await send(`smtp://ops:hunter2@127.0.0.1:${server.port}`)).toMatchObject({
+    outcome: 'retry',
+    reason: expect.stringMatching(/^no encrypted connection, STARTTLS refused: 50\d /),
+  })
+  expect([server.arrived, server.logins]).toEqual([[], []])
+})

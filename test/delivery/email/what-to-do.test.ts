@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
+import { mailLinks } from '../../../src/app/mail-links.ts'
+import type { MailLinks } from '../../../src/delivery/email/mail-links.ts'
+import { recordPages } from '../../../src/delivery/email/record-page.ts'
+import { renderEmail } from '../../../src/delivery/email/render-email.ts'
+import { silenceCommand } from '../../../src/delivery/email/silence-command.ts'
+import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
+
+function both(alert: Alert, links?: MailLinks): [text: string, html: string] {
+  const { text, html } = renderEmail(aMessage([alert]), NOW, links)
+  return [text, html]
+}
+
+describe('why now', () => {
+  const because = { is: 'holds', level: 'critical', asks: 'percent', threshold: 95, value: 96 } as const
+
+  test('names what decided, the rule, and where that stands in the config', () => {
+    const [text] = both(anAlert({ because }), { rule: (name) => `the place of ${name}` })
+    expect(text).toContain(
+      'Why now      96 % is at or over the critical 95 %; rule customProperties.overall (the place of customProperties.overall)',
+    )
+  })
+
+  test('is silent about a place that nobody knows', () => {
+    expect(both(anAlert({ because }))[0]).toContain('critical 95 %; rule customProperties.overall\n')
+  })
+})
+
+test('only the newest of several changes is told, and how many there were', () => {
+  for (const part of both(anAlert({ supersedes: ['a-0'] }))) {
+    expect(part).toContain('96 % of 1,000. It changed 2 times since the last message.')
+  }
+  for (const part of both(anAlert())) expect(part).not.toContain('since the last message')
+})
+
+describe('acknowledging', () => {
+  const links = { acknowledge: ({ id }: Alert) => `https://plimsoll.example.com/acknowledge/${id}?a=1&b=2` }
+
+  test('is a button, and a line of text', () => {
+    const [text, html] = both(anAlert(), links)
+    expect(text).toContain('\nAcknowledge  https://plimsoll.example.com/acknowledge/a-1?a=1&b=2\n')
+    expect(html).toContain('href="https://plimsoll.example.com/acknowledge/a-1?a=1&amp;b=2"')
+  })
+
+  test.each<[string, Alert]>([
+    ['what is over', anAlert({ status: 'resolved', reason: 'recovered' })],
+    ['a test', aTokenAlert({ kind: 'test', reason: 'test' })],
+  ])('is not asked of %s', (_name, alert) => {
+    for (const part of both(alert, links)) expect(part).not.toMatch(/acknowledge|alerts silence/i)
+  })
+
+  test('has no address but one that a browser opens', () => {
+    for (const part of both(anAlert(), { acknowledge: () => 'javascript:alert(1)' })) {
+      expect(part).not.toMatch(/javascript|acknowledge/i)
+    }
+  })
+})
+
+describe('the command that silences', () => {
+  test.each<[string, Alert, string | undefined]>([
+    ['a series', anAlert(), '--match account=123 --match series=customProperties.overall'],
+    [
+      'an object type',
+      anAlert({ series: { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'x' } }),
+      '--match account=123 --match series=customProperties.objectType --match objectType=2-77',
+    ],
+    [
+      'a pair',
+      anAtLimitAlert(),
+      '--match account=123 --match series=associations.atLimit --match from=0-1 --match to=0-2',
+    ],
+    ['a token', aTokenAlert(), '--match account=123 --match kind=token'],
+  ])('names %s', (_name, alert, matchers) => {
+    expect(silenceCommand(alert)).toBe(`plimsoll alerts silence ${matchers} --for 2h --comment "..."`)
+  })
+
+  test.each(['$(reboot)', '`id`', 'a b', '; rm', '--for=1s', 'a"b', "a'b", '', '0-1\nreboot', 'x'.repeat(100)])(
+    'is not given where it would hold %o',
+    (objectTypeId) => {
+      expect(
+        silenceCommand(anAlert({ series: { metric: 'customProperties.objectType', objectTypeId } })),
+      ).toBeUndefined()
+    },
+  )
+})
+
+describe('records', () => {
+  const records = {
+    ...{ shown: 2, total: 2 },
+    items: [
+      { objectId: 7, label: 'Acme', isNew: true as const },
+      { objectId: 8, label: 'Hooli', usage: 99 },
+    ],
+    left: [1, 2, 3, 4, 5, 6, 7].map((id) => ({ objectId: 100 + id, label: `Old ${id}` })),
+  }
+
+  test('that came and went since the last message are told apart', () => {
+    const [text, html] = both(anAtLimitAlert({ records }))
+    expect(text).toContain('Records (2, 1 new)\n  Acme  #7  at its limit  new\n  Hooli  #8  99\n')
+    expect(html).toContain('<bdi>Acme</bdi> <b class="badge">NEW</b>')
+    for (const part of [text, html]) {
+      expect(part).toContain(
+        'No longer among them: Old 1 (#101), Old 2 (#102), Old 3 (#103), Old 4 (#104), Old 5 (#105), 2 more',
+      )
+    }
+  })
+
+  test('lead to their page at the provider', () => {
+    const [text, html] = both(anAtLimitAlert({ records }), {
+      record: recordPages('https://app.hubspot.com/oauth/authorize'),
+    })
+    for (const part of [text, html]) expect(part).toContain('https://app.hubspot.com/contacts/123/record/0-1/7')
+  })
+
+  test.each([
+    ['http://127.0.0.1:8090/oauth/authorize', '0-1', 7],
+    ['https://app.hubspot.com.evil.example/oauth/authorize', '0-1', 7],
+    ['https://app.hubspot.com/oauth/authorize', '0-1/../../x', 7],
+    ['https://app.hubspot.com/oauth/authorize', '0-1', 1.5],
+    ['https://app.hubspot.com/oauth/authorize', '0-1', -1],
+  ])('have no link where nobody knows that there is such a page: %s, %s, %d', (installUrl, type, id) => {
+    expect(recordPages(installUrl)(123, type, id)).toBeUndefined()
+  })
+
+  test('of accounts that live elsewhere lead there', () => {
+    expect(recordPages('https://app-eu1.hubspot.com/oauth/authorize')(1, '2-77', 3)).toBe(
+      'https://app-eu1.hubspot.com/contacts/1/record/2-77/3',
+    )
+  })
+})
+
+test('the config says where a rule stands, unless several go by its name', () => {
+  const rule = (name: string) => ({ name, on: '*' as const, match: {}, off: false })
+  const links = mailLinks({
+    provider: { installUrl: 'https://app.hubspot.com/oauth/authorize' },
+    thresholds: [rule('a'), rule('b'), rule('c'), rule('b')],
+  })
+  expect(['a', 'b', 'c', 'd'].map((name) => links.rule?.(name))).toEqual([
+    'thresholds[0]',
+    undefined,
+    'thresholds[2]',
+    undefined,
+  ])
+  expect(links.record?.(1, '0-1', 2)).toBe('https://app.hubspot.com/contacts/1/record/0-1/2')
+})
+
+describe('the table attached', () => {
+  const many = (count: number, type: Message['type'] = 'alert.firing') =>
+    renderEmail(
+      aMessage(
+        Array.from({ length: count }, (_, index) => onAccount(index + 1, anAlert())),
+        { type },
+      ),
+      NOW,
+    )
+
+  test('comes with a digest, and where more alerts are told than can be read one after the other', () => {
+    expect(many(1, 'alert.digest').csv?.filename).toBe('alerts-2026-11-21.csv')
+    expect(many(11).csv?.content.split('\r\n')).toHaveLength(1 + 11 + 1)
+    expect(many(10).csv).toBeUndefined()
+    expect(many(10).text.match(/^Usage/gm)).toHaveLength(10)
+  })
+
+  test('is named in both parts', () => {
+    const { text, html } = many(11)
+    for (const part of [text, html]) expect(part).toContain('Attached as a table: alerts-2026-11-21.csv')
+  })
+
+  test('has the numbers of each alert, by the names that webhooks use', () => {
+    const [head = '', first = ''] = many(11).csv?.content.slice(1).split('\r\n') ?? []
+    const cells = first.split(',')
+    const row = Object.fromEntries(head.split(',').map((name, index) => [name, cells[index]]))
+    expect(row).toMatchObject({
+      ...{ status: 'firing', level: 'critical', kind: 'limit', reason: 'escalated', hubId: '1' },
+      ...{ hubDomain: 'account-1.example.com', metric: 'customProperties.overall', label: '', usage: '960' },
+      ...{ limit: '1000', percent: '96', remaining: '40', daysLeft: '6.5', rule: 'customProperties.overall' },
+      ...{ url: 'https://plimsoll.example.com/accounts/1', id: 'a-1' },
+    })
+  })
+})
+
+describe('a digest that is not the first', () => {
+  const was = (usage: number, level: 'warning' | 'critical' = 'warning') => ({
+    previous: { level, usage, limit: 1_000, measuredAt: '2026-11-20T07:00:00.000Z' },
+  })
+  const warning = { level: 'warning', usage: 860, percent: 86 } as const
+  const { previous, ...fresh } = anAlert(warning)
+  const moved: [says: string, alert: Alert][] = [
+    [' (worse)', anAlert(was(960))],
+    [' (better)', anAlert({ ...warning, ...was(960, 'critical') })],
+    [' (worse)', anAlert({ ...warning, ...was(850) })],
+    ['', anAlert({ ...warning, ...was(851) })],
+    [' (better)', anAlert({ ...warning, ...was(870) })],
+    [' (new)', fresh],
+    [' (worse)', anAtLimitAlert({ level: 'warning', ...was(211) })],
+  ]
+  const changes = { new: 1, worse: 3, better: 2, resolved: 0 }
+
+  test.each(moved)('says in the row of an alert that it is%s', (says, alert) => {
+    const message = aMessage([alert], { type: 'alert.digest' })
+    const { text, html } = renderEmail({ ...message, data: { ...message.data, period: 'day', changes } }, NOW)
+    const level = alert.level.toUpperCase()
+    expect(text).toContain(`[${level}]${says} acme.example.com (123)\n`)
+    expect(html.includes('<i>worse') || html.includes('<i>better') || html.includes('<i>new')).toBe(says !== '')
+    expect(renderEmail(message, NOW).text).toContain(`[${level}] acme.example.com (123)\n`)
+  })
+})

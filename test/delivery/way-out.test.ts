@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { wayOut } from '../../src/delivery/way-out.ts'
+
+test.each<['email' | 'webhook', number | undefined, RegExp]>([
+  ['webhook', undefined, /receivers\.ops\.url, and that this machine may connect/],
+  ['webhook', 302, /the address that it leads to/],
+  ['webhook', 401, /receivers\.ops\.secrets/],
+  ['webhook', 404, /nobody takes messages there/],
+  ['webhook', 410, /nobody takes messages there/],
+  ['webhook', 400, /receivers\.ops\.format/],
+  ['webhook', 429, /try again/],
+  ['webhook', 503, /try again/],
+  ['email', undefined, /host and port in receivers\.ops\.smtp/],
+  ['email', 535, /user and password/],
+  ['email', 451, /later/],
+  ['email', 550, /receivers\.ops\.from and receivers\.ops\.to/],
+])('of a %s that answered %s the way out is %s', (type, answer, says) => {
+  const outcome = { outcome: 'retry', reason: 'no', ...(answer === undefined ? {} : { answer }) } as const
+  expect(wayOut(type, 'ops', outcome)).toMatch(says)
+})

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { BEARER, JSON_BODY, openServer, openState, readings } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+const WRITE = { ...BEARER, ...JSON_BODY }
+const ACCOUNT = [{ name: 'account', value: '1' }]
+
+async function withAlerts() {
+  const server = await openServer(redis)
+  await server.connectAccount({ hubId: 1, hubDomain: 'one.example.com' })
+  const since = server.clock.now()
+  await server.poll(1, readings(since, 850), {
+    overall: openState('warning', 'overall', since),
+    'type/0-1': openState('critical', 'types', since),
+  })
+  const silence = (body: object) => server.ask('POST', '/api/v1/silences', WRITE, JSON.stringify(body))
+  const endsAt = new Date(since + 3_600_000).toISOString()
+  return { ...server, silence, endsAt }
+}
+
+test('a silence is made, listed with how many open alerts it means, and ended', async () => {
+  const { silence, endsAt, get, ask, looks, clock } = await withAlerts()
+  const made = await silence({ matchers: ACCOUNT, comment: ' a migration ', endsAt })
+  expect(made).toMatchObject({
+    status: 201,
+    json: { matchers: ACCOUNT, comment: 'a migration', author: 'config', endsAt, active: true, openAlerts: 2 },
+  })
+  const { id } = made.json
+  expect((await get('/api/v1/silences')).json).toEqual({ items: [made.json] })
+  expect((await get('/api/v1/alerts')).json.items).toMatchObject([{ silencedBy: id }, { silencedBy: id }])
+
+  clock.move(60_000)
+  const ended = await ask('DELETE', `/api/v1/silences/${id}`, BEARER)
+  expect(ended).toMatchObject({ status: 200, json: { id, active: false, endsAt: new Date(clock.now()).toISOString() } })
+  expect(looks).toEqual([clock.now()])
+  expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
+  expect((await get('/api/v1/silences?all=true')).json.items).toMatchObject([{ id, active: false }])
+  expect((await get('/api/v1/alerts')).json.items[0]).not.toHaveProperty('silencedBy')
+  expect((await ask('DELETE', '/api/v1/silences/s-nobody', BEARER)).status).toBe(404)
+})
+
+test('one that means a single level marks that alone, and its author may be named', async () => {
+  const { silence, endsAt, get } = await withAlerts()
+  const matchers = [...ACCOUNT, { name: 'level', value: 'critical' }]
+  const { json } = await silence({ matchers, comment: 'x', endsAt, author: 'ann' })
+  expect(json).toMatchObject({ author: 'ann', openAlerts: 1 })
+  const { items } = (await get('/api/v1/alerts')).json
+  expect(items.map((item: { level: string; silencedBy?: string }) => [item.level, item.silencedBy])).toEqual([
+    ['critical', json.id],
+    ['warning', undefined],
+  ])
+})
+
+test.each([
+  [{}, ['matchers: must be a list of {name, value}', 'comment: must be a text', 'endsAt: must be given once']],
+  [{ matchers: [] }, ['matchers: at least one is needed; kind=* stands for all alerts']],
+  [
+    { matchers: [{ name: 'acount', value: '1' }] },
+    ['matchers.0: "acount" is nothing to match by, did you mean account?'],
+  ],
+  [{ matchers: [{ name: 'tag', value: 'vib' }] }, ['matchers.0: no tag is "vib", did you mean vip?']],
+  [{ comment: '  ' }, ['comment: must not be empty: say why']],
+  [{ comment: 'x'.repeat(501) }, ['comment: is longer than 500 characters']],
+  [{ endsAt: '2026-11-21T09:59:59Z' }, ['endsAt: lies in the past']],
+  [{ endsAt: '2028-11-21' }, ['endsAt: is more than 366 days away: for good there is a rule with off: true']],
+  [{ endsAt: 'tomorrow' }, ['endsAt: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970']],
+  [{ for: '2h' }, ['for: is not known here']],
+])('what is wrong with %j is told as a problem', async (more, faults) => {
+  const { silence, endsAt, get } = await withAlerts()
+  const whole = Object.keys(more).length === 0 ? {} : { matchers: ACCOUNT, comment: 'x', endsAt, ...more }
+  const answer = await silence(whole)
+  expect(answer.status).toBe(400)
+  expect(answer.headers['content-type']).toContain('application/problem+json')
+  expect(
+    answer.json.errors.map((fault: { parameter: string; detail: string }) => `${fault.parameter}: ${fault.detail}`),
+  ).toEqual(faults)
+  expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
+})
+
+test('a token that may only read makes and ends none', async () => {
+  const { silence, endsAt, addToken, ask, get } = await withAlerts()
+  const { id } = (await silence({ matchers: ACCOUNT, comment: 'x', endsAt })).json
+  const token = await addToken('reader', 'read')
+  const reader = { authorization: `Bearer ${token}`, ...JSON_BODY }
+  for (const [method, path] of [
+    ['POST', '/api/v1/silences'],
+    ['DELETE', `/api/v1/silences/${id}`],
+  ] as const) {
+    expect((await ask(method, path, reader)).status).toBe(403)
+  }
+  expect((await get('/api/v1/silences')).json.items).toHaveLength(1)
+})
+
+test('the page of alerts names the silences in force and marks what they mean, strangers’ words escaped', async () => {
+  const { silence, endsAt, get } = await withAlerts()
+  const { id } = (await silence({ matchers: ACCOUNT, comment: '<script>alert(1)</script>', endsAt, author: '"<b>' }))
+    .json
+  const { text } = await get('/alerts')
+  expect(text).toContain(`<code id="${id}">${id}</code>`)
+  expect(text).toContain('account=1')
+  expect(text.match(new RegExp(`href="#${id}"`, 'g'))).toHaveLength(2)
+  expect(text).not.toContain('<script')
+  expect(text).not.toContain('"<b>')
+})

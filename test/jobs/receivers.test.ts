@@ -1,0 +1,266 @@
+import { expect, test } from 'vitest'
+import { deliver, Turns } from '../../jobs/deliver.ts'
+import { sweepReceivers } from '../../jobs/sweep-receivers.ts'
+import type { Alert } from '../../src/alerts/alert.ts'
+import { deliveryAnnouncer } from '../../src/alerts/kinds/delivery-alert.ts'
+import { testMessage } from '../../src/alerts/kinds/test-message.ts'
+import { decodeEntry } from '../../src/alerts/outbox/outbox-entry.ts'
+import { CLAIM_MS, Deliveries } from '../../src/delivery/deliveries.ts'
+import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
+import { ReceiverStore } from '../../src/delivery/receiver-store.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const PAGE = 'https://plimsoll.example.com/deliveries'
+
+/** Two receivers, one of which answers as the test says; time moves by hand. */
+function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  const deliveries = new Deliveries(redis.store, keys)
+  const receiverStore = new ReceiverStore(redis.store, keys)
+  const far = { outcome: { outcome: 'delivered', answer: 200 } as AttemptOutcome, takesMs: 40, sent: [] as string[] }
+  const receiverOf = (name: string): Receiver => ({
+    name,
+    type: 'webhook',
+    send: async ({ id }) => {
+      far.sent.push(`${name} ${id}`)
+      clock.move(far.takesMs)
+      return far.outcome
+    },
+    close: async () => undefined,
+  })
+  const deps = {
+    ...{ clock, deliveries, receiverStore, random: () => 0.5, log: logLines().log, metrics: createMetrics() },
+    receivers: new Map(names.map((name) => [name, receiverOf(name)])),
+    turns: new Turns(),
+    queues: { wake: async () => undefined } as never,
+    drill: { everyMs: 7 * DAY, unprovenAfterMs: 14 * DAY } as { everyMs: number | 'never'; unprovenAfterMs: number },
+    announceDelivery: deliveryAnnouncer({ repeatEveryMs: DAY, page: PAGE }),
+    deliveriesPage: PAGE,
+  }
+  const never = new AbortController().signal
+  const stop = { stopping: never, abandon: never }
+  let count = 0
+  return {
+    ...{ keys, clock, deliveries, receiverStore, far, deps },
+    /** Another daemon on the same Redis, as one that was just started. */
+    sweep: () => sweepReceivers(deps),
+    post: async (receiver: string) => {
+      const id = `msg_${++count}`
+      const message = JSON.stringify(testMessage(receiver, 'asked', clock.now(), PAGE))
+      const fields = { receiver, message, createdAt: clock.now(), attempts: 0 }
+      await redis.store.hset(keys.delivery.delivery(id), fields)
+      await redis.store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
+      return id
+    },
+    try: (deliveryId: string) => deliver(deps, { deliveryId }, stop),
+    /** Whatever is due is tried, until the clock has moved on by `ms`. */
+    live: async (ms: number) => {
+      const end = clock.now() + ms
+      while (clock.now() < end) {
+        const { ids, next } = await deliveries.claim(clock.now(), 100)
+        for (const deliveryId of ids) await deliver(deps, { deliveryId }, stop)
+        if (ids.length === 0) clock.move(Math.max(1, Math.min(next ?? end, end) - clock.now()))
+      }
+    },
+    told: async (): Promise<(Alert & { notTo?: string | undefined })[]> => {
+      const entries = await redis.store.xrange(keys.partition(0).outbox, '-', '+')
+      return entries.map(([, fields]) => decodeEntry(fields[1] ?? '')).map(({ alert, notTo }) => ({ ...alert, notTo }))
+    },
+  }
+}
+
+const reasons = (alerts: readonly Alert[]) => alerts.map(({ level, reason }) => `${level} ${reason}`)
+
+test('a receiver that has only failed for an hour is told of through the others, once, and when it delivers again', async () => {
+  const one = world()
+  one.far.outcome = { outcome: 'retry', answer: 500, reason: 'answered 500' }
+  await one.post('ops-hook')
+  await one.sweep()
+  await one.live(50 * MINUTE)
+  await one.sweep()
+  expect(await one.told()).toEqual([])
+  await one.live(15 * MINUTE)
+  await one.sweep()
+  await one.sweep()
+  const [alert, ...more] = await one.told()
+  expect(more).toEqual([])
+  expect(alert).toMatchObject({ kind: 'delivery', level: 'warning', notTo: 'ops-hook' })
+  expect(alert?.message).toContain('answered 500')
+  one.far.outcome = { outcome: 'delivered' }
+  await one.live(3 * HOUR)
+  await one.sweep()
+  expect(reasons(await one.told())).toEqual(['warning entered', 'warning recovered'])
+})
+
+test('two daemons that look at the same time tell it once', async () => {
+  const one = world()
+  one.far.outcome = { outcome: 'retry', reason: 'connection refused' }
+  await one.post('ops-hook')
+  await one.live(2 * HOUR)
+  await Promise.all([one.sweep(), one.sweep(), one.sweep()])
+  expect(await one.told()).toHaveLength(1)
+})
+
+test('one that fails for days is told of once a day', async () => {
+  const one = world()
+  one.far.outcome = { outcome: 'retry', reason: 'connection refused' }
+  await one.post('ops-hook')
+  for (let hours = 0; hours < 60; hours++) {
+    await one.live(HOUR)
+    await one.sweep()
+  }
+  expect(reasons(await one.told())).toEqual(['warning entered', 'warning repeat', 'warning repeat'])
+})
+
+test('a receiver that wants no more is told of at once, as critical, until it is enabled again', async () => {
+  const one = world()
+  one.far.outcome = { outcome: 'disable', answer: 410, reason: 'answered 410: this receiver wants no more messages' }
+  await one.try(await one.post('ops-hook'))
+  await one.sweep()
+  expect(await one.told()).toMatchObject([{ level: 'critical', notTo: 'ops-hook' }])
+  // While it is switched off nothing is tried.
+  await one.try(await one.post('ops-hook'))
+  expect(one.far.sent).toHaveLength(1)
+  await one.deliveries.enableAll()
+  await one.sweep()
+  expect(reasons(await one.told())).toEqual(['critical entered', 'critical recovered'])
+})
+
+test('a test that arrives enables a receiver that was switched off, and is in the log', async () => {
+  const one = world()
+  await one.sweep()
+  await one.deliveries.disable('ops-hook', 'answered 410')
+  await one.sweep()
+  const failed: AttemptOutcome = { outcome: 'retry', reason: 'answered 500', answer: 500 }
+  expect(await one.receiverStore.recordTest('msg_a', 'ops-hook', failed, 30, one.clock.now())).toBe('recorded')
+  const delivered: AttemptOutcome = { outcome: 'delivered', answer: 204 }
+  expect(await one.receiverStore.recordTest('msg_b', 'ops-hook', delivered, 20, one.clock.now())).toBe('enabled')
+  expect(await one.receiverStore.recordTest('msg_c', 'ops-hook', delivered, 20, one.clock.now())).toBe('recorded')
+  await one.sweep()
+  expect(reasons(await one.told())).toEqual(['critical entered', 'critical recovered'])
+  expect((await one.deliveries.log(10)).map(({ outcome, type, answer }) => [outcome, type, answer])).toEqual([
+    ['delivered', 'alert.test', 204],
+    ['delivered', 'alert.test', 204],
+    ['failed', 'alert.test', 500],
+  ])
+})
+
+test('the alert of a receiver that left the config is closed', async () => {
+  const one = world()
+  await one.sweep()
+  await one.deliveries.disable('ops-hook', 'answered 410')
+  await one.sweep()
+  one.deps.receivers.delete('ops-hook')
+  one.clock.move(11 * MINUTE)
+  await one.sweep()
+  expect((await one.told()).at(-1)).toMatchObject({ reason: 'recovered', message: expect.stringContaining('config') })
+})
+
+test('each attempt is logged with what it took, what was answered and when the next one is', async () => {
+  const one = world()
+  one.far.outcome = { outcome: 'retry', answer: 503, reason: 'answered 503: Service Unavailable' }
+  const id = await one.post('ops-hook')
+  await one.try(id)
+  one.far.outcome = { outcome: 'delivered', answer: 204 }
+  await one.try(id)
+  const [second, first] = await one.deliveries.log(10)
+  expect(first).toMatchObject({ id, attempt: 1, outcome: 'retry', ms: 40, answer: 503 })
+  expect(first?.nextAt).toBe((first?.at ?? 0) + 5_000)
+  expect(second).toMatchObject({ id, attempt: 2, outcome: 'delivered', ms: 40, answer: 204, nextAt: null })
+})
+
+test('an attempt for a receiver that is not configured says nothing about any receiver', async () => {
+  const one = world()
+  await one.try(await one.post('ops-hock'))
+  expect(await redis.store.exists(one.keys.delivery.receiver('ops-hock'))).toBe(0)
+  expect(await one.deliveries.log(1)).toMatchObject([{ outcome: 'retry', ms: null, answer: null }])
+})
+
+test('two workers never try one delivery at once, and one that died over it holds it no longer than its claim', async () => {
+  const one = world()
+  const id = await one.post('ops-hook')
+  await Promise.all([one.try(id), one.try(id), one.try(id)])
+  expect(one.far.sent).toHaveLength(1)
+  const other = await one.post('ops-hook')
+  expect(await one.deliveries.begin(other, one.clock.now())).toMatchObject({ id: other })
+  await one.try(other)
+  expect(one.far.sent).toHaveLength(1)
+  one.clock.move(CLAIM_MS + 1)
+  await one.live(1)
+  expect(one.far.sent).toHaveLength(2)
+})
+
+test('a claim outlives the longest attempt and the wait for its turn', () => {
+  // 20 s are what a mail may take, 15 s a webhook; as many wait for a turn as may be under way.
+  expect(CLAIM_MS).toBeGreaterThanOrEqual(2 * 20_000 + 10_000)
+})
+
+test('a quiet receiver gets a drill, once for the fleet, and not before its time', async () => {
+  const one = world(['ops-hook'])
+  await one.sweep()
+  await one.live(7 * DAY - MINUTE)
+  await one.sweep()
+  await one.live(MINUTE / 2)
+  expect(one.far.sent).toEqual([])
+  await one.live(MINUTE)
+  await Promise.all([one.sweep(), one.sweep(), one.sweep()])
+  await one.live(MINUTE)
+  await one.sweep()
+  await one.live(MINUTE)
+  expect(one.far.sent).toHaveLength(1)
+  const [logged] = await one.deliveries.log(5)
+  expect(logged).toMatchObject({ type: 'alert.test', outcome: 'delivered', receiver: 'ops-hook' })
+  await one.live(7 * DAY)
+  await one.sweep()
+  await one.live(MINUTE)
+  expect(one.far.sent).toHaveLength(2)
+})
+
+test('a receiver that delivers needs no drill', async () => {
+  const one = world(['ops-hook'])
+  for (let days = 0; days < 20; days += 4) {
+    await one.try(await one.post('ops-hook'))
+    await one.live(4 * DAY)
+    await one.sweep()
+  }
+  expect(one.far.sent).toHaveLength(5)
+})
+
+test('a drill is an alert.test message that says what it is', async () => {
+  const message = testMessage('ops-hook', 'drill', Date.parse('2026-11-21T10:00:00.000Z'), PAGE)
+  expect(message.type).toBe('alert.test')
+  expect(message.data.alerts[0]).toMatchObject({ kind: 'test', message: expect.stringContaining('scheduled drill') })
+})
+
+test('one that no drill proves for long is told of through the others', async () => {
+  const one = world(['ops-hook'])
+  one.far.outcome = { outcome: 'delivered' }
+  await one.sweep()
+  // Its drills go out through a daemon that is not there.
+  await one.clock.move(14 * DAY)
+  await one.sweep()
+  expect(await one.told()).toMatchObject([
+    { level: 'warning', message: expect.stringContaining('nothing yet, 14 days') },
+  ])
+  await one.live(MINUTE)
+  await one.sweep()
+  expect(reasons(await one.told())).toEqual(['warning entered', 'warning recovered'])
+})
+
+test('without drills there are none', async () => {
+  const one = world(['ops-hook'])
+  one.deps.drill = { ...one.deps.drill, everyMs: 'never' }
+  await one.sweep()
+  await one.live(30 * DAY)
+  await one.sweep()
+  await one.live(MINUTE)
+  expect(one.far.sent).toEqual([])
+})

@@ -1,0 +1,315 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { deliver, Turns } from '../../jobs/deliver.ts'
+import { type DigestSettings, sweepDigests } from '../../jobs/sweep-digests.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import type { Message } from '../../src/alerts/alert.ts'
+import { encodeState } from '../../src/alerts/alert-state.ts'
+import { DigestStore } from '../../src/alerts/digest/digest-store.ts'
+import type { DigestSchedule } from '../../src/alerts/digest/next-digest-at.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { createWebhookReceiver } from '../../src/delivery/webhook/send-webhook.ts'
+import { packPoll } from '../../src/limits/history/pack-poll.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { properties, readings } from '../limits/reports.ts'
+import { raw, startFarSide } from '../support/far-side.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+let redis: TestRedis
+let number = 0
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'monday', timeZone: 'Europe/Berlin' }
+
+/** Daemons beside each other at 07:59 in Berlin, and a webhook that keeps what it gets. */
+async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily }) {
+  const sink = await startFarSide()
+  sink.answer = raw(200, '')
+  onTestFinished(() => sink.stop())
+  const receiver = createWebhookReceiver({
+    ...{ name: 'ops', url: new Secret(sink.url), secrets: [], format: 'plimsoll' },
+    context: { home: 'https://x/', groupBy: ['rule'] },
+  })
+  onTestFinished(() => receiver.close())
+  const keys = createKeys(`digests-${++number}`)
+  const store = redis.store()
+  const clock = new HandClock(Date.parse('2026-11-21T06:59:00.000Z'))
+  const deliveries = new Deliveries(store, keys)
+  const logs = logLines()
+  const world = { woken: 0 }
+
+  const daemon = (more: Partial<DigestSettings> = {}) => {
+    const own = redis.store()
+    const digest: DigestSettings = {
+      schedules: new Map(Object.entries(schedules)),
+      routes: [{ match: { level: ['critical'] }, to: ['ops', 'pager'] }, { to: ['ops'] }],
+      rules: [{ name: 'r', on: '*', warning: { percent: 80 }, critical: { percent: 95 } }],
+      max: 200,
+      pageOf: (hubId) => `https://x/accounts/${hubId}`,
+      page: 'https://x/',
+      ...more,
+    }
+    const wake = async () => {
+      world.woken++
+    }
+    return () =>
+      sweepDigests({
+        ...{ store: own, keys, clock, digest, log: logs.log, queues: { wake } },
+        registry: new Registry(own, keys),
+        digests: new DigestStore(own, keys),
+      })
+  }
+  /** Takes what is due on its way; what the sink has got by then. */
+  const arrived = async (): Promise<Message[]> => {
+    const deps = {
+      ...{ deliveries, clock, log: logs.log, metrics: createMetrics(), turns: new Turns(), random: () => 0.5 },
+      receivers: new Map([['ops', receiver]]),
+      ...{ announceDisabled: async () => {}, queues: { wake: async () => {} } },
+    } as never
+    const signal = new AbortController().signal
+    const { ids } = await deliveries.claim(clock.now(), 100)
+    for (const deliveryId of ids) await deliver(deps, { deliveryId }, { stopping: signal, abandon: signal })
+    return sink.seen.map(({ body }) => JSON.parse(body))
+  }
+  const opens = async (hubId: number, level: 'warning' | 'critical', usage: number) => {
+    const own = keys.account(hubId)
+    const state = {
+      level,
+      rule: 'r',
+      since: clock.now(),
+      transitions: 1,
+      toldAt: clock.now(),
+      said: null,
+      pending: null,
+    }
+    await store.hset(own.account, 'hubDomain', `a${hubId}.example.com`)
+    await store.hset(own.alerts, 'overall', encodeState(state))
+    await reads(hubId, usage)
+    await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+  }
+  const reads = (hubId: number, usage: number) =>
+    store.set(
+      keys.account(hubId).readings,
+      packPoll(readings(clock.now(), properties(usage)), new Map(), undefined).readings,
+    )
+  const closes = async (hubId: number) => {
+    await store.del(keys.account(hubId).alerts)
+    await store.srem(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+  }
+  const nextAt = async (name = 'ops') => {
+    const score = await store.zscore(keys.digests.due, name)
+    return score === null ? null : new Date(Number(score)).toISOString()
+  }
+  return { ...{ daemon, arrived, opens, reads, closes, nextAt, keys, store, clock, logs, world } }
+}
+
+const shown = ({ data }: Message) => data.alerts.map(({ account, level, percent }) => [account?.hubId, level, percent])
+
+describe('a digest', () => {
+  test('comes at its time, tells what is open and what changed since the last one, also after a restart', async () => {
+    const { daemon, arrived, opens, reads, closes, clock, nextAt, world } = await daemons()
+    await daemon()()
+    expect(await nextAt()).toBe('2026-11-21T07:00:00.000Z')
+    await opens(1, 'warning', 850)
+    await opens(2, 'critical', 970)
+    await opens(3, 'warning', 900)
+    await opens(4, 'warning', 800)
+    await daemon()()
+    expect(await arrived()).toEqual([])
+
+    clock.move(MINUTE)
+    await daemon()()
+    expect(world.woken).toBe(1)
+    const [first] = await arrived()
+    if (first === undefined) throw new Error('nothing arrived')
+    expect(first).toMatchObject({ type: 'alert.digest', timestamp: '2026-11-21T07:00:00.000Z' })
+    expect(first.data).toMatchObject({ period: 'day', truncated: 0, totals: { accounts: 4, critical: 1, warning: 3 } })
+    expect(first.data).not.toHaveProperty('changes')
+    expect(shown(first)).toEqual([
+      [2, 'critical', 97],
+      [3, 'warning', 90],
+      [1, 'warning', 85],
+      [4, 'warning', 80],
+    ])
+    expect(await nextAt()).toBe('2026-11-22T07:00:00.000Z')
+
+    // A day later, in another process.
+    await reads(1, 870)
+    await reads(3, 880)
+    await closes(4)
+    await opens(5, 'critical', 990)
+    clock.move(DAY)
+    await daemon()()
+    const [, second] = await arrived()
+    if (second === undefined) throw new Error('nothing arrived')
+    expect(second.data.changes).toEqual({ new: 1, worse: 1, better: 1, resolved: 1 })
+    expect(shown(second).map(([hubId]) => hubId)).toEqual([5, 2, 3, 1])
+    expect(second.data.alerts.at(-1)?.previous).toEqual({
+      ...{ level: 'warning', usage: 850, limit: 1_000, measuredAt: '2026-11-21T07:00:00.000Z' },
+    })
+    expect(await arrived()).toHaveLength(2)
+  })
+
+  test('comes also when nothing is open, and says so', async () => {
+    const { daemon, arrived, clock } = await daemons()
+    await daemon()()
+    clock.move(MINUTE)
+    await daemon()()
+    expect((await arrived()).map(({ type, data }) => [type, data.alerts, data.totals])).toEqual([
+      ['alert.digest', [], { accounts: 0, critical: 0, warning: 0 }],
+    ])
+  })
+
+  test('is of what the routes send to its receiver, and of no more than fits', async () => {
+    const { daemon, arrived, opens, clock } = await daemons()
+    for (let hubId = 1; hubId <= 5; hubId++) await opens(hubId, hubId > 3 ? 'critical' : 'warning', 900 + hubId)
+    const routes = [{ match: { level: ['critical' as const] }, to: ['pager'] }, { to: ['ops'] }]
+    const own = daemon({ routes, max: 2 })
+    await own()
+    clock.move(MINUTE)
+    await own()
+    const [digest] = await arrived()
+    expect(digest?.data).toMatchObject({ truncated: 1, totals: { critical: 0, warning: 3 } })
+    expect(digest?.data.alerts.map(({ account }) => account?.hubId)).toEqual([3, 2])
+  })
+
+  test('comes once, however many daemons look at the same moment', async () => {
+    const { daemon, arrived, opens, clock, world } = await daemons()
+    await opens(1, 'warning', 850)
+    const all = [daemon(), daemon(), daemon(), daemon()]
+    await Promise.all(all.map((sweep) => sweep()))
+    for (let day = 1; day <= 3; day++) {
+      clock.move(day === 1 ? MINUTE : DAY)
+      await Promise.all(all.map((sweep) => sweep()))
+      expect(await arrived()).toHaveLength(day)
+      expect(world.woken).toBe(day)
+    }
+  })
+
+  test('is made in one step with its next moment: a worker that dies over it leaves it due', async () => {
+    const { daemon, arrived, opens, clock, store, keys } = await daemons()
+    await opens(1, 'warning', 850)
+    await daemon()()
+    clock.move(MINUTE)
+    // Whoever dies before the step has changed nothing: a Redis that refuses the step is the same to it.
+    const dying = redis.store()
+    dying.moveDigest = async () => {
+      throw new Error('killed')
+    }
+    const digests = new DigestStore(dying, keys)
+    const settings = { schedules: new Map([['ops', daily]]), routes: [{ to: ['ops'] }], rules: [], max: 9 }
+    await sweepDigests({
+      ...{ store, keys, digests, clock, registry: new Registry(store, keys), log: logLines().log },
+      digest: { ...settings, pageOf: () => '', page: '' },
+      queues: { wake: async () => {} },
+    })
+    expect(await arrived()).toEqual([])
+    await daemon()()
+    expect(await arrived()).toHaveLength(1)
+  })
+})
+
+describe('a digest that was missed', () => {
+  test('comes when somebody is back, once for several, and at the next time where it is too late', async () => {
+    const { daemon, arrived, clock, nextAt, logs } = await daemons()
+    await daemon()()
+    clock.move(3 * DAY + 2 * HOUR)
+    await daemon()()
+    expect(await arrived()).toHaveLength(1)
+    expect(await nextAt()).toBe('2026-11-25T07:00:00.000Z')
+    clock.move(DAY + 12 * HOUR)
+    await daemon()()
+    expect(await arrived()).toHaveLength(1)
+    expect(await nextAt()).toBe('2026-11-26T07:00:00.000Z')
+    expect(logs.lines().filter(({ code }) => code === 'digest.missed')).toMatchObject([
+      { receiver: 'ops', dueAt: '2026-11-25T07:00:00.000Z', nextAt: '2026-11-26T07:00:00.000Z' },
+    ])
+  })
+})
+
+describe('the config', () => {
+  test('may put a digest at another time, or in another zone: the next one is there', async () => {
+    const { daemon, arrived, clock, nextAt } = await daemons()
+    await daemon()()
+    const later = daemon({ schedules: new Map([['ops', { ...daily, at: '18:30', timeZone: 'America/New_York' }]]) })
+    await later()
+    expect(await nextAt()).toBe('2026-11-21T23:30:00.000Z')
+    clock.move(MINUTE)
+    await later()
+    expect(await arrived()).toEqual([])
+  })
+
+  test('keeps the hour on the wall when clocks are changed', async () => {
+    const { daemon, arrived, clock } = await daemons()
+    clock.move(Date.parse('2027-03-26T12:00:00Z') - clock.now())
+    const sweep = daemon()
+    await sweep()
+    for (let hour = 0; hour < 72; hour++) {
+      clock.move(HOUR)
+      await sweep()
+    }
+    expect((await arrived()).map(({ timestamp }) => timestamp)).toEqual([
+      '2027-03-27T07:00:00.000Z',
+      '2027-03-28T06:00:00.000Z',
+      '2027-03-29T06:00:00.000Z',
+    ])
+  })
+
+  test('may take a receiver, or its digest, away: nothing of it is left', async () => {
+    const { daemon, arrived, clock, keys, store } = await daemons({ ops: daily, pager: daily })
+    await daemon()()
+    clock.move(MINUTE)
+    await daemon({ schedules: new Map([['ops', daily]]) })()
+    expect(await arrived()).toHaveLength(1)
+    expect(await store.zrange(keys.digests.due, 0, '-1')).toEqual(['ops'])
+    expect(await store.exists(keys.digests.of('pager'))).toBe(0)
+    await daemon({ schedules: new Map() })()
+    expect(await store.exists(keys.digests.due, keys.digests.of('ops'))).toBe(0)
+  })
+})
+
+test('a receiver whose digest can not be made keeps no other from its own', async () => {
+  const { daemon, arrived, clock, keys, store, logs } = await daemons({ broken: daily, ops: daily })
+  await daemon()()
+  clock.move(MINUTE)
+  await store.set(keys.digests.of('broken'), 'not a hash')
+  await daemon()()
+  expect(await arrived()).toHaveLength(1)
+  expect(logs.lines().filter(({ code }) => code === 'digest.error')).toMatchObject([{ receiver: 'broken' }])
+})
+
+test('ten thousand open alerts are told in one message that stays small', async () => {
+  const { daemon, arrived, opens, clock, keys, store } = await daemons()
+  const hubIds = Array.from({ length: 10_000 }, (_, n) => n + 1)
+  for (let from = 0; from < hubIds.length; from += 1_000) {
+    await Promise.all(
+      hubIds
+        .slice(from, from + 1_000)
+        .map((hubId) => opens(hubId, hubId % 10 === 0 ? 'critical' : 'warning', 800 + (hubId % 200))),
+    )
+  }
+  await daemon()()
+  clock.move(MINUTE)
+  await daemon()()
+  const [digest] = await arrived()
+  expect(digest?.data).toMatchObject({
+    truncated: 9_800,
+    totals: { accounts: 10_000, critical: 1_000, warning: 9_000 },
+  })
+  expect(digest?.data.alerts).toHaveLength(200)
+  expect(new Set(digest?.data.alerts.map(({ level }) => level))).toEqual(new Set(['critical']))
+  expect(await store.hstrlen(keys.digests.of('ops'), 'told')).toBeLessThan(500_000)
+  clock.move(DAY)
+  await daemon()()
+  expect((await arrived())[1]?.data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 0 })
+})
