@@ -131,11 +131,7 @@ async function connectFleet(scene: Scene, settings: Record<string, object>, seri
   await series.reportAll()
   const daemon = await scene.daemon(settings)
   await connectAll(daemon.url, hubIds)
-  const store = scene.redis.store()
-  await eventually('a reading of every account', async () => {
-    const read = await Promise.all(hubIds.map((hubId) => store.exists(KEYS.account(hubId).readings)))
-    return read.every((exists) => exists === 1)
-  })
+  await eventually('a reading of every account', () => series.isRead())
   await daemon.stop()
 }
 
