@@ -32,6 +32,18 @@ describe('each kind of problem says where it is and what is allowed', () => {
     ['an unknown group', 'tresholds: []', 'tresholds: unknown, did you mean "thresholds"?'],
     ['an unknown setting', 'alerts: { repeatEvry: 1h }', 'alerts.repeatEvry: unknown, did you mean "repeatEvery"?'],
     ['a setting far from any', 'log: { colour: red }', 'log.colour: unknown; allowed: level, pretty'],
+    [
+      'an address in the place of a name, which is shown without what may be secret in it',
+      'heartbeat: { https://hc-ping.com/a-key, hc-ping.com/a-key }',
+      'heartbeat.url: required, here or in a file that urlFile names',
+      'heartbeat["https://hc-ping.com/[secret]"]: unknown; allowed: url, urlFile, every, tokens, overdueRefresh, outboxAge, insecure',
+      'heartbeat["[secret]"]: unknown; allowed: url, urlFile, every, tokens, overdueRefresh, outboxAge, insecure',
+    ],
+    [
+      'an address in the place of a word',
+      hook(`${signed}, url: "https://a.b", format: "https://hooks.slack.com/a-key"`),
+      'receivers.ops.format: not one of plimsoll, alertmanager, slack',
+    ],
     ['a setting in the wrong group', 'clientId: x', 'clientId: unknown here; did you mean provider.clientId?'],
     [
       'a group in the wrong group',
