@@ -5,7 +5,7 @@ import { alertOf } from '../matter.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { readCircumstances } from './circumstances.ts'
 import { type ComposedGroup, composeGroup } from './compose-group.ts'
-import { isDigest, receiverOf } from './group.ts'
+import { earlierGroups, isDigest, receiverOf } from './group.ts'
 import { lookAgainAt } from './held.ts'
 import { heldField, release } from './held-store.ts'
 import { type Circumstances, holdOf } from './hold.ts'
@@ -34,8 +34,9 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   const { delivery } = deps.keys
   const receiver = receiverOf(key)
   const before = await readGroup(deps, key)
+  const earlier = await takeEarlier(deps, key, before.waiting, now)
   const back = await takeBackHeld(deps, key, before.waiting, now)
-  const { taken, waiting } = back === 0 ? before : await readGroup(deps, key)
+  const { taken, waiting } = earlier + back === 0 ? before : await readGroup(deps, key)
   const composed = composeGroup({
     ...{ key, waiting, now, max: deps.group.max },
     holdOf: (alert: Alert) => holdOf(alert, receiver, circumstances, now),
@@ -67,6 +68,37 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
     if (taken.length >= MOST_AT_ONCE) break
     taken.push(...some.toSorted(byNumber))
+  }
+  return taken
+}
+
+/** What an alert did before may wait in a group that closes later: it must not be told after what it did since. */
+async function takeEarlier(
+  deps: RelayDeps,
+  key: string,
+  waiting: readonly WaitingAlert[],
+  now: number,
+): Promise<number> {
+  const { store, keys, group } = deps
+  const later = waiting.filter(({ alert }) => alert.reason !== 'entered')
+  const byGroup = new Map<string, Map<string, WaitingAlert>>()
+  for (const one of later) {
+    for (const other of earlierGroups(key, one.alert, group.by)) {
+      const here = byGroup.get(other) ?? new Map<string, WaitingAlert>()
+      byGroup.set(other, here.set(alertOf(one.alert), one))
+    }
+  }
+  let taken = 0
+  for (const [other, here] of byGroup) {
+    if ((await store.hlen(keys.delivery.group(other))) === 0) continue
+    const there = (await readGroup(deps, other)).waiting
+    const isEarlier = (one: WaitingAlert) => {
+      const newest = here.get(alertOf(one.alert))
+      return newest !== undefined && byNumber(one, newest) < 0
+    }
+    for (const some of chunksOf(there.filter(isEarlier).map(placeOf))) {
+      taken += await store.moveWaiting(keys.delivery.ledger, other, key, now, group.intervalMs, ...some)
+    }
   }
   return taken
 }

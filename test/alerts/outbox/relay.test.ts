@@ -316,6 +316,34 @@ describe('a group', () => {
   })
 })
 
+describe('where levels have groups of their own', () => {
+  test('the one that closes first takes along what the alert did before, and the other one says nothing of it', async () => {
+    const one = relay({ group: { by: ['level'] } })
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.commit(anAlert({ id: 'a-1' }))
+    await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
+    await one.collect(NOW + WAIT)
+    await one.close(NOW + 2 * WAIT)
+    expect(await one.close(NOW + WAIT + INTERVAL)).toBeUndefined()
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
+    expect(told).toMatchObject([{}, { id: 'a-2', supersedes: ['a-1'] }])
+  })
+
+  test('what an alert did since is told after what it did before', async () => {
+    const one = relay({ group: { by: ['level'] } })
+    await one.commit(anAlert({ id: 'b-1', level: 'critical' }))
+    await one.collect(NOW)
+    await one.commit(anAlert({ id: 'b-2', level: 'warning', reason: 'eased' }))
+    await one.collect(NOW + 1)
+    await one.close(NOW + WAIT)
+    await one.close(NOW + WAIT + INTERVAL)
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts.map(({ id }) => id))
+    expect(told.sort()).toEqual(['b-1', 'b-2'])
+  })
+})
+
 describe('the digest of first readings', () => {
   const first = (one: ReturnType<typeof relay>, alert = anAlert()) => one.commit(alert, { firstReading: true })
 
@@ -363,6 +391,28 @@ describe('the digest of first readings', () => {
     expect(await one.close(NOW + 25_000 + WAIT)).toBe(NOW + INTERVAL)
     await one.close(NOW + INTERVAL)
     expect(await one.deliveries()).toHaveLength(1)
+  })
+
+  test('says nothing of an alert that did more since: that is told once, as it stands, and before or in place of it', async () => {
+    const one = relay()
+    await first(one, anAlert({ id: 'over-1' }))
+    await first(one, anAlert({ id: 'worse-1' }))
+    await first(one, anAlert({ id: 'still-1' }))
+    await one.collect(NOW)
+    await one.commit(anAlert({ id: 'over-2', status: 'resolved', reason: 'recovered' }))
+    await one.commit(anAlert({ id: 'worse-2', level: 'critical', reason: 'escalated' }))
+    await redis.store.set(one.keys.delivery.connectedAt, NOW + WAIT)
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.close(NOW + 2 * WAIT)
+    const told = (await one.deliveries()).flatMap(({ message: { type, data } }) =>
+      data.alerts.map(({ id, supersedes }) => [type, id, supersedes]),
+    )
+    expect(told.toSorted()).toEqual([
+      ['alert.digest', 'still-1', undefined],
+      ['alert.firing', 'worse-2', ['worse-1']],
+      ['alert.resolved', 'over-2', ['over-1']],
+    ])
   })
 
   test('of later accounts is another one', async () => {
