@@ -11,6 +11,7 @@ import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
+import { overtakenAt } from './a-relay.ts'
 import { commit } from './commit.ts'
 
 const redis = useRedis()
@@ -292,27 +293,22 @@ describe('a group', () => {
     expect(ids.sort()).toEqual(alerts.map(({ id }) => id).sort())
   })
 
-  test('that closes while something urgent is collected sends it as soon as anything urgent', async () => {
+  test.each([
+    ['sends it as soon as anything urgent', 1, NOW + 2 * WAIT],
+    ['lets it wait for the interval where the message was full of such', 20, NOW + WAIT + INTERVAL],
+  ])('that closes while something urgent is collected %s', async (_, urgent, expected) => {
     const one = relay()
-    const urgent = anAlert({ reason: 'entered', level: 'critical' })
+    const critical = () => anAlert({ level: 'critical' })
     await one.commit(anAlert())
+    for (let n = 0; n < urgent; n++) await one.commit(critical())
     await one.collect(NOW)
-    const racing = new Proxy(redis.store, {
-      get: (store, name) => {
-        if (name === 'closeGroup') {
-          return async (...args: Parameters<typeof store.closeGroup>) => {
-            await one.commit(urgent)
-            await one.collect(NOW + WAIT)
-            return store.closeGroup(...args)
-          }
-        }
-        const value = Reflect.get(store, name)
-        return typeof value === 'function' ? value.bind(store) : value
-      },
+    const store = overtakenAt(redis.store, 'closeGroup', async () => {
+      await one.commit(critical())
+      await one.collect(NOW + WAIT)
     })
-    const next = await closeGroups({ ...one.deps, store: racing }, NOW + WAIT)
+    const next = await closeGroups({ ...one.deps, store }, NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
-    expect(next).toBe(NOW + 2 * WAIT)
+    expect(next).toBe(expected)
   })
 })
 
