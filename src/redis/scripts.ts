@@ -42,6 +42,7 @@ const STEPS = {
   pauseCalls: { file: 'pause-calls', keys: 1 },
   renumberEntries: { file: 'renumber-entries', keys: 1 },
   collectAlerts: { file: 'collect-alerts', keys: 1 },
+  moveWaiting: { file: 'move-waiting', keys: 1 },
   holdAlerts: { file: 'hold-alerts', keys: 1 },
   releaseHeld: { file: 'release-held', keys: 1 },
   withholdAlerts: { file: 'withhold-alerts', keys: 1 },
@@ -98,6 +99,7 @@ declare module 'ioredis' {
     pauseCalls(...args: Argument[]): Result<number, Context>
     renumberEntries(...args: Argument[]): Result<number, Context>
     collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
+    moveWaiting(...args: Argument[]): Result<number, Context>
     holdAlerts(...args: Argument[]): Result<number | string, Context>
     releaseHeld(...args: Argument[]): Result<number, Context>
     withholdAlerts(...args: Argument[]): Result<number | string, Context>

@@ -6,10 +6,11 @@ import { alertOf } from '../matter.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { readCircumstances } from './circumstances.ts'
 import { type ComposedGroup, composeGroup } from './compose-group.ts'
-import { isDigest, receiverOf } from './group.ts'
+import { earlierGroups, isDigest, receiverOf } from './group.ts'
 import { lookAgainAt } from './held.ts'
 import { heldField, release } from './held-store.ts'
 import { type Circumstances, holdOf } from './hold.ts'
+import { isMass } from './pace.ts'
 import { byNumber, decodeWaiting, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** Alerts that move in one step. */
@@ -48,21 +49,31 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   const { delivery } = deps.keys
   const receiver = receiverOf(key)
   const before = await readGroup(deps, key)
+  const earlier = await takeEarlier(deps, key, before.waiting, now)
   const back = await takeBackHeld(deps, key, before.waiting, now)
-  const { taken, waiting } = back === 0 ? before : await readGroup(deps, key)
+  const { taken, waiting, isMore } = earlier + back === 0 ? before : await readGroup(deps, key)
   const composed = composeGroup({
     ...{ key, waiting, now, max: deps.group.max },
     holdOf: (alert: Alert) => holdOf(alert, receiver, circumstances, now),
   })
   const withheld = await withhold(deps, key, taken, composed, now)
   const held = withheld === undefined ? undefined : await hold(deps, key, receiver, withheld, composed, now)
-  if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now)
+  const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
+  if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now, restAt)
   // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
   if (waiting.length === 0) await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs)
 }
 
+interface ReadGroup {
+  /** How often something was taken out of it. */
+  taken: string
+  waiting: WaitingAlert[]
+  /** It has more than is taken at once. */
+  isMore: boolean
+}
+
 /** `taken` is read first: what is taken out after that is noticed by the steps. */
-async function readGroup({ store, keys }: RelayDeps, key: string): Promise<{ taken: string; waiting: WaitingAlert[] }> {
+async function readGroup({ store, keys }: RelayDeps, key: string): Promise<ReadGroup> {
   const taken = (await store.hget(keys.delivery.groupState(key), 'taken')) ?? '0'
   const found = new Map<string, WaitingAlert>()
   let cursor = '0'
@@ -71,7 +82,8 @@ async function readGroup({ store, keys }: RelayDeps, key: string): Promise<{ tak
     for (let n = 0; n + 1 < elements.length; n += 2) found.set(elements[n] ?? '', decodeWaiting(elements[n + 1] ?? ''))
     cursor = next
   } while (cursor !== '0')
-  return { taken, waiting: wholePartitions([...found.values()]) }
+  const waiting = wholePartitions([...found.values()])
+  return { taken, waiting, isMore: waiting.length < found.size }
 }
 
 /** In the order in which they were committed. All transitions of an alert lie in one partition: none is left behind its successor. */
@@ -81,6 +93,37 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
     if (taken.length >= MOST_AT_ONCE) break
     taken.push(...some.toSorted(byNumber))
+  }
+  return taken
+}
+
+/** What an alert did before may wait in a group that closes later: it must not be told after what it did since. */
+async function takeEarlier(
+  deps: RelayDeps,
+  key: string,
+  waiting: readonly WaitingAlert[],
+  now: number,
+): Promise<number> {
+  const { store, keys, group } = deps
+  const later = waiting.filter(({ alert }) => alert.reason !== 'entered')
+  const byGroup = new Map<string, Map<string, WaitingAlert>>()
+  for (const one of later) {
+    for (const other of earlierGroups(key, one.alert, group.by)) {
+      const here = byGroup.get(other) ?? new Map<string, WaitingAlert>()
+      byGroup.set(other, here.set(alertOf(one.alert), one))
+    }
+  }
+  let taken = 0
+  for (const [other, here] of byGroup) {
+    if ((await store.hlen(keys.delivery.group(other))) === 0) continue
+    const there = (await readGroup(deps, other)).waiting
+    const isEarlier = (one: WaitingAlert) => {
+      const newest = here.get(alertOf(one.alert))
+      return newest !== undefined && byNumber(one, newest) < 0
+    }
+    for (const some of chunksOf(there.filter(isEarlier).map(placeOf))) {
+      taken += await store.moveWaiting(keys.delivery.ledger, other, key, now, group.intervalMs, ...some)
+    }
   }
   return taken
 }
@@ -149,9 +192,10 @@ async function send(
   taken: string,
   { messages, places, told }: ComposedGroup,
   now: number,
+  restAt: number,
 ): Promise<void> {
   await store.closeGroup(
-    ...[keys.delivery.ledger, key, taken, now, now + group.waitMs, group.intervalMs],
+    ...[keys.delivery.ledger, key, taken, now, restAt, group.intervalMs],
     ...[joinRefs(places), told.length, told.join(' ')],
     ...messages.flatMap(({ message, transitions }) => [
       ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],

@@ -62,7 +62,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
     transport.close()
   }
 
-  return { name, type: 'email', send, close }
+  return { name, type: 'email', atATime: CONNECTIONS, send, close }
 }
 
 /** A pool of connections to a mail server; whoever makes it closes it. */
