@@ -110,11 +110,14 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const replayed = await withParts(io, config, async ({ deliveries, queues, clock }) => {
+  const { replayed, disabled } = await withParts(io, config, async ({ deliveries, queues, clock }) => {
     const count = await deliveries.replay(since, receiver, clock.now())
     if (count > 0) await queues.wake('alerts', clock.now())
-    return count
+    const off = Object.keys(await deliveries.disabled())
+    return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
   })
-  if (json === true) printJson(io, { replayed })
-  else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  if (json === true) return printJson(io, { replayed, disabled })
+  io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  for (const name of disabled)
+    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
 }

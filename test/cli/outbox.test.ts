@@ -138,7 +138,23 @@ describe('outbox replay', () => {
       ...{ code: 0, out: '1 delivery on the way again\n' },
     })
     expect(await one.told()).toEqual(['b-1'])
-    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({ replayed: 0 })
+    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({
+      ...{ replayed: 0, disabled: [] },
+    })
+  })
+
+  test('leaves alone what a receiver was to get that is switched off, and says how to enable it', async () => {
+    const one = await aMixedLot()
+    await one.deliveries.disable('mail', 'answered 410')
+    const { code, out } = await run('outbox', 'replay', '--since', '4h')
+    expect(code).toBe(0)
+    expect(out).toBe(
+      '0 deliveries on the way again\n' +
+        'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
+    )
+    expect(await one.deliveries.countDead()).toBe(1)
+    await one.deliveries.enableAll()
+    expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 
   test('must know since when', async () => {
