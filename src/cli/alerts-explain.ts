@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { Parts } from '../app/parts.ts'
 import { METRICS } from '../limits/series.ts'
-import { cleanText } from '../text/clean-text.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
@@ -58,7 +57,7 @@ function chosen({ series }: AccountExplanation, wanted: string): ExplainedSeries
   const known = [...new Set([...series.map(({ field }) => field), ...METRICS])]
   const near = suggest(wanted, known)
   const hint = near === undefined ? `there are ${shortList(known)}` : `did you mean ${near}?`
-  throw new CommandError(cleanText(`the account has no series ${wanted}: ${hint}`, 2_000))
+  throw new CommandError(`the account has no series ${wanted}: ${hint}`)
 }
 
 function shortList(names: readonly string[]): string {
