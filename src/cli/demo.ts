@@ -12,6 +12,7 @@ import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
 import { pinoPretty } from '../runtime/pretty.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
+import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -159,7 +160,7 @@ async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string
     count('/sandbox/hooks'),
   ])
   const seconds = Math.round((io.clock.now() - begun) / 1000)
-  return `  ${String(seconds).padStart(4)} s  ${tokens - ACCOUNTS} refreshes  ${reports} polls  ${mails} e-mails  ${hooks} webhooks`
+  return `  ${String(seconds).padStart(4)} s  ${tokens - ACCOUNTS} refreshes  ${reports} polls  ${countOf(mails, 'e-mail')}  ${countOf(hooks, 'webhook')}`
 }
 
 const JSON_ONLY = { headers: { accept: 'application/json' } }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
-import { iso } from '../text/format-time.ts'
+import { formatTime, iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
@@ -61,12 +61,17 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
     ...fact('pending', places.join(', ')),
     ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
-    ['balanced', balanced ? 'yes' : 'no'],
+    ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
+    ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
     ...fact('more', gaps.length + astray.length > 2 * MOST_NAMED ? '--json has all of them' : ''),
   ]
 }
+
+const DEAD_WAY_OUT = 'plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again'
+const MISSING_WAY_OUT =
+  'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is told again after alerts.repeatEvery'
 
 const PLACE: Record<string, string> = {
   outbox: 'the outbox',
@@ -97,5 +102,15 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
     return count
   })
   if (json === true) printJson(io, { replayed })
-  else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  else
+    io.out(
+      replayed === 0
+        ? nothingGivenUp(since, receiver)
+        : `${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`,
+    )
+}
+
+function nothingGivenUp(since: number, receiver: string | undefined): string {
+  const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatTime(iso(since) ?? '')}\n`
 }
