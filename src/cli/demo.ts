@@ -170,6 +170,7 @@ function whereToLook(url: string, sandbox: Sandbox, runForMs: number | undefined
   return (
     `Plimsoll runs against its sandbox ${end}. Look at:\n` +
     `  status page   ${url}/\n` +
+    `  alerts        ${url}/alerts   to acknowledge: here, or by the link in an e-mail\n` +
     `  e-mails       ${sandbox.url}/sandbox/inbox\n` +
     `  webhooks      ${sandbox.url}/sandbox/hooks\n` +
     `  the provider  ${sandbox.url}/\n`
