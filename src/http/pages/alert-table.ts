@@ -10,7 +10,7 @@ import { table } from './table.ts'
 /** Where an alert is acknowledged; undefined for who may not. */
 export type AcknowledgePath = (alert: TimedAlert) => string | undefined
 
-/** With `acknowledge` also what keeps alerts from being told. */
+/** With `acknowledge` also what keeps alerts from being told; the rule then stands beside what it is about, for room. */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
@@ -18,6 +18,7 @@ export function alertTable(
   acknowledge?: AcknowledgePath,
 ): Html {
   const withAccount = account === 'with account'
+  const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
   return table(
     'Open alerts',
     [
@@ -25,18 +26,22 @@ export function alertTable(
       ...(withAccount ? [{ title: 'Account' }] : []),
       { title: 'What' },
       { title: 'How full' },
-      { title: 'Rule' },
+      ...(acknowledge === undefined ? [{ title: 'Rule' }] : []),
       { title: 'Since' },
-      ...(acknowledge === undefined ? [] : [{ title: 'Silenced' }, { title: 'Acknowledged' }]),
+      ...(acknowledge === undefined
+        ? []
+        : [...(anySilenced ? [{ title: 'Silenced' }] : []), { title: 'Acknowledged' }]),
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
-      subjectOf(alert),
+      acknowledge === undefined ? subjectOf(alert) : html`${subjectOf(alert)} <span class="soft">${alert.rule}</span>`,
       fullnessOf(alert),
-      html`<span class="name">${alert.rule}</span>`,
+      ...(acknowledge === undefined ? [html`<span class="name">${alert.rule}</span>`] : []),
       when(Date.parse(alert.since), now),
-      ...(acknowledge === undefined ? [] : [silenceOf(alert), whoKnows(alert, acknowledge, now)]),
+      ...(acknowledge === undefined
+        ? []
+        : [...(anySilenced ? [silenceOf(alert)] : []), whoKnows(alert, acknowledge, now)]),
     ]),
   )
 }
@@ -54,7 +59,7 @@ function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath, now: number):
   }
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
-  return html`${cleanText(by)}, until ${when(Date.parse(until), now)}${why}`
+  return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
 }
 
 function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
