@@ -2,8 +2,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-/** Whole daemons against the clock: they measure lateness, so each gets the machine to itself. */
+/** Whole daemons against the clock: they measure lateness, or take all the machine has, so each gets it to itself. */
 const timed = [
+  'test/faults/{alert-crash,mass-crossing}.test.ts',
   'test/faults/{two-daemons,killed-daemons,fleet-trouble,rate-limit}.test.ts',
   'test/e2e/{demo,bench}.test.ts',
 ]

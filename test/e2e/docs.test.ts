@@ -84,6 +84,8 @@ const RUN_ELSEWHERE: Record<string, string> = {
   'npm run -s bench -- --json': 'bench.test.ts',
   'npm test -- test/alerts': 'this very run',
   'npm test -- test/faults': 'this very run',
+  'PLIMSOLL_FULL=1 npm test -- test/faults/alert-crash.test.ts': 'this very run, shorter',
+  'PLIMSOLL_SEED=589448 npm test -- test/faults/alert-crash.test.ts': 'this very run',
   'PLIMSOLL_WATCH_SECONDS=180 npm test -- test/faults/two-daemons.test.ts': 'this very run, shorter',
 }
 
