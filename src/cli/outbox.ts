@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import { unknownName } from '../../config/problems.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
@@ -64,7 +65,7 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['balanced', balanced ? 'yes' : 'no'],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
-    ...fact('more', gaps.length + astray.length > 2 * MOST_NAMED ? '--json has all of them' : ''),
+    ...fact('more', Math.max(gaps.length, astray.length) > MOST_NAMED ? '--json has all of them' : ''),
   ]
 }
 
@@ -91,7 +92,12 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const replayed = await withParts(io, config, async ({ deliveries, queues, clock }) => {
+  const replayed = await withParts(io, config, async ({ deliveries, queues, clock, config: { receivers } }) => {
+    if (receiver !== undefined && !Object.hasOwn(receivers, receiver)) {
+      throw new CommandError(
+        `${receiver}: ${unknownName(receiver, Object.keys(receivers), 'no receiver has this name')}`,
+      )
+    }
     const count = await deliveries.replay(since, receiver, clock.now())
     if (count > 0) await queues.wake('alerts', clock.now())
     return count

@@ -10,7 +10,7 @@ import { table } from './table.ts'
 /** Where an alert is acknowledged. */
 export type AcknowledgePath = (alert: TimedAlert) => string
 
-/** With `acknowledge` also what keeps alerts from being told. */
+/** What keeps alerts from being told is shown where something does, or where they can be acknowledged. */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
@@ -18,6 +18,7 @@ export function alertTable(
   acknowledge?: AcknowledgePath,
 ): Html {
   const withAccount = account === 'with account'
+  const withMarks = acknowledge !== undefined || alerts.some(isMarked)
   return table(
     'Open alerts',
     [
@@ -27,7 +28,7 @@ export function alertTable(
       { title: 'How full' },
       { title: 'Rule' },
       { title: 'Since' },
-      ...(acknowledge === undefined ? [] : [{ title: 'Silenced' }, { title: 'Acknowledged' }]),
+      ...(withMarks ? [{ title: 'Silenced' }, { title: 'Acknowledged' }] : []),
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
@@ -36,29 +37,36 @@ export function alertTable(
       fullnessOf(alert),
       html`<span class="name">${alert.rule}</span>`,
       when(Date.parse(alert.since), now),
-      ...(acknowledge === undefined ? [] : [silenceOf(alert), whoKnows(alert, acknowledge, now)]),
+      ...(withMarks ? [silenceOf(alert), whoKnows(alert, acknowledge, now)] : []),
     ]),
   )
 }
 
-function silenceOf({ silencedBy }: TimedAlert): Html {
-  if (silencedBy === undefined) return html`<span class="soft">–</span>`
-  return html`<a href="#${silencedBy}">${silencedBy}</a>`
+function isMarked({ silencedBy, acknowledged }: TimedAlert): boolean {
+  return silencedBy !== undefined || acknowledged !== undefined
 }
 
-function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath, now: number): Html {
+function silenceOf({ silencedBy }: TimedAlert): Html {
+  if (silencedBy === undefined) return NONE
+  return html`<a href="/alerts#${silencedBy}">${silencedBy}</a>`
+}
+
+function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath | undefined, now: number): Html {
   const { acknowledged } = alert
-  if (acknowledged === undefined) return html`<a href="${acknowledge(alert)}">Acknowledge</a>`
+  if (acknowledged === undefined)
+    return acknowledge === undefined ? NONE : html`<a href="${acknowledge(alert)}">Acknowledge</a>`
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
   return html`${cleanText(by)}, until ${when(Date.parse(until), now)}${why}`
 }
+
+const NONE = html`<span class="soft">–</span>`
 
 function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
   return hubId === null ? html`the whole fleet` : accountLink({ hubId, hubDomain })
 }
 
 function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {
-  if (usage === undefined) return html`<span class="soft">–</span>`
+  if (usage === undefined) return NONE
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }
