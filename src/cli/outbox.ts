@@ -93,15 +93,17 @@ function astrayText({ transition, ledger, found }: Astray): string {
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
   const replayed = await withParts(io, config, async ({ deliveries, queues, clock, config: { receivers } }) => {
-    if (receiver !== undefined && !Object.hasOwn(receivers, receiver)) {
-      throw new CommandError(
-        `${receiver}: ${unknownName(receiver, Object.keys(receivers), 'no receiver has this name')}`,
-      )
-    }
     const count = await deliveries.replay(since, receiver, clock.now())
     if (count > 0) await queues.wake('alerts', clock.now())
+    // One that the config no longer has may have got something that was given up.
+    if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
     return count
   })
   if (json === true) printJson(io, { replayed })
   else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+}
+
+function checkName(receiver: string, known: readonly string[]): void {
+  if (known.includes(receiver)) return
+  throw new CommandError(`${receiver}: ${unknownName(receiver, known, 'no receiver has this name')}`)
 }

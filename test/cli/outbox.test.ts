@@ -103,7 +103,7 @@ describe('outbox replay', () => {
   test('sends again what was given up since a moment, to a receiver if one is named', async () => {
     const one = await aMixedLot()
     expect((await run('outbox', 'replay', '--since', '2h')).out).toBe('0 deliveries on the way again\n')
-    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'other')).out).toMatch(/^0 /)
+    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'ops-hook')).out).toMatch(/^0 /)
     expect(await run('outbox', 'replay', '--since', '4h', '--receiver', 'mail')).toMatchObject({
       ...{ code: 0, out: '1 delivery on the way again\n' },
     })
@@ -144,4 +144,9 @@ describe('alerts log', () => {
     expect(await log('--account', '9')).toEqual([['d-1', 'pending']])
     expect(await log('--level', 'critical')).toEqual([['b-1', 'dead']])
   })
+})
+
+test('outbox replay knows a near miss of a receiver', async () => {
+  const ran = await run('outbox', 'replay', '--since', '2h', '--receiver', 'ops-mial')
+  expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no receiver has this name') })
 })
