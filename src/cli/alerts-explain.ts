@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
+import type { Alert } from '../alerts/alert.ts'
 import { alertOf } from '../alerts/matter.ts'
 import type { Parts } from '../app/parts.ts'
 import { METRICS } from '../limits/series.ts'
+import { formatDaysLeft } from '../text/days-left.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
@@ -89,9 +91,9 @@ function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {
   return RANK[a.state] - RANK[b.state] || (b.series.percent ?? -1) - (a.series.percent ?? -1)
 }
 
-/** What stands at a level, is on its way to one, or is to change with the next poll. */
+/** What stands at a level, is on its way to one or to somebody, or is to change with the next poll. */
 function isNotable(one: ExplainedAlert | ExplainedSeries): boolean {
-  return RANK[one.state] <= RANK.pending || (isSeries(one) && one.next !== null)
+  return RANK[one.state] <= RANK.pending || one.held.length > 0 || (isSeries(one) && one.next !== null)
 }
 
 function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries {
@@ -169,9 +171,9 @@ function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): 
         ? ''
         : ` at ${formatCount(alert.usage)}`
       : ` at ${formatPercent(alert.percent)}`
-  const ending = fate === undefined ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
+  const ending = fate === 'unknown' ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
   return [
-    ['transition', `${moment(at)} ${alert.level} ${alert.reason}${number}${ending}`],
+    ['transition', `${moment(at)} ${whatOf(alert)}${number}${ending}`],
     ...attempts.map(({ at: tried, receiver, attempt, outcome, reason }): [string, string] => [
       '',
       `${receiver}: ${outcome} ${moment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
@@ -179,11 +181,15 @@ function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): 
   ]
 }
 
+function whatOf({ kind, level, reason }: Alert): string {
+  return kind === 'limit-changed' ? 'limit changed' : `${level} ${reason}`
+}
+
 function readingText({ series }: ExplainedSeries): string {
   const { usage, limit, percent, measuredAt, daysLeft } = series
   const of = limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`
   const share = percent === null ? '' : ` (${formatPercent(percent)})`
-  const days = daysLeft == null ? '' : `, ${daysLeft.toFixed(1)} days left`
+  const days = daysLeft == null ? '' : `, ${formatDaysLeft(daysLeft)}`
   return `${of}${share}${days}, read ${moment(measuredAt)}`
 }
 
@@ -216,7 +222,16 @@ function alertJson({ since, held, repeatFrom, transitions, ...one }: ExplainedAl
     held: held.map((by) => ({ ...by, until: iso(by.until) })),
     repeatFrom: iso(repeatFrom),
     transitions: transitions.map(({ ref, at, alert, fate, why, waiting, attempts }) => ({
-      ...{ ref, at: iso(at), id: alert.id, level: alert.level, reason: alert.reason, fate, why },
+      ...{
+        transition: ref,
+        at: iso(at),
+        id: alert.id,
+        kind: alert.kind,
+        level: alert.level,
+        reason: alert.reason,
+        fate,
+        why,
+      },
       waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
       attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) })),
     })),

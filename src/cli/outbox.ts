@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import { unknownName } from '../../config/problems.ts'
 import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
@@ -84,7 +85,7 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
-    ...fact('more', gaps.length + astray.length > 2 * MOST_NAMED ? '--json has all of them' : ''),
+    ...fact('more', Math.max(gaps.length, astray.length) > MOST_NAMED ? '--json has all of them' : ''),
   ]
 }
 
@@ -115,12 +116,18 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const { replayed, disabled } = await withParts(io, config, async ({ deliveries, queues, clock }) => {
-    const count = await deliveries.replay(since, receiver, clock.now())
-    if (count > 0) await queues.wake('alerts', clock.now())
-    const off = Object.keys(await deliveries.disabled())
-    return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
-  })
+  const { replayed, disabled } = await withParts(
+    io,
+    config,
+    async ({ deliveries, queues, clock, config: { receivers } }) => {
+      const count = await deliveries.replay(since, receiver, clock.now())
+      if (count > 0) await queues.wake('alerts', clock.now())
+      // One that the config no longer has may have got something that was given up.
+      if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
+      const off = Object.keys(await deliveries.disabled())
+      return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
+    },
+  )
   if (json === true) return printJson(io, { replayed, disabled })
   io.out(
     replayed === 0 && disabled.length === 0
@@ -134,4 +141,9 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
 function nothingGivenUp(since: number, receiver: string | undefined): string {
   const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
   return `0 deliveries on the way again: no ${whose} was given up since ${formatTime(iso(since) ?? '')}\n`
+}
+
+function checkName(receiver: string, known: readonly string[]): void {
+  if (known.includes(receiver)) return
+  throw new CommandError(`${receiver}: ${unknownName(receiver, known, 'no receiver has this name')}`)
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
-import { alertOfTransition } from '../alerts/alert-state.ts'
+import { alertOfTransition } from '../alerts/alert.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { History } from '../limits/history/history.ts'

@@ -43,7 +43,7 @@ export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<Logg
       const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
       return {
         ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
-        fate: fate.is === 'unknown' ? undefined : fate.is,
+        fate: fate.is,
         why: 'why' in fate ? fate.why : '',
         waiting: fate.is === 'pending' ? await waitingFor(deps, ref, alert, carrying, marks) : [],
         attempts: attemptsOf(carrying, attempts),

@@ -136,7 +136,7 @@ describe('outbox replay', () => {
     expect((await run('outbox', 'replay', '--since', '2h')).out).toMatch(
       /^0 deliveries on the way again: no delivery was given up since \d{4}-/,
     )
-    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'other')).out).toMatch(/^0 /)
+    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'ops-hook')).out).toMatch(/^0 /)
     expect(await run('outbox', 'replay', '--since', '4h', '--receiver', 'mail')).toMatchObject({
       ...{ code: 0, out: '1 delivery on the way again\n' },
     })
@@ -213,4 +213,9 @@ describe('alerts log', () => {
     expect(await log('--account', '9')).toEqual([['d-1', 'pending']])
     expect(await log('--level', 'critical')).toEqual([['b-1', 'dead']])
   })
+})
+
+test('outbox replay knows a near miss of a receiver', async () => {
+  const ran = await run('outbox', 'replay', '--since', '2h', '--receiver', 'ops-mial')
+  expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no receiver has this name') })
 })

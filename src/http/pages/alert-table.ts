@@ -10,7 +10,10 @@ import { table } from './table.ts'
 /** Where an alert is acknowledged; undefined for who may not. */
 export type AcknowledgePath = (alert: TimedAlert) => string | undefined
 
-/** With `acknowledge` also what keeps alerts from being told; the rule then stands beside what it is about, for room. */
+/**
+ * What keeps alerts from being told is shown where something does, or where they can be acknowledged. With `acknowledge`
+ * the rule stands beside what it is about, for room.
+ */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
@@ -19,6 +22,7 @@ export function alertTable(
 ): Html {
   const withAccount = account === 'with account'
   const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
+  const withAcknowledged = acknowledge !== undefined || alerts.some(({ acknowledged }) => acknowledged !== undefined)
   return table(
     'Open alerts',
     [
@@ -28,9 +32,8 @@ export function alertTable(
       { title: 'How full' },
       ...(acknowledge === undefined ? [{ title: 'Rule' }] : []),
       { title: 'Since' },
-      ...(acknowledge === undefined
-        ? []
-        : [...(anySilenced ? [{ title: 'Silenced' }] : []), { title: 'Acknowledged' }]),
+      ...(anySilenced ? [{ title: 'Silenced' }] : []),
+      ...(withAcknowledged ? [{ title: 'Acknowledged' }] : []),
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
@@ -39,34 +42,35 @@ export function alertTable(
       fullnessOf(alert),
       ...(acknowledge === undefined ? [html`<span class="name">${alert.rule}</span>`] : []),
       when(Date.parse(alert.since), now),
-      ...(acknowledge === undefined
-        ? []
-        : [...(anySilenced ? [silenceOf(alert)] : []), whoKnows(alert, acknowledge, now)]),
+      ...(anySilenced ? [silenceOf(alert)] : []),
+      ...(withAcknowledged ? [whoKnows(alert, acknowledge, now)] : []),
     ]),
   )
 }
 
 function silenceOf({ silencedBy }: TimedAlert): Html {
-  if (silencedBy === undefined) return html`<span class="soft">–</span>`
-  return html`<a href="#${silencedBy}">${silencedBy}</a>`
+  if (silencedBy === undefined) return NONE
+  return html`<a href="/alerts#${silencedBy}">${silencedBy}</a>`
 }
 
-function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath, now: number): Html {
+function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath | undefined, now: number): Html {
   const { acknowledged } = alert
   if (acknowledged === undefined) {
-    const path = acknowledge(alert)
-    return path === undefined ? html`<span class="soft">–</span>` : html`<a href="${path}">Acknowledge</a>`
+    const path = acknowledge?.(alert)
+    return path === undefined ? NONE : html`<a href="${path}">Acknowledge</a>`
   }
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
   return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
 }
 
+const NONE = html`<span class="soft">–</span>`
+
 function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
   return hubId === null ? html`the whole fleet` : accountLink({ hubId, hubDomain })
 }
 
 function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {
-  if (usage === undefined) return html`<span class="soft">–</span>`
+  if (usage === undefined) return NONE
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }

@@ -1,4 +1,4 @@
-import type { Alert, Message } from '../../../alerts/alert.ts'
+import { type Alert, alertOfTransition, type Message } from '../../../alerts/alert.ts'
 import type { GroupBy } from '../../../alerts/groups/group.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { describeAlert } from '../../email/describe-alert.ts'
@@ -44,7 +44,7 @@ function alertOf(alert: Alert, timestamp: string, { home }: BodyContext) {
     startsAt: alert.since,
     endsAt: isOver ? alert.measuredAt : NOT_OVER,
     generatorURL: url ?? home,
-    fingerprint: fingerprintOf(alert),
+    fingerprint: alertOfTransition(alert.id),
   }
 }
 
@@ -73,11 +73,6 @@ function labelOf(by: GroupBy): string {
     case 'kind':
       return by
   }
-}
-
-/** Of the alert from opening to closing: an alert's id without the number of the transition. */
-function fingerprintOf({ id }: Alert): string {
-  return id.replace(/-\d+$/, '')
 }
 
 function cleaned(id: string | undefined): string | undefined {
