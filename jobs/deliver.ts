@@ -91,8 +91,16 @@ async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSign
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
   const startedAt = deps.clock.now()
-  const outcome = await receiver.send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+  const outcome = await receiver
+    .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+    .catch((error: unknown) => notSent(deps, error))
   return { outcome, ms: Math.max(0, deps.clock.now() - startedAt) }
+}
+
+/** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, and nobody would be told. */
+function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
+  log.error({ code: 'delivery.error', err: error }, 'a message could not be made')
+  return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
 function note(

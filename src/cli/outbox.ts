@@ -1,14 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
+import { ownName } from './alerts-silence.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { printFacts } from './table.ts'
 import { withParts } from './with-parts.ts'
+
+interface VerifyOptions extends CommonOptions {
+  acceptGaps?: true
+  author: string
+}
 
 interface ReplayOptions extends CommonOptions {
   since: number
@@ -22,9 +29,14 @@ const MOST_NAMED = 50
 
 export function addOutbox(program: Command, io: Io): void {
   const outbox = program.command('outbox').description('prove that no alert was lost; send again what was given up')
-  withExample(withJson(withConfig(outbox.command('verify'))), 'plimsoll outbox verify')
+  withExample(
+    withJson(withConfig(outbox.command('verify')))
+      .option('--accept-gaps', 'what is missing counts as dead from now on: you have looked into it')
+      .option('--author <name>', 'who accepts it', ownName()),
+    'plimsoll outbox verify',
+  )
     .description('whether every transition that was committed is delivered, on its way, given up or withheld')
-    .action((options: CommonOptions) => verify(io, options))
+    .action((options: VerifyOptions, command: Command) => verify(io, options, command))
   withExample(
     withJson(withConfig(outbox.command('replay')))
       .addOption(
@@ -39,10 +51,17 @@ export function addOutbox(program: Command, io: Io): void {
     .action((options: ReplayOptions) => replay(io, options))
 }
 
-async function verify(io: Io, options: CommonOptions): Promise<void> {
-  const proof = await withParts(io, options.config, ({ store, keys, clock }) =>
-    verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }),
-  )
+async function verify(io: Io, options: VerifyOptions, command: Command): Promise<void> {
+  const author = options.author.trim()
+  if (author === '') return command.error('error: --author must not be empty')
+  const proof = await withParts(io, options.config, async ({ store, keys, clock, log }) => {
+    const look = () => verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) })
+    const { gaps, ...found } = await look()
+    if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
+    const accepted = await acceptGaps({ store, keys }, gaps, author, clock.now())
+    log.warn({ code: 'outbox.gaps-accepted', gaps, accepted, by: author }, 'missing transitions count as dead')
+    return look()
+  })
   if (options.json === true) printJson(io, jsonOf(proof))
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
@@ -91,11 +110,14 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const replayed = await withParts(io, config, async ({ deliveries, queues, clock }) => {
+  const { replayed, disabled } = await withParts(io, config, async ({ deliveries, queues, clock }) => {
     const count = await deliveries.replay(since, receiver, clock.now())
     if (count > 0) await queues.wake('alerts', clock.now())
-    return count
+    const off = Object.keys(await deliveries.disabled())
+    return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
   })
-  if (json === true) printJson(io, { replayed })
-  else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  if (json === true) return printJson(io, { replayed, disabled })
+  io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  for (const name of disabled)
+    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
 }

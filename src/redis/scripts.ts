@@ -54,6 +54,7 @@ const STEPS = {
   replayDelivery: { file: 'replay-delivery', keys: 1 },
   forgetDelivery: { file: 'forget-delivery', keys: 1 },
   readLedger: { file: 'read-ledger', keys: 1 },
+  acceptGaps: { file: 'accept-gaps', keys: 1 },
   planDrill: { file: 'plan-drill', keys: 3 },
   enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
@@ -112,6 +113,7 @@ declare module 'ioredis' {
     readLedger(
       ...args: Argument[]
     ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
+    acceptGaps(...args: Argument[]): Result<number, Context>
     planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
     enableReceivers(...args: Argument[]): Result<number, Context>
   }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { acceptGaps } from '../../src/alerts/ledger/accept-gaps.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -94,6 +95,35 @@ describe('outbox verify', () => {
     expect(out).toContain('partition 9: number 1 committed, and nowhere to be found')
   })
 
+  test('is balanced again once somebody accepts what is missing, which the log keeps, and names what is missing after that', async () => {
+    const one = await aMixedLot()
+    const { outbox } = keys.partition(9)
+    await store.del(outbox)
+    const { code, out } = await run('outbox', 'verify', '--accept-gaps', '--author', 'ann', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ balanced: true, gaps: [], missing: 0, opened: 3, dead: 2, pending: 0 })
+    expect((await run('alerts', 'log', '--account', '9')).out).toMatch(/dead.*missing, which ann accepted/)
+    for (let n = 0; n < 3; n++) await one.commit({ alert: anAlert({ account: { hubId: 9, hubDomain: '' } }) })
+    const [, [second = ''] = []] = await store.xrange(outbox, '-', '+')
+    await store.xdel(outbox, second)
+    await one.collect(clock.now())
+    expect((await run('outbox', 'verify')).out).toContain('partition 9: number 3 committed')
+    expect((await run('outbox', 'verify', '--accept-gaps')).code).toBe(0)
+    expect((await run('outbox', 'verify')).code).toBe(0)
+    expect(await store.hget(keys.delivery.counts, 'missing')).toBe('0')
+  })
+
+  test('accepts nothing that is not missing', async () => {
+    const one = await aMixedLot()
+    const gaps = [
+      { partition: 9, first: 2, last: 3 },
+      { partition: 8, first: 5, last: 5 },
+    ]
+    expect(await acceptGaps(one, gaps, 'ann', clock.now())).toBe(0)
+    expect((await run('outbox', 'verify', '--accept-gaps')).code).toBe(0)
+    expect((await run('outbox', 'verify', '--accept-gaps', '--author', ' ')).code).toBe(2)
+  })
+
   test('of a fleet that never told anything is balanced', async () => {
     expect(await run('outbox', 'verify')).toMatchObject({ code: 0, err: '' })
   })
@@ -108,7 +138,23 @@ describe('outbox replay', () => {
       ...{ code: 0, out: '1 delivery on the way again\n' },
     })
     expect(await one.told()).toEqual(['b-1'])
-    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({ replayed: 0 })
+    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({
+      ...{ replayed: 0, disabled: [] },
+    })
+  })
+
+  test('leaves alone what a receiver was to get that is switched off, and says how to enable it', async () => {
+    const one = await aMixedLot()
+    await one.deliveries.disable('mail', 'answered 410')
+    const { code, out } = await run('outbox', 'replay', '--since', '4h')
+    expect(code).toBe(0)
+    expect(out).toBe(
+      '0 deliveries on the way again\n' +
+        'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
+    )
+    expect(await one.deliveries.countDead()).toBe(1)
+    await one.deliveries.enableAll()
+    expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 
   test('must know since when', async () => {

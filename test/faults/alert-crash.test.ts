@@ -131,11 +131,7 @@ async function connectFleet(scene: Scene, settings: Record<string, object>, seri
   await series.reportAll()
   const daemon = await scene.daemon(settings)
   await connectAll(daemon.url, hubIds)
-  const store = scene.redis.store()
-  await eventually('a reading of every account', async () => {
-    const read = await Promise.all(hubIds.map((hubId) => store.exists(KEYS.account(hubId).readings)))
-    return read.every((exists) => exists === 1)
-  })
+  await eventually('a reading of every account', () => series.isRead())
   await daemon.stop()
 }
 
@@ -168,9 +164,9 @@ function mustBeAlive(daemon: Daemon): Daemon {
   throw new Error(`a daemon ended by itself:\n${daemon.lines.slice(-20).join('\n')}`)
 }
 
-/** Deliveries that wait for a claim of the dead to end, or for their next attempt, wait seconds in place of minutes. */
+/** Deliveries that wait for the claim of a dead daemon to end, or for their next attempt, wait seconds in place of minutes. */
 class Impatience {
-  static readonly LONGEST_MS = 1_500
+  static readonly LONGEST_MS = 2_000
   readonly #store: Store
   readonly #queues: Queues
   #waiting = new Map<string, { score: string; since: number }>()
@@ -194,7 +190,9 @@ class Impatience {
     }
     this.#waiting = waiting
     if (late.length === 0) return
-    await this.#store.zadd(deliveriesDue, 'XX', ...late.flatMap((id) => [now, id]))
+    const passing = this.#store.pipeline()
+    for (const id of late) passing.hdel(KEYS.delivery.delivery(id), 'heldUntil').zadd(deliveriesDue, 'XX', now, id)
+    await passing.exec()
     await this.#queues.wake('alerts', now)
   }
 }

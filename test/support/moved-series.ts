@@ -59,6 +59,13 @@ export class MovedSeries {
     for (const account of this.#accounts) await this.#report(account)
   }
 
+  /** Every account was polled once. */
+  async isRead(): Promise<boolean> {
+    const { store, keys } = this.#at
+    const read = await Promise.all(this.#accounts.map(({ hubId }) => store.exists(keys.account(hubId).readings)))
+    return read.every((exists) => exists === 1)
+  }
+
   async isCommitted(): Promise<boolean> {
     return (await this.#committed()).every(Boolean)
   }

@@ -1,7 +1,8 @@
 import type { Alert, AlertLevel, Message } from '../alert.ts'
 import { byUrgency } from '../by-urgency.ts'
+import { alertOf } from '../matter.ts'
 import { compareStanding } from './compare-standing.ts'
-import { alertIdOf, type DigestMemory, MOST_REMEMBERED, type Standing, standingOf } from './digest-memory.ts'
+import { type DigestMemory, MOST_REMEMBERED, type Standing, standingOf } from './digest-memory.ts'
 
 export interface DigestFrame {
   period: 'day' | 'week'
@@ -35,7 +36,7 @@ export class DigestDraft {
   add(alerts: readonly Alert[], isMine: (alert: Alert) => boolean): void {
     const mine: Alert[] = []
     for (const alert of alerts) {
-      const id = alertIdOf(alert)
+      const id = alertOf(alert)
       const was = this.#unseen.get(id)
       this.#unseen.delete(id)
       if (isMine(alert)) mine.push(this.#compared(alert, id, was))
@@ -86,7 +87,7 @@ export class DigestDraft {
     const { critical, warning } = this.#levels
     const isWhole = this.#remembered.size === critical + warning
     // Those that it shows are compared the next time, whoever else is not.
-    for (const alert of this.#shown) this.#remembered.set(alertIdOf(alert), standingOf(alert))
+    for (const alert of this.#shown) this.#remembered.set(alertOf(alert), standingOf(alert))
     return { at: this.#frame.now, isWhole, alerts: this.#remembered }
   }
 }

@@ -24,11 +24,6 @@ export function standingOf({ level, usage, limit }: Alert): Standing {
   return { level, ...(usage === undefined ? {} : { usage }), ...(limit === undefined ? {} : { limit }) }
 }
 
-/** The alert's own id, from that of a transition of it. */
-export function alertIdOf({ id }: Pick<Alert, 'id'>): string {
-  return id.slice(0, id.lastIndexOf('-'))
-}
-
 export function encodeMemory({ at, isWhole, alerts }: DigestMemory): string {
   const list = [...alerts].map(([id, { level, usage, limit }]) => {
     const numbers = limit !== undefined ? [usage, limit] : usage !== undefined ? [usage] : []

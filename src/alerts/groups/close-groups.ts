@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Failures } from '../../runtime/failures.ts'
 import type { Alert } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger/transition-ref.ts'
 import { alertOf } from '../matter.ts'
@@ -16,17 +17,30 @@ import { byNumber, decodeWaiting, placeOf, type WaitingAlert } from './waiting.t
 const CHUNK = 500
 /** So much of one group, or a little more, is taken when it closes; the rest comes with its next message. */
 const MOST_AT_ONCE = 20_000
+/** Groups that one look closes: of many, as where each account has its own, the rest has the next look to itself. */
+const MOST_GROUPS = 500
 
 /** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
 export async function closeGroups(deps: RelayDeps, now: number): Promise<number | undefined> {
   const { delivery } = deps.keys
-  const due = await deps.store.zrangebyscore(delivery.groupsDue, '-inf', now)
+  const failures = new Failures()
+  await bringForward(deps, now)
+  const due = await deps.store.zrangebyscore(delivery.groupsDue, '-inf', now, 'LIMIT', 0, MOST_GROUPS)
   if (due.length > 0) {
     const circumstances = await readCircumstances(deps, now)
-    for (const key of due) await closeGroup(deps, key, circumstances, now)
+    for (const key of due) await failures.of(() => closeGroup(deps, key, circumstances, now))
+    failures.throwFirst()
   }
   const [, earliest] = await deps.store.zrange(delivery.groupsDue, 0, '0', 'WITHSCORES')
   return earliest === undefined ? undefined : Number(earliest)
+}
+
+/** No group is planned so late, unless by a clock that was ahead and was set back, or by longer intervals. */
+async function bringForward({ store, keys, group }: RelayDeps, now: number): Promise<void> {
+  const latest = now + group.waitMs + group.intervalMs
+  const late = await store.zrangebyscore(keys.delivery.groupsDue, `(${latest}`, '+inf')
+  if (late.length > 0)
+    await store.zadd(keys.delivery.groupsDue, 'XX', ...late.flatMap((key) => [now + group.waitMs, key]))
 }
 
 /** Whoever finds that somebody else took something out of the group meanwhile leaves the rest to the next look. */
@@ -202,7 +216,8 @@ async function isStillConnecting(deps: RelayDeps, key: string, now: number): Pro
     deps.store.hget(delivery.groupState(key), 'openedAt'),
   ])
   const settlesAt = Math.min(Number(connectedAt) + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
-  if (settlesAt <= now) return false
+  // What lies so far ahead was noted by a clock that was set back since.
+  if (settlesAt <= now || settlesAt > now + deps.group.waitMs + deps.group.intervalMs) return false
   await deps.store.zadd(delivery.groupsDue, 'XX', settlesAt, key)
   return true
 }

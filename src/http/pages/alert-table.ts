@@ -7,8 +7,8 @@ import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'
 import { table } from './table.ts'
 
-/** Where an alert is acknowledged. */
-export type AcknowledgePath = (alert: TimedAlert) => string
+/** Where an alert is acknowledged; undefined for who may not. */
+export type AcknowledgePath = (alert: TimedAlert) => string | undefined
 
 /** With `acknowledge` also what keeps alerts from being told. */
 export function alertTable(
@@ -48,7 +48,10 @@ function silenceOf({ silencedBy }: TimedAlert): Html {
 
 function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath, now: number): Html {
   const { acknowledged } = alert
-  if (acknowledged === undefined) return html`<a href="${acknowledge(alert)}">Acknowledge</a>`
+  if (acknowledged === undefined) {
+    const path = acknowledge(alert)
+    return path === undefined ? html`<span class="soft">–</span>` : html`<a href="${path}">Acknowledge</a>`
+  }
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
   return html`${cleanText(by)}, until ${when(Date.parse(until), now)}${why}`
