@@ -10,12 +10,18 @@ import { table } from './table.ts'
 /** Where an alert is acknowledged. */
 export type AcknowledgePath = (alert: TimedAlert) => string
 
+interface AlertTableMore {
+  acknowledge?: AcknowledgePath
+  /** By the alerts' fields. */
+  why?: ReadonlyMap<string, string>
+}
+
 /** What keeps alerts from being told is shown where something does, or where they can be acknowledged. */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
-  acknowledge?: AcknowledgePath,
+  { acknowledge, why }: AlertTableMore = {},
 ): Html {
   const withAccount = account === 'with account'
   const withMarks = acknowledge !== undefined || alerts.some(isMarked)
@@ -33,13 +39,17 @@ export function alertTable(
     alerts.map((alert) => [
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
-      subjectOf(alert),
+      whatOf(alert, why?.get(alert.field)),
       fullnessOf(alert),
       html`<span class="name">${alert.rule}</span>`,
       when(Date.parse(alert.since), now),
       ...(withMarks ? [silenceOf(alert), whoKnows(alert, acknowledge, now)] : []),
     ]),
   )
+}
+
+function whatOf(alert: TimedAlert, why: string | undefined): Html {
+  return html`${subjectOf(alert)}${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
 }
 
 function isMarked({ silencedBy, acknowledged }: TimedAlert): boolean {
