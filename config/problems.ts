@@ -1,4 +1,5 @@
 import { suggest } from '../src/text/suggest.ts'
+import { maskAddress } from './addresses.ts'
 
 export interface Position {
   line: number
@@ -22,9 +23,14 @@ export function renderPath(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`
     const name = String(step)
-    if (!/^[\w$*<>-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`
+    if (!/^[\w$*<>-]+$/.test(name)) return `${text}[${JSON.stringify(withoutAddress(name))}]`
     return text === '' ? name : `${text}.${name}`
   }, '')
+}
+
+/** No name has a slash: it is an address, which may be a secret, where `name: ` was forgotten. */
+function withoutAddress(name: string): string {
+  return name.includes('/') ? maskAddress(name) : name
 }
 
 /** One line, in the form that editors and terminals turn into a link. */

@@ -219,8 +219,9 @@ export function hostPort() {
 const ADDRESS = '[^\\s@<>",;]+@[^\\s@<>",;]+'
 
 export function mailAddress() {
-  const pattern = new RegExp(`^(${ADDRESS}|[^<>\\p{Cc}]*<${ADDRESS}>)$`, 'u')
-  return text(pattern, 'must be an e-mail address: a@example.com or Name <a@example.com>')
+  // A name with one of these signs is more than one address, or a group of them, unless it is in quotes.
+  const pattern = new RegExp(`^(${ADDRESS}|("[^"<>\\\\\\p{Cc}]*"|[^<>"@,;:\\p{Cc}]*) *<${ADDRESS}>)$`, 'u')
+  return text(pattern, 'must be one e-mail address: a@example.com, Name <a@example.com> or "Name, too" <a@example.com>')
 }
 
 export function objectTypeId() {

@@ -19,7 +19,7 @@ export interface DeliverDeps {
   log: Logger
 }
 
-/** Attempts of one receiver under way at a time, and how many more may wait for their turn here. */
+/** Attempts of one receiver under way at a time, unless it says less, and how many more may wait for their turn here. */
 const AT_A_TIME = 8
 export const PER_RECEIVER = 2 * AT_A_TIME
 const BUSY_MS = 1_000
@@ -28,11 +28,11 @@ const BUSY_MS = 1_000
 export class Turns {
   readonly #turns = new Map<string, { inFlight: InFlight; taken: number }>()
 
-  /** Undefined if the receiver has all its places taken. */
-  async take<T>(receiver: string, work: () => Promise<T>): Promise<T | undefined> {
-    const turn = this.#turns.get(receiver) ?? { inFlight: new InFlight(AT_A_TIME), taken: 0 }
+  /** Undefined if the receiver has all its places taken. As many wait as are under way: a claim lasts for two attempts. */
+  async take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> {
+    const turn = this.#turns.get(receiver) ?? { inFlight: new InFlight(atATime), taken: 0 }
     this.#turns.set(receiver, turn)
-    if (turn.taken >= PER_RECEIVER) return undefined
+    if (turn.taken >= 2 * atATime) return undefined
     turn.taken++
     try {
       return await turn.inFlight.run('normal', work)
@@ -47,7 +47,8 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   const { deliveries, clock } = deps
   const delivery = await deliveries.begin(deliveryId, clock.now())
   if (delivery === undefined || delivery === 'held') return
-  const tried = await deps.turns.take(delivery.receiver, async () =>
+  const atATime = deps.receivers.get(delivery.receiver)?.atATime ?? AT_A_TIME
+  const tried = await deps.turns.take(delivery.receiver, atATime, async () =>
     stop.stopping.aborted ? undefined : attempt(deps, delivery, stop.abandon),
   )
   const now = clock.now()
@@ -89,8 +90,16 @@ async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSign
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
   const startedAt = deps.clock.now()
-  const outcome = await receiver.send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+  const outcome = await receiver
+    .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+    .catch((error: unknown) => notSent(deps, error))
   return { outcome, ms: Math.max(0, deps.clock.now() - startedAt) }
+}
+
+/** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, and nobody would be told. */
+function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
+  log.error({ code: 'delivery.error', err: error }, 'a message could not be made')
+  return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
 function note(

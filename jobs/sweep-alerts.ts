@@ -3,6 +3,7 @@ import { lookAtHeld } from '../src/alerts/groups/look-again.ts'
 import { collectOutbox, type RelayDeps } from '../src/alerts/outbox/relay.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { Clock } from '../src/runtime/clock.ts'
+import { Failures } from '../src/runtime/failures.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { Queues } from './queues.ts'
 
@@ -22,14 +23,22 @@ const BATCH = 500
  * when something is due next.
  */
 export async function sweepAlerts(deps: SweepAlertsDeps): Promise<number | undefined> {
-  const relayed = await collectOutbox(deps.relay, deps.clock.now())
-  deps.metrics.alertsRelayed.inc(relayed)
-  const nextHeld = await lookAtHeld(deps.relay, deps.clock.now())
-  const nextGroup = await closeGroups(deps.relay, deps.clock.now())
-  const { ids, next } = await deps.deliveries.claim(deps.clock.now(), BATCH)
-  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
-  if (jobs.length > 0) await deps.queues.deliver.addBulk(jobs)
+  // One node of a cluster that is away, or one group that can't be read, holds up nothing that is further on.
+  const failures = new Failures()
+  const relayed = await failures.of(() => collectOutbox(deps.relay, deps.clock.now()))
+  deps.metrics.alertsRelayed.inc(relayed ?? 0)
+  const nextHeld = await failures.of(() => lookAtHeld(deps.relay, deps.clock.now()))
+  const nextGroup = await failures.of(() => closeGroups(deps.relay, deps.clock.now()))
+  const next = await handOnDeliveries(deps)
   await deps.deliveries.forgetDead(deps.clock.now())
+  failures.throwFirst()
   const moments = [nextHeld, nextGroup, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)
+}
+
+async function handOnDeliveries({ deliveries, queues, clock }: SweepAlertsDeps): Promise<number | undefined> {
+  const { ids, next } = await deliveries.claim(clock.now(), BATCH)
+  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
+  if (jobs.length > 0) await queues.deliver.addBulk(jobs)
+  return next
 }

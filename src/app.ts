@@ -7,6 +7,7 @@ import { refreshOne } from '../jobs/refresh-tokens.ts'
 import { replanPolls } from '../jobs/replan-polls.ts'
 import { startWorkers } from '../jobs/workers.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
+import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
 import { ackUrls } from './app/ack-links.ts'
 import { createCourier } from './app/courier.ts'
@@ -73,6 +74,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
 
   await parts.deliveries.enableAll()
+  // The config may have other quiet hours, tags or routes than the one by which they are held back.
+  await lookAgain(parts, clock.now())
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
   const workers = startWorkers(workerStore, keys.queues, { ...work, movement }, log)

@@ -15,21 +15,22 @@ export const DELIVERY_FIELD = 'delivery/'
  * of them.
  */
 export function encodeState(state: SeriesState): string {
-  const { level, rule, since, transitions, toldAt, said, pending, foreseen, cause, acknowledged } = state
-  const list: unknown[] = [level, rule, since, transitions, toldAt, said, pending]
+  const { level, rule, since, transitions, toldAt, said, pending, foreseen, cause, acknowledged, wasAtBoth } = state
+  const list = [level, rule, since, transitions, toldAt, said, pending]
   // One of the two at most: the first is about numbers, the second about an account that can't be read.
   const more = foreseen ?? cause
-  if (acknowledged !== undefined) list.push(more ?? null, acknowledgedList(acknowledged))
-  else if (more !== undefined) list.push(more)
-  return JSON.stringify(list)
+  const others = [more, acknowledged && acknowledgedList(acknowledged), wasAtBoth]
+  const last = others.findLastIndex((other) => other !== undefined)
+  return JSON.stringify([...list, ...others.slice(0, last + 1)])
 }
 
 export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, transitions, toldAt, said, pending, more, acknowledged] = JSON.parse(stored)
+  const [level, rule, since, transitions, toldAt, said, pending, more, acknowledged, wasAtBoth] = JSON.parse(stored)
   const state: SeriesState = { level, rule, since, transitions, toldAt, said, pending }
   if (more === true) state.foreseen = more
   else if (more != null) state.cause = more
-  if (acknowledged !== undefined) state.acknowledged = acknowledgedOf(acknowledged)
+  if (acknowledged != null) state.acknowledged = acknowledgedOf(acknowledged)
+  if (wasAtBoth === true) state.wasAtBoth = wasAtBoth
   return state
 }
 
@@ -65,6 +66,12 @@ export function openedState(level: AlertLevel, rule: string, now: number): Serie
 /** With one more message. */
 export function toldState(before: SeriesState, now: number): SeriesState {
   return { ...before, transitions: before.transitions + 1, toldAt: now }
+}
+
+/** At the level that holds from now on; one that is open may have been at the other before. */
+export function atLevel(before: SeriesState, level: AlertLevel): SeriesState {
+  if (before.level === 'ok' || before.level === level) return { ...before, level }
+  return { ...before, level, wasAtBoth: true }
 }
 
 /** What an alert is about, from its field. */

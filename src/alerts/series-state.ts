@@ -19,6 +19,8 @@ export interface SeriesState {
   foreseen?: true
   /** Of a poll alert: what it was told with. */
   cause?: PollCause
+  /** It was at both levels since it opened: whoever gets alerts of either knows of it. */
+  wasAtBoth?: true
   /** Somebody knows: it is not told again before it gets worse. */
   acknowledged?: Acknowledged
 }

@@ -7,6 +7,9 @@ import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { mailLinks } from './mail-links.ts'
 
+/** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
+const MAIL_TIMEOUT_MS = 25_000
+
 /** Where an alert is acknowledged; undefined where it can't be. */
 export type AcknowledgeUrl = (alert: Alert) => string | undefined
 
@@ -36,7 +39,11 @@ export function createReceiver(
 ): Receiver {
   if (settings.type === 'email') {
     const { smtp, from, to } = settings
-    const how = { tls: mailEncryption(settings), timeoutMs: 20_000, links: { ...mailLinks(config), acknowledge } }
+    const how = {
+      tls: mailEncryption(settings),
+      timeoutMs: MAIL_TIMEOUT_MS,
+      links: { ...mailLinks(config), acknowledge },
+    }
     return createEmailReceiver({ name, smtp, from, to: [...to], ...how })
   }
   const { url, secrets, format } = settings

@@ -195,7 +195,7 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
   }
   const { hubId, hubDomain, scopes, is } = outcome
   if (options.json === true) return printJson(io, { hubId, hubDomain, scopes, outcome: is })
-  io.out(`${is} account ${hubId} ${hubDomain}\n`)
+  io.out(`${is} account ${hubId} ${cleanText(hubDomain)}\n`)
 }
 
 function readToken(file: string): Secret {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Alert } from '../alerts/alert.ts'
+import { alertOf } from '../alerts/matter.ts'
 import type { Parts } from '../app/parts.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatDaysLeft } from '../text/days-left.ts'
@@ -18,7 +19,7 @@ import { type ExplanationDeps, readExplanation } from '../views/read-explanation
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { ruleSetOf } from './rule-set.ts'
-import { printFacts, printTable } from './table.ts'
+import { named, printFacts, printTable, spare, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface ExplainOptions extends CommonOptions {
@@ -77,7 +78,7 @@ function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean
   io.out('\n')
   printTable(
     io,
-    ['STATE', 'WHAT', 'WHY', 'RULE'],
+    [whole('STATE'), named('WHAT'), 'WHY', spare('RULE')],
     rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.at ?? '') : '']),
   )
 }
@@ -139,14 +140,26 @@ function alertFacts(one: ExplainedAlert): [string, string][] {
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
     ['state', since === null ? state : `${state}, the alert is open since ${moment(since)}`],
+    ...openAlert(one),
     ['because', why],
-    ...held.map(({ text }): [string, string] => ['held back', text]),
+    ...held.filter((one) => !isSaid(one, held)).map(({ text }): [string, string] => ['held back', text]),
     ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
     ...(repeatFrom === null
       ? []
       : [['again', `from ${moment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
+}
+
+/** What `alerts ack` asks for. */
+function openAlert({ since, transitions }: ExplainedAlert): [string, string][] {
+  const newest = transitions[0]?.alert
+  return since === null || newest === undefined ? [] : [['alert', alertOf(newest)]]
+}
+
+/** Where it waits need not be said beside what makes it wait there for as long. */
+function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAlert['held']): boolean {
+  return is === 'waiting' && until !== null && held.some((other) => other.is !== 'waiting' && other.until === until)
 }
 
 const MOST_TRANSITIONS = 5

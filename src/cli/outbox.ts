@@ -1,15 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { unknownName } from '../../config/problems.ts'
+import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
-import { iso } from '../text/format-time.ts'
+import { formatTime, iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
+import { ownName } from './alerts-silence.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { printFacts } from './table.ts'
 import { withParts } from './with-parts.ts'
+
+interface VerifyOptions extends CommonOptions {
+  acceptGaps?: true
+  author: string
+}
 
 interface ReplayOptions extends CommonOptions {
   since: number
@@ -23,9 +30,14 @@ const MOST_NAMED = 50
 
 export function addOutbox(program: Command, io: Io): void {
   const outbox = program.command('outbox').description('prove that no alert was lost; send again what was given up')
-  withExample(withJson(withConfig(outbox.command('verify'))), 'plimsoll outbox verify')
+  withExample(
+    withJson(withConfig(outbox.command('verify')))
+      .option('--accept-gaps', 'what is missing counts as dead from now on: you have looked into it')
+      .option('--author <name>', 'who accepts it', ownName()),
+    'plimsoll outbox verify',
+  )
     .description('whether every transition that was committed is delivered, on its way, given up or withheld')
-    .action((options: CommonOptions) => verify(io, options))
+    .action((options: VerifyOptions, command: Command) => verify(io, options, command))
   withExample(
     withJson(withConfig(outbox.command('replay')))
       .addOption(
@@ -40,10 +52,17 @@ export function addOutbox(program: Command, io: Io): void {
     .action((options: ReplayOptions) => replay(io, options))
 }
 
-async function verify(io: Io, options: CommonOptions): Promise<void> {
-  const proof = await withParts(io, options.config, ({ store, keys, clock }) =>
-    verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }),
-  )
+async function verify(io: Io, options: VerifyOptions, command: Command): Promise<void> {
+  const author = options.author.trim()
+  if (author === '') return command.error('error: --author must not be empty')
+  const proof = await withParts(io, options.config, async ({ store, keys, clock, log }) => {
+    const look = () => verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) })
+    const { gaps, ...found } = await look()
+    if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
+    const accepted = await acceptGaps({ store, keys }, gaps, author, clock.now())
+    log.warn({ code: 'outbox.gaps-accepted', gaps, accepted, by: author }, 'missing transitions count as dead')
+    return look()
+  })
   if (options.json === true) printJson(io, jsonOf(proof))
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
@@ -62,12 +81,17 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
     ...fact('pending', places.join(', ')),
     ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
-    ['balanced', balanced ? 'yes' : 'no'],
+    ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
+    ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
     ...fact('more', Math.max(gaps.length, astray.length) > MOST_NAMED ? '--json has all of them' : ''),
   ]
 }
+
+const DEAD_WAY_OUT = 'plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again'
+const MISSING_WAY_OUT =
+  'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is told again after alerts.repeatEvery'
 
 const PLACE: Record<string, string> = {
   outbox: 'the outbox',
@@ -92,15 +116,31 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const replayed = await withParts(io, config, async ({ deliveries, queues, clock, config: { receivers } }) => {
-    const count = await deliveries.replay(since, receiver, clock.now())
-    if (count > 0) await queues.wake('alerts', clock.now())
-    // One that the config no longer has may have got something that was given up.
-    if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
-    return count
-  })
-  if (json === true) printJson(io, { replayed })
-  else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  const { replayed, disabled } = await withParts(
+    io,
+    config,
+    async ({ deliveries, queues, clock, config: { receivers } }) => {
+      const count = await deliveries.replay(since, receiver, clock.now())
+      if (count > 0) await queues.wake('alerts', clock.now())
+      // One that the config no longer has may have got something that was given up.
+      if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
+      const off = Object.keys(await deliveries.disabled())
+      return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
+    },
+  )
+  if (json === true) return printJson(io, { replayed, disabled })
+  io.out(
+    replayed === 0 && disabled.length === 0
+      ? nothingGivenUp(since, receiver)
+      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`,
+  )
+  for (const name of disabled)
+    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
+}
+
+function nothingGivenUp(since: number, receiver: string | undefined): string {
+  const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatTime(iso(since) ?? '')}\n`
 }
 
 function checkName(receiver: string, known: readonly string[]): void {

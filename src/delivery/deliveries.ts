@@ -161,12 +161,18 @@ export class Deliveries {
     }
   }
 
-  /** Those that were given up since a moment are on their way again, as if they were new. Returns how many. */
+  /**
+   * Those that were given up since a moment are on their way again, as if they were new. Not those of a receiver that is
+   * switched off: they would be given up at once. Returns how many.
+   */
   async replay(since: number, receiver: string | undefined, now: number): Promise<number> {
     const ids = await this.#store.zrangebyscore(this.#keys.delivery.dead, since, '+inf')
+    const disabled = await this.disabled()
     let replayed = 0
     for (const id of ids) {
-      if (receiver !== undefined && (await this.head(id))?.receiver !== receiver) continue
+      const head = await this.head(id)
+      if (head === undefined || Object.hasOwn(disabled, head.receiver)) continue
+      if (receiver !== undefined && head.receiver !== receiver) continue
       const is = await this.#store.replayDelivery(this.#keys.delivery.ledger, id, now)
       if (is === 'replayed') replayed++
     }

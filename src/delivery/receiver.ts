@@ -26,6 +26,8 @@ export type Answer = number
 export interface Receiver {
   readonly name: string
   readonly type: 'email' | 'webhook'
+  /** Attempts that it makes at a time, where that is few: what waits for a connection of its own would wait in vain. */
+  readonly atATime?: number
   /**
    * Doesn't throw for anything the far side or the network does. When `signal` aborts, the attempt ends at once as a
    * `retry`: whoever aborted looks at the signal and doesn't count it.

@@ -15,6 +15,8 @@ declare module 'fastify' {
     signedIn: boolean
     /** The name of the admin token that asks, or of whoever needs none. */
     caller: string
+    /** Whether who asks may change something, were it not for the cookie. */
+    mayWrite: boolean
   }
 }
 
@@ -35,6 +37,7 @@ export async function guardRequest(
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
   request.caller = owner?.name ?? THIS_MACHINE
+  request.mayWrite = !guarded || owner?.scopes.includes('write') === true
 
   const verdict = judgeAccess(area, {
     guarded,

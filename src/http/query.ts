@@ -13,10 +13,21 @@ export function wholeNumber(least: number, most: number) {
 
 /** A moment: ISO 8601, or milliseconds since 1970. Without an offset it is UTC, as everything is here. */
 export function moment() {
+  return momentOf('must be given once')
+}
+
+/** The same in a body of JSON, where milliseconds may be a number. */
+export function momentInJson() {
+  return z.preprocess((given) => (Number.isSafeInteger(given) ? String(given) : given), momentOf(MOMENT))
+}
+
+const MOMENT = 'must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'
+
+function momentOf(fault: string) {
   return z
-    .string('must be given once')
+    .string(fault)
     .transform((text) => parseMoment(text))
-    .pipe(z.number('must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'))
+    .pipe(z.number(MOMENT))
 }
 
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/

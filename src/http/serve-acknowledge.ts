@@ -6,6 +6,7 @@ import { findAlert } from '../alerts/acknowledge/find-alert.ts'
 import { alertOfTransition } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { NOBODY } from '../redis/steps.ts'
+import { cleanText } from '../text/clean-text.ts'
 import { type FleetStatusDeps, timedAcknowledgement } from '../views/fleet-status.ts'
 import { sendPage } from './page.ts'
 import {
@@ -29,10 +30,10 @@ export interface AcknowledgeDeps extends FleetStatusDeps {
 }
 
 const text = (most: number) => z.string('must be a text').trim().max(most, `is longer than ${most} characters`)
-/** What is left empty is not said. */
+/** What is left empty is not said, and neither is what nobody could see. */
 const said = (most: number) =>
   text(most)
-    .transform((given) => (given === '' ? undefined : given))
+    .transform((given) => cleanText(given, most) || undefined)
     .optional()
 
 const BY = { by: said(100), comment: said(500) }
@@ -84,7 +85,7 @@ async function show(deps: AcknowledgeDeps, request: FastifyRequest, reply: Fasti
   if (acknowledged !== undefined && now < acknowledged.until) {
     return answer(reply, alreadyPage(alert, timedAcknowledgement(acknowledged), now))
   }
-  return answer(reply, acknowledgePage(alert, `${ACKNOWLEDGE_PATH}?${link.query}`, now))
+  return answer(reply, acknowledgePage(alert, hereWith(link.query), now))
 }
 
 const FORM = z.object({ ...BY, level: z.enum(['warning', 'critical']).optional() }).optional()
@@ -107,8 +108,13 @@ async function confirm(deps: AcknowledgeDeps, request: FastifyRequest, reply: Fa
     case 'not-open':
       return answer(reply, notOpenPage())
     case 'gone-worse':
-      return answer(reply, worsePage(`${ACKNOWLEDGE_PATH}?${link.query}`))
+      return answer(reply, worsePage(hereWith(link.query)))
   }
+}
+
+/** To the page that is shown: a proxy may have it under another path. */
+function hereWith(query: string): string {
+  return `?${query}`
 }
 
 async function openAlert({ store, keys }: AcknowledgeDeps, hubId: number, id: string): Promise<OpenAlert | undefined> {

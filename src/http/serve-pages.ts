@@ -123,8 +123,11 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
   const body = alertsPage({
     alerts: withMarks(alerts, silences, now).map(timedAlert),
     ...{ counts: survey.counts, level, now },
+    // Whoever has the link acknowledges: a token that may only read gets none.
     acknowledge: ({ hubId, id }) =>
-      deps.ackLinks.pathTo({ hubId: hubId ?? NOBODY, alertId: alertOfTransition(id) }, now),
+      request.mayWrite
+        ? deps.ackLinks.pathTo({ hubId: hubId ?? NOBODY, alertId: alertOfTransition(id) }, now)
+        : undefined,
     silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
   })
   return show(request, reply, { at: '/alerts', title: 'Open alerts', body })

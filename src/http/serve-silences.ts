@@ -8,7 +8,7 @@ import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { FleetStatusDeps } from '../views/fleet-status.ts'
 import { countCovered, silenceJson } from '../views/silenced.ts'
 import { Problem } from './problem.ts'
-import { check, moment, oneOf } from './query.ts'
+import { check, momentInJson, oneOf } from './query.ts'
 
 export interface SilencesDeps extends FleetStatusDeps {
   silences: SilenceStore
@@ -41,7 +41,7 @@ const NEW_SILENCE = z.strictObject({
     'must be a list of {name, value}',
   ),
   comment: z.string('must be a text'),
-  endsAt: moment(),
+  endsAt: momentInJson(),
   author: z.string('must be a text').optional(),
 })
 

@@ -156,6 +156,7 @@ function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDep
 function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: { begun: boolean }): void {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
+  app.decorateRequest('mayWrite', false)
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     return guardRequest(guard, deps.clock, request, reply)

@@ -42,6 +42,7 @@ const STEPS = {
   pauseCalls: { file: 'pause-calls', keys: 1 },
   renumberEntries: { file: 'renumber-entries', keys: 1 },
   collectAlerts: { file: 'collect-alerts', keys: 1 },
+  moveWaiting: { file: 'move-waiting', keys: 1 },
   holdAlerts: { file: 'hold-alerts', keys: 1 },
   releaseHeld: { file: 'release-held', keys: 1 },
   withholdAlerts: { file: 'withhold-alerts', keys: 1 },
@@ -53,6 +54,7 @@ const STEPS = {
   replayDelivery: { file: 'replay-delivery', keys: 1 },
   forgetDelivery: { file: 'forget-delivery', keys: 1 },
   readLedger: { file: 'read-ledger', keys: 1 },
+  acceptGaps: { file: 'accept-gaps', keys: 1 },
   planDrill: { file: 'plan-drill', keys: 3 },
   enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
@@ -97,6 +99,7 @@ declare module 'ioredis' {
     pauseCalls(...args: Argument[]): Result<number, Context>
     renumberEntries(...args: Argument[]): Result<number, Context>
     collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
+    moveWaiting(...args: Argument[]): Result<number, Context>
     holdAlerts(...args: Argument[]): Result<number | string, Context>
     releaseHeld(...args: Argument[]): Result<number, Context>
     withholdAlerts(...args: Argument[]): Result<number | string, Context>
@@ -110,6 +113,7 @@ declare module 'ioredis' {
     readLedger(
       ...args: Argument[]
     ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
+    acceptGaps(...args: Argument[]): Result<number, Context>
     planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
     enableReceivers(...args: Argument[]): Result<number, Context>
   }

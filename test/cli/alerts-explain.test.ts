@@ -141,6 +141,9 @@ async function explain(...args: string[]) {
 
 test('an alert is explained by its reading, the rule that decides and where it stands, whom it is for, and what was sent', async () => {
   const { code, out } = await explain(String(FULL))
+  const { series } = JSON.parse((await explain(String(FULL), '--json')).out)
+  const [{ id }] = series.find((one: { id: string }) => one.id === 'overall').transitions
+  const alertId = id.slice(0, id.indexOf('-'))
   expect(code).toBe(0)
   expect(out).toBe(`account       1 full.example.com (active)
 last poll     2026-11-21 09:45 UTC
@@ -153,6 +156,7 @@ rule         thresholds[1] customProperties.overall: warning from 80 %, critical
              from 95 %
 passed over  thresholds[0] quiet: it is for other accounts
 state        critical, the alert is open since 2026-11-21 09:30 UTC
+alert        ${alertId}
 because      96 % is at or over the critical 95 %
 held back    waits in the outbox to be collected
 told         routes[0]: ops-mail, ops-hook
@@ -164,10 +168,10 @@ transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
 STATE  WHAT                          WHY                           RULE
 ok     its tokens                    nothing failed
 ok     reading its limits            the last poll read what it …
-ok     records at their associatio…  0 is 1 below the warning 1    thresholds[3]
-off    custom properties of Things…  no rule is about it
+ok     records a…limit (0-1 to 0-2)  0 is 1 below the warning 1    thresholds[3]
+off    custom pr…hings of 0-1 (0-1)  no rule is about it
 off    fullest record 0-1 to 0-2     no rule is about it
-off    records near their associat…  no rule is about it
+off    records n…limit (0-1 to 0-2)  no rule is about it
 `)
 })
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { acceptGaps } from '../../src/alerts/ledger/accept-gaps.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -78,6 +79,7 @@ describe('outbox verify', () => {
     expect(out).toContain('4, of which 1 withheld')
     expect(out).toContain('3 = 1 delivered + 1 pending + 1 dead')
     expect(out).toContain('1 in the outbox')
+    expect(out).toMatch(/dead +plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again/)
     const json = await run('outbox', 'verify', '--json')
     expect(JSON.parse(json.out)).toMatchObject({
       ...{ committed: 4, withheld: 1, opened: 3, delivered: 1, pending: 1, dead: 1, gaps: [], balanced: true },
@@ -90,8 +92,37 @@ describe('outbox verify', () => {
     await store.del(keys.partition(9).outbox)
     const { code, out } = await run('outbox', 'verify')
     expect(code).toBe(1)
-    expect(out).toMatch(/balanced +no/)
+    expect(out).toMatch(/balanced +no: was Redis restored/)
     expect(out).toContain('partition 9: number 1 committed, and nowhere to be found')
+  })
+
+  test('is balanced again once somebody accepts what is missing, which the log keeps, and names what is missing after that', async () => {
+    const one = await aMixedLot()
+    const { outbox } = keys.partition(9)
+    await store.del(outbox)
+    const { code, out } = await run('outbox', 'verify', '--accept-gaps', '--author', 'ann', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ balanced: true, gaps: [], missing: 0, opened: 3, dead: 2, pending: 0 })
+    expect((await run('alerts', 'log', '--account', '9')).out).toMatch(/dead.*missing, which ann accepted/)
+    for (let n = 0; n < 3; n++) await one.commit({ alert: anAlert({ account: { hubId: 9, hubDomain: '' } }) })
+    const [, [second = ''] = []] = await store.xrange(outbox, '-', '+')
+    await store.xdel(outbox, second)
+    await one.collect(clock.now())
+    expect((await run('outbox', 'verify')).out).toContain('partition 9: number 3 committed')
+    expect((await run('outbox', 'verify', '--accept-gaps')).code).toBe(0)
+    expect((await run('outbox', 'verify')).code).toBe(0)
+    expect(await store.hget(keys.delivery.counts, 'missing')).toBe('0')
+  })
+
+  test('accepts nothing that is not missing', async () => {
+    const one = await aMixedLot()
+    const gaps = [
+      { partition: 9, first: 2, last: 3 },
+      { partition: 8, first: 5, last: 5 },
+    ]
+    expect(await acceptGaps(one, gaps, 'ann', clock.now())).toBe(0)
+    expect((await run('outbox', 'verify', '--accept-gaps')).code).toBe(0)
+    expect((await run('outbox', 'verify', '--accept-gaps', '--author', ' ')).code).toBe(2)
   })
 
   test('of a fleet that never told anything is balanced', async () => {
@@ -102,13 +133,31 @@ describe('outbox verify', () => {
 describe('outbox replay', () => {
   test('sends again what was given up since a moment, to a receiver if one is named', async () => {
     const one = await aMixedLot()
-    expect((await run('outbox', 'replay', '--since', '2h')).out).toBe('0 deliveries on the way again\n')
+    expect((await run('outbox', 'replay', '--since', '2h')).out).toMatch(
+      /^0 deliveries on the way again: no delivery was given up since \d{4}-/,
+    )
     expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'ops-hook')).out).toMatch(/^0 /)
     expect(await run('outbox', 'replay', '--since', '4h', '--receiver', 'mail')).toMatchObject({
       ...{ code: 0, out: '1 delivery on the way again\n' },
     })
     expect(await one.told()).toEqual(['b-1'])
-    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({ replayed: 0 })
+    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({
+      ...{ replayed: 0, disabled: [] },
+    })
+  })
+
+  test('leaves alone what a receiver was to get that is switched off, and says how to enable it', async () => {
+    const one = await aMixedLot()
+    await one.deliveries.disable('mail', 'answered 410')
+    const { code, out } = await run('outbox', 'replay', '--since', '4h')
+    expect(code).toBe(0)
+    expect(out).toBe(
+      '0 deliveries on the way again\n' +
+        'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
+    )
+    expect(await one.deliveries.countDead()).toBe(1)
+    await one.deliveries.enableAll()
+    expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 
   test('must know since when', async () => {
@@ -135,6 +184,26 @@ describe('alerts log', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/critical.*acme\.example\.com.*dead.*plimsoll outbox replay.*b-1/)
     expect(out).toMatch(/withheld.*no route is for it.*c-1/)
+  })
+
+  test('says what holds back the ones that are pending, and until when', async () => {
+    const one = aRelay(store, keys, { routes: [{ to: ['ops-mail'] }], receivers: ['ops-mail'] })
+    one.silence(clock.now() + HOUR, clock.now() - 1)
+    await one.commit({ alert: anAlert({ id: 'a-1', measuredAt: at(0) }) })
+    await one.collect(clock.now())
+    await one.close(clock.now() + 60_000)
+    const [entry] = JSON.parse((await run('alerts', 'log', '--json')).out)
+    expect(entry).toMatchObject({
+      fate: 'pending',
+      why: expect.stringMatching(/^silence s1 until .* UTC \(ops-mail\)$/),
+    })
+    expect((await run('alerts', 'log')).out).toMatch(/pending +silence s1 until/)
+  })
+
+  test('says so when there is nothing to tell', async () => {
+    expect((await run('alerts', 'log', '--since', '1m')).out).toMatch(/^no alert did anything since /)
+    expect((await run('alerts', 'list')).out).toBe('no alert is open\n')
+    expect((await run('alerts', 'silences')).out).toBe('no silence is in force\n')
   })
 
   test('goes back as far as it is asked, of one account, of one level', async () => {

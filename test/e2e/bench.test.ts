@@ -15,7 +15,7 @@ async function bench(id: string, ...more: string[]) {
   return figures
 }
 
-test('the benchmark measures a figure beside its reference and prints it for programs', async () => {
+test.concurrent('the benchmark measures a figure beside its reference and prints it for programs', async () => {
   const [perSecond, seconds, ...others] = await bench('P5')
   expect(others).toEqual([])
   // The same runs, said twice.
@@ -23,7 +23,7 @@ test('the benchmark measures a figure beside its reference and prints it for pro
   expect(perSecond.ratio * seconds.ratio).toBeCloseTo(1)
 })
 
-test('rows of one figure share its id: what is kept of an account costs fewer bytes than what people write', async () => {
+test.concurrent('rows of one figure share its id: what is kept of an account costs fewer bytes than what people write', async () => {
   const figures = await bench('P7', '--accounts', '100')
   expect(figures).toHaveLength(5)
   for (const { unit, what, ratio } of figures) {
@@ -33,7 +33,7 @@ test('rows of one figure share its id: what is kept of an account costs fewer by
   }
 })
 
-test('a figure that does not exist is wrong usage', async () => {
+test.concurrent('a figure that does not exist is wrong usage', async () => {
   const { code, err } = await run('npm', ['run', '-s', 'bench', '--', 'P99'], ROOT)
   expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('no figure P99: there is P5, P7\n') })
 })

@@ -1,15 +1,34 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plimsoll } from '../support/command.ts'
-import type { Daemon } from '../support/daemon.ts'
+import { reply, startMailServer } from '../delivery/email/mail-server.ts'
+import { plimsoll, plimsollHere } from '../support/command.ts'
+import { type Daemon, WEBHOOK_SECRET } from '../support/daemon.ts'
+import { type FarSide, type SeenRequest, startFarSide } from '../support/far-side.ts'
 import { connectAll, eventually, hooksOf, hubIdsOf, journalOf, mailsOf, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
-/** Everything that can be read from outside is searched for every token that was ever issued. */
+/** Everything that can be read from outside is searched for every token that was ever issued, and every secret of the config. */
 const CLIENT_SECRET = 'sandbox-client-secret'
+const CONFIG_TOKEN = 'config-admin-token-Kq81'
+const SMTP_PASSWORD = 'smtp  pass:word-Zr47'
+/** What gives access in an address. */
+const KEYS = {
+  heartbeat: 'heartbeat-key-Hb16',
+  slack: 'slack-key-Sl29',
+  nowhere: 'nowhere-key-Nw38',
+  noTls: 'no-tls-key-Nt52',
+  gone: 'gone-key-Go63',
+}
+const SIGNED_WITH = Buffer.from('what gone is signed with, Sg74').toString('base64')
+const CONFIGURED = [CLIENT_SECRET, CONFIG_TOKEN, SMTP_PASSWORD, WEBHOOK_SECRET, SIGNED_WITH, ...Object.values(KEYS)]
 
 let scene: Scene
+let far: FarSide
+let mailServer: Awaited<ReturnType<typeof startMailServer>>
+let configFile: string
+/** What commands wrote. */
+let commands: string
 let daemon: Daemon
 let adminToken: string
 let hubIds: number[]
@@ -17,7 +36,20 @@ let hubIds: number[]
 beforeAll(async () => {
   scene = await openScene({ accounts: 6, scenario: 'climbing', tokenLifetimeMs: 6_000 })
   const { sandbox } = scene
-  daemon = await scene.daemon({ log: { level: 'debug' } })
+  far = await startFarSide()
+  far.answer = (request, response) => {
+    const status = request.path.includes(KEYS.gone) ? 410 : far.seen.length % 2 === 0 ? 500 : 302
+    response.writeHead(status, { location: `${far.url}${request.path}?again`, 'x-echo': request.path })
+    response.end(echoOf(request))
+  }
+  mailServer = await startMailServer({
+    disabledCommands: ['STARTTLS'],
+    onAuth: ({ password }, _session, callback) =>
+      callback(reply(535, `5.7.8 \u001b[31m${'no '.repeat(42)}${password}, ${password}`)),
+  })
+  const settings = troubledSettings(sandbox.url, sandbox.smtpUrl)
+  daemon = await scene.daemon({ log: { level: 'debug' }, ...settings })
+  configFile = await scene.configFile(settings)
   hubIds = await hubIdsOf(sandbox.url)
   await connectAll(daemon.url, hubIds)
   // What repeats what it was sent, as a careless proxy does, and every other way to fail.
@@ -29,21 +61,122 @@ beforeAll(async () => {
   }
   await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'delete', drop: true, times: 2 })
   await send(`${sandbox.url}/sandbox/accounts/${hubIds[1]}`, 'DELETE')
-  await fetch(`${daemon.url}/api/v1/accounts/${hubIds[0]}/uninstall`, { method: 'POST' })
+  const headers = { authorization: `Bearer ${CONFIG_TOKEN}` }
+  await fetch(`${daemon.url}/api/v1/accounts/${hubIds[0]}/uninstall`, { method: 'POST', headers })
   await eventually('an uninstall after failures', async () =>
     (await journalOf(sandbox.url)).some(({ endpoint, status }) => endpoint === 'delete' && status === 204),
   )
   await eventually('mails', async () => (await mailsOf(sandbox.url)).length > 2)
   const args = ['admin-tokens', 'add', 'searcher', '--scopes', 'read,tokens', '--json', '--config']
-  const added = await plimsoll([...args, await scene.configFile()], scene.folder)
+  const added = await plimsoll([...args, configFile], scene.folder)
   adminToken = (JSON.parse(added.out) as { token: string }).token
+  await everyReceiverTried()
+  commands = await everyCommand()
+  await reloadBadly()
 }, 120_000)
 
-afterAll(() => scene.close())
+afterAll(async () => {
+  await scene.close()
+  await mailServer.close()
+  await far.stop()
+})
+
+function echoOf({ method, path, headers, body }: SeenRequest): string {
+  return `no such thing: ${method} ${path} ${JSON.stringify(headers)} ${body}`
+}
+
+/** A receiver for each way to fail, each with a secret of its own, and a heartbeat. */
+function troubledSettings(sandboxUrl: string, smtpUrl: string): Record<string, object> {
+  const { port } = new URL(far.url)
+  const hook = (url: string) => ({ type: 'webhook', url, insecure: true })
+  const mail = { type: 'email', from: 'Plimsoll <plimsoll@example.com>', to: ['ops@example.com'] }
+  const receivers = {
+    'ops-mail': { ...mail, smtp: smtpUrl },
+    'ops-hook': { ...hook(`${sandboxUrl}/sandbox/hooks`), secrets: [WEBHOOK_SECRET] },
+    slack: { ...hook(`${far.url}/services/${KEYS.slack}`), format: 'slack' },
+    nowhere: { ...hook(`https://nowhere.invalid/${KEYS.nowhere}`), format: 'alertmanager' },
+    'no-tls': { ...hook(`https://127.0.0.1:${port}/${KEYS.noTls}`), format: 'slack' },
+    gone: { ...hook(`${far.url}/${KEYS.gone}`), secrets: [SIGNED_WITH] },
+    'no-login': { ...mail, smtp: `smtp://ops:${encodeURIComponent(SMTP_PASSWORD)}@127.0.0.1:${mailServer.port}` },
+  }
+  return {
+    receivers,
+    routes: [{ to: Object.keys(receivers) }],
+    http: { adminToken: CONFIG_TOKEN },
+    heartbeat: { url: `${far.url}/ping/${KEYS.heartbeat}`, every: '30s' },
+  }
+}
+
+async function everyReceiverTried(): Promise<void> {
+  const failing = ['slack', 'nowhere', 'no-tls', 'gone', 'no-login']
+  await eventually('an attempt of each receiver', async () => {
+    const answer = await fetch(`${daemon.url}/api/v1/deliveries?limit=500`, { headers: bearer() })
+    const { receivers } = (await answer.json()) as { receivers: { receiver: string; state: string }[] }
+    const troubled = receivers.filter(({ state }) => state === 'failing' || state === 'disabled')
+    return failing.every((name) => troubled.some(({ receiver }) => receiver === name))
+  })
+  await eventually('a heartbeat', async () => far.seen.some(({ path }) => path.includes(KEYS.heartbeat)))
+}
+
+/** Whatever the command line has to say, of a config that works and of one in which everything is in the wrong place. */
+async function everyCommand(): Promise<string> {
+  const misplaced = join(scene.folder, 'misplaced.yaml')
+  writeFileSync(misplaced, MISPLACED)
+  const hubId = String(hubIds[2])
+  const asked = [
+    ...['config print', 'config check', 'doctor', 'status', 'check', 'accounts list', `accounts show ${hubId}`],
+    ...[`alerts explain ${hubId} --all`, 'alerts list', 'alerts log', 'alerts silences', 'outbox verify'],
+    ...['slack', 'nowhere', 'no-tls', 'gone', 'no-login', 'ops-mail'].map((name) => `alerts test ${name}`),
+    `thresholds plan ${configFile}`,
+  ].map((line) => line.split(' '))
+  const wrong = [
+    ['config', 'check', misplaced],
+    ['status', '--config', misplaced],
+  ]
+  const written: string[] = []
+  for (const args of [...asked, ...asked.map((one) => [...one, '--json']), ...wrong]) {
+    const isCheck = args[0] === 'config' && args[1] === 'check'
+    const of = args.includes(misplaced) ? [] : isCheck ? [configFile] : ['--config', configFile]
+    const { out, err } = await plimsollHere([...args, ...of], scene.folder)
+    written.push(`$ ${args.join(' ')}`, out, err)
+  }
+  return written.join('\n')
+}
+
+/** As it happens at night. */
+const MISPLACED = `
+provider: { clientId: ${CLIENT_SECRET}, clientSecrets: ${CLIENT_SECRET} }
+http: { publicUrl: "ftp://${CONFIG_TOKEN}", adminToken: ["${CONFIG_TOKEN}"] }
+heartbeat: { https://hc-ping.com/${KEYS.heartbeat}, every: "https://hc-ping.com/${KEYS.heartbeat}" }
+routes: [{ to: ["https://hooks.slack.com/services/${KEYS.slack}"] }]
+receivers:
+  slack: { type: webhook, format: "https://hooks.slack.com/services/${KEYS.slack}" }
+  nowhere: { type: "https://example.com/${KEYS.nowhere}" }
+  gone: { type: webhook, url: "example.com/${KEYS.gone}", secrets: "${SIGNED_WITH}" }
+  no-tls: { type: webhook, url: "https://user:${KEYS.noTls}@example.com", secrets: ["${SIGNED_WITH}!"] }
+  no-login: { type: email, smtp: "mail://ops:${SMTP_PASSWORD}@example.com", from: a@b.c, to: a@b.c }
+  https://hooks.slack.com/services/${KEYS.slack}: { type: webhook }
+`
+
+/** SIGHUP with a file that can't be used, then with one in which every secret is another. */
+async function reloadBadly(): Promise<void> {
+  const file = daemon.child.spawnargs.at(-1) ?? ''
+  const good = readFileSync(file, 'utf8')
+  for (const [text, event] of [
+    [MISPLACED, /"config\.refused"/],
+    [good.replaceAll('key-', 'key-other-'), /"config\.reloaded"/],
+  ] as const) {
+    const line = daemon.line(event)
+    writeFileSync(file, text)
+    daemon.child.kill('SIGHUP')
+    await line
+  }
+  writeFileSync(file, good)
+}
 
 /** The tokens and secrets of which `text` holds one, in any of the ways in which they travel. */
 function leaksIn(text: string): string[] {
-  const wanted = [...scene.sandbox.issuedTokens(), CLIENT_SECRET, adminToken]
+  const wanted = [...scene.sandbox.issuedTokens(), ...CONFIGURED, adminToken]
   return wanted.filter(
     (secret) =>
       text.includes(secret) ||
@@ -81,6 +214,47 @@ test('no mail and no webhook holds one', async () => {
   expect(leaksIn([...mails, ...hooks].join('\n'))).toEqual([])
 })
 
+test('no command says one, whatever failed and however wrong the config is', () => {
+  for (const said of [
+    'answered 302',
+    'host name not found',
+    'no TLS',
+    'answered 410',
+    'login refused',
+    'config check',
+  ]) {
+    expect(commands).toContain(said)
+  }
+  expect(leaksIn(commands)).toEqual([])
+})
+
+test('nobody far away gets one that is not theirs', () => {
+  const [ping] = far.seen.filter(({ path }) => path.includes(KEYS.heartbeat))
+  expect(ping?.path).toMatch(new RegExp(`^/ping/${KEYS.heartbeat}(/fail)?$`))
+  for (const { body, headers } of far.seen) expect(leaksIn(body + JSON.stringify(headers))).toEqual([])
+  // Where an answer leads to nobody goes.
+  expect(far.seen.filter(({ path }) => path.includes('again'))).toEqual([])
+})
+
+test('what the far side says does nothing to a terminal', () => {
+  expect(commands).toContain('login refused: 535 5.7.8 [31mno no')
+  for (const text of [commands, daemon.lines.join('\n')]) expect(text).not.toMatch(/(?!\n)\p{Cc}/u)
+})
+
+/** Whoever has one acknowledges: it is for mails, and for the page of alerts. */
+test('links to acknowledge are in mails, and neither in logs nor in what commands, webhooks and the API say', async () => {
+  const mails = (await mailsOf(scene.sandbox.url)).map(({ text }) => text).join('\n')
+  expect(mails).toMatch(/acknowledge\?account=\d+&alert=[0-9a-f]{16}&until=\d+&signature=/)
+  const api = await Promise.all(
+    ['alerts', 'deliveries', 'status'].map(async (path) =>
+      (await fetch(`${daemon.url}/api/v1/${path}`, { headers: bearer() })).text(),
+    ),
+  )
+  const hooks = (await hooksOf(scene.sandbox.url)).map(({ rawBody }) => rawBody)
+  const others = [...daemon.lines, commands, ...api, ...hooks, ...far.seen.map(({ body }) => body)]
+  expect(others.filter((text) => text.includes('signature='))).toEqual([])
+})
+
 test('no page, no API answer and no metric holds one', async () => {
   const hubId = hubIds[2]
   const paths = ['/', '/accounts', `/accounts/${hubId}`, '/alerts', '/deliveries', '/metrics', '/healthz', '/readyz']
@@ -102,6 +276,7 @@ test('nothing in Redis holds one: neither the values, job data among them, nor w
   expect(keys.length).toBeGreaterThan(20)
   const dumps = await Promise.all(keys.map(async (key) => (await store.dumpBuffer(key))?.toString('latin1') ?? ''))
   expect(leaksIn(`${keys.join('\n')}${dumps.join('\n')}`)).toEqual([])
+  expect(dumps.filter((dump) => dump.includes('signature='))).toEqual([])
   await store.call('SAVE')
   const onDisk = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const texts = onDisk

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   connectAll,
   eventually,
@@ -11,13 +11,10 @@ import {
   send,
 } from '../support/fleet.ts'
 import { say } from '../support/say.ts'
-import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
+import { refreshTimes, type Scene, sceneFor } from '../support/scene.ts'
 
-/** PLIMSOLL_FULL=1 runs these at full size: 1,000 and 5,000 accounts, troubles of a minute and of ten. */
+/** Side by side: each mostly waits for tokens to be due. PLIMSOLL_FULL=1 runs these at full size: 1,000 and 5,000 accounts, troubles of a minute and of ten. */
 const FULL = process.env.PLIMSOLL_FULL === '1'
-
-let scene: Scene
-afterEach(() => scene.close())
 
 const tokenRequests = (journal: readonly JournalEntry[], since: number) =>
   journal.filter(({ endpoint, time }) => endpoint === 'token' && Date.parse(time) >= since)
@@ -28,7 +25,7 @@ function mostInAMinute(requests: readonly JournalEntry[]): number {
   return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + 60_000).length))
 }
 
-const fleetAlerts = async () =>
+const fleetAlerts = async (scene: Scene) =>
   (await hooksOf(scene.sandbox.url)).flatMap(({ body }) => body.data.alerts).filter(({ kind }) => kind === 'fleet')
 
 async function statesOf(url: string): Promise<Record<string, number>> {
@@ -36,7 +33,7 @@ async function statesOf(url: string): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(accounts.byState).filter(([, count]) => count > 0))
 }
 
-async function trouble(fault: object, lastsMs: number): Promise<{ since: number; until: number }> {
+async function trouble(scene: Scene, fault: object, lastsMs: number): Promise<{ since: number; until: number }> {
   const since = Date.now()
   await send(`${scene.sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'token', ...fault })
   // The subject itself: how the fleet fares for so long.
@@ -45,16 +42,16 @@ async function trouble(fault: object, lastsMs: number): Promise<{ since: number;
   return { since, until: Date.now() }
 }
 
-const refreshedSince = (hubIds: readonly number[], since: number) => async () => {
+const refreshedSince = (scene: Scene, hubIds: readonly number[], since: number) => async () => {
   const times = refreshTimes(await journalOf(scene.sandbox.url))
   return hubIds.every((hubId) => times.get(hubId)?.some((at) => at > since))
 }
 
-test('a wrong client secret is one alert and a trickle of requests, and all accounts are well soon after the fix', {
+test.concurrent('a wrong client secret is one alert and a trickle of requests, and all accounts are well soon after the fix', {
   timeout: 300_000,
-}, async () => {
+}, async (context) => {
   const accounts = FULL ? 1_000 : 300
-  scene = await openScene({ accounts, tokenLifetimeMs: 30_000 })
+  const scene = await sceneFor(context, { accounts, tokenLifetimeMs: 30_000 })
   const daemon = await scene.daemon()
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
@@ -64,8 +61,8 @@ test('a wrong client secret is one alert and a trickle of requests, and all acco
     ...{ error: 'invalid_client', error_description: 'missing or invalid client secret' },
     ...{ status: 'BAD_CLIENT_SECRET', message: 'missing or invalid client secret' },
   }
-  const { since, until } = await trouble({ status: 400, body: refused }, FULL ? 90_000 : 25_000)
-  const [alert, ...others] = await fleetAlerts()
+  const { since, until } = await trouble(scene, { status: 400, body: refused }, FULL ? 90_000 : 25_000)
+  const [alert, ...others] = await fleetAlerts(scene)
   expect(others).toEqual([])
   expect(alert).toMatchObject({ status: 'firing', level: 'critical', reason: 'entered' })
   expect(alert?.message).toMatch(/provider\.clientSecret/)
@@ -74,26 +71,26 @@ test('a wrong client secret is one alert and a trickle of requests, and all acco
   expect(mostInAMinute(asked)).toBeLessThan(60)
   expect(await statesOf(daemon.url)).toEqual({ active: accounts })
 
-  await eventually('all refreshed', refreshedSince(hubIds, until), 60_000)
+  await eventually('all refreshed', refreshedSince(scene, hubIds, until), 60_000)
   say(
     `${accounts} accounts: ${asked.length} token requests in ${Math.round((until - since) / 1000)} s of trouble, at most ` +
       `${mostInAMinute(asked)} in a minute; all refreshed ${((Date.now() - until) / 1000).toFixed(1)} s after the fix`,
   )
   expect(await statesOf(daemon.url)).toEqual({ active: accounts })
   await eventually('told that it is over', async () =>
-    (await fleetAlerts()).some(({ status }) => status === 'resolved'),
+    (await fleetAlerts(scene)).some(({ status }) => status === 'resolved'),
   )
   expect(
     (await hooksOf(scene.sandbox.url)).flatMap(({ body }) => body.data.alerts).map(({ kind }) => kind),
   ).not.toContain('token')
 })
 
-test('a provider that is down changes no account for good; when it is back, those nearest to expiry come first', {
+test.concurrent('a provider that is down changes no account for good; when it is back, those nearest to expiry come first', {
   timeout: 1_200_000,
-}, async () => {
+}, async (context) => {
   const accounts = FULL ? 5_000 : 300
   const lifeMs = FULL ? 720_000 : 32_000
-  scene = await openScene({ accounts, tokenLifetimeMs: lifeMs })
+  const scene = await sceneFor(context, { accounts, tokenLifetimeMs: lifeMs })
   const limit = FULL ? 100 : 40
   const daemon = await scene.daemon({ limits: { every: '7d' } })
   const hubIds = await hubIdsOf(scene.sandbox.url)
@@ -105,12 +102,12 @@ test('a provider that is down changes no account for good; when it is back, thos
   }
   await send(`${scene.sandbox.url}/sandbox/token-limit`, 'PUT', { requests: limit, perMs: 1_000 })
   // Down from before the first is due until after the last was.
-  const { until } = await trouble({ status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 27_000)
+  const { until } = await trouble(scene, { status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 27_000)
   expect(Date.now() - connectedAt).toBeGreaterThan(lifeMs * 0.8)
   const states = await statesOf(daemon.url)
   expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
 
-  await eventually('all refreshed', refreshedSince(hubIds, until), (accounts / limit) * 1_000 * 3 + 75_000)
+  await eventually('all refreshed', refreshedSince(scene, hubIds, until), (accounts / limit) * 1_000 * 3 + 75_000)
   const journal = await journalOf(scene.sandbox.url)
   const after = tokenRequests(journal, until)
   const first = new Map(

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { spawnDaemon } from '../support/daemon.ts'
 import {
   connectAccount,
@@ -13,12 +13,11 @@ import {
   mailsOf,
   send,
 } from '../support/fleet.ts'
-import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
+import { refreshTimes, type Scene, sceneFor } from '../support/scene.ts'
 
-let scene: Scene
-afterEach(() => scene.close())
+// Each has a scene of its own, so that they may wait side by side.
 
-const setUsage = (hubId: number, usage: number) =>
+const setUsage = (scene: Scene, hubId: number, usage: number) =>
   send(`${scene.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(usage))
 
 async function statesOf(url: string): Promise<Record<string, number>> {
@@ -27,15 +26,15 @@ async function statesOf(url: string): Promise<Record<string, number>> {
 }
 
 /** Every account refreshed at least once after a moment. */
-function allRefreshedSince(since: number): Promise<unknown> {
+function allRefreshedSince(scene: Scene, since: number): Promise<unknown> {
   return eventually('a refresh of every account', async () => {
     const times = refreshTimes(await journalOf(scene.sandbox.url))
     return [...times.values()].every((at) => at.some((time) => time > since))
   })
 }
 
-test('Redis that is restarted loses no account, no token and no alert, and everything goes on', async () => {
-  scene = await openScene()
+test.concurrent('Redis that is restarted loses no account, no token and no alert, and everything goes on', async (context) => {
+  const scene = await sceneFor(context)
   const { sandbox, redis } = scene
   const daemon = await scene.daemon()
   const hubIds = await hubIdsOf(sandbox.url)
@@ -50,14 +49,14 @@ test('Redis that is restarted loses no account, no token and no alert, and every
   await redis.again()
   const back = Date.now()
   await eventually('ready again', async () => (await fetch(`${daemon.url}/readyz`)).status === 200)
-  await setUsage(hubIds[0] as number, 900)
-  await allRefreshedSince(back)
+  await setUsage(scene, hubIds[0] as number, 900)
+  await allRefreshedSince(scene, back)
   await eventually('an alert', async () => (await hooksOf(sandbox.url)).length > 0)
   expect(Object.keys(await statesOf(daemon.url))).toEqual(['active'])
 })
 
-test('a daemon that finds no Redis at its start says so, answers 503 and begins when Redis is there', async () => {
-  scene = await openScene()
+test.concurrent('a daemon that finds no Redis at its start says so, answers 503 and begins when Redis is there', async (context) => {
+  const scene = await sceneFor(context)
   await scene.redis.end('SIGTERM')
   const daemon = spawnDaemon(await scene.configFile())
   try {
@@ -69,8 +68,8 @@ test('a daemon that finds no Redis at its start says so, answers 503 and begins 
   }
 })
 
-test('a daemon that is told to stop while it still waits for Redis does so at once and in good order', async () => {
-  scene = await openScene({ accounts: 1 })
+test.concurrent('a daemon that is told to stop while it still waits for Redis does so at once and in good order', async (context) => {
+  const scene = await sceneFor(context, { accounts: 1 })
   await scene.redis.end('SIGTERM')
   const daemon = spawnDaemon(await scene.configFile())
   await daemon.line(/"redis\.error"/, 0)
@@ -79,8 +78,8 @@ test('a daemon that is told to stop while it still waits for Redis does so at on
   expect(Date.now() - begun).toBeLessThan(10_000)
 })
 
-test('a daemon is told to stop while everything hangs: work, Redis, a request; it is done within ten seconds', async () => {
-  scene = await openScene({ accounts: 3 })
+test.concurrent('a daemon is told to stop while everything hangs: work, Redis, a request; it is done within ten seconds', async (context) => {
+  const scene = await sceneFor(context, { accounts: 3 })
   const { sandbox } = scene
   const daemon = await scene.daemon({ provider: { timeout: '30s' } })
   await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'customProperties', delayMs: 25_000 })
@@ -99,8 +98,8 @@ test('a daemon is told to stop while everything hangs: work, Redis, a request; i
   dawdling.destroy()
 })
 
-test('limits endpoints that hang take no token with them', async () => {
-  scene = await openScene({ accounts: 120 })
+test.concurrent('limits endpoints that hang take no token with them', async (context) => {
+  const scene = await sceneFor(context, { accounts: 120 })
   const { sandbox } = scene
   const daemon = await scene.daemon()
   await connectAll(daemon.url, await hubIdsOf(sandbox.url))
@@ -116,15 +115,15 @@ test('limits endpoints that hang take no token with them', async () => {
   await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
 })
 
-test('a mail server that is down delays mails and holds up nothing else; each arrives once it is back', async () => {
-  scene = await openScene({ accounts: 3 })
+test.concurrent('a mail server that is down delays mails and holds up nothing else; each arrives once it is back', async (context) => {
+  const scene = await sceneFor(context, { accounts: 3 })
   const { sandbox } = scene
   const daemon = await scene.daemon()
   const hubIds = await hubIdsOf(sandbox.url)
-  for (const hubId of hubIds) await setUsage(hubId, 500)
+  for (const hubId of hubIds) await setUsage(scene, hubId, 500)
   await connectAll(daemon.url, hubIds)
   await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'smtp', drop: true })
-  for (const hubId of hubIds) await setUsage(hubId, 900)
+  for (const hubId of hubIds) await setUsage(scene, hubId, 900)
   await eventually('the webhooks', async () => (await hooksOf(sandbox.url)).length >= 3)
   await daemon.line(/"delivery\.retry".*ops-mail/, 0)
   expect(await mailsOf(sandbox.url)).toEqual([])
@@ -136,8 +135,8 @@ test('a mail server that is down delays mails and holds up nothing else; each ar
   expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(3)
 })
 
-test('a provider that answers 500 changes nobody to reauthorize; all tokens are fresh soon after it is back', async () => {
-  scene = await openScene()
+test.concurrent('a provider that answers 500 changes nobody to reauthorize; all tokens are fresh soon after it is back', async (context) => {
+  const scene = await sceneFor(context)
   const { sandbox } = scene
   const daemon = await scene.daemon()
   await connectAll(daemon.url, await hubIdsOf(sandbox.url))
@@ -149,13 +148,13 @@ test('a provider that answers 500 changes nobody to reauthorize; all tokens are 
   expect(Object.keys(await statesOf(daemon.url))).not.toContain('reauthorize')
   await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
   const back = Date.now()
-  await allRefreshedSince(back)
+  await allRefreshedSince(scene, back)
   await eventually('all active', async () => Object.keys(await statesOf(daemon.url)).join() === 'active')
   expect((await journalOf(sandbox.url)).filter(({ status }) => status === 401)).toEqual([])
 })
 
-test('a wrong client secret is nobody’s uninstall: accounts keep their state and go on once it is right again', async () => {
-  scene = await openScene({ accounts: 3 })
+test.concurrent('a wrong client secret is nobody’s uninstall: accounts keep their state and go on once it is right again', async (context) => {
+  const scene = await sceneFor(context, { accounts: 3 })
   const { sandbox } = scene
   const daemon = await scene.daemon()
   await connectAll(daemon.url, await hubIdsOf(sandbox.url))
@@ -170,25 +169,25 @@ test('a wrong client secret is nobody’s uninstall: accounts keep their state a
   const refusals = (await journalOf(sandbox.url)).filter(({ status }) => status === 400).length
   expect(refusals).toBeLessThan(20)
   await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
-  await allRefreshedSince(Date.now())
+  await allRefreshedSince(scene, Date.now())
   await eventually('its end', async () => (await alertsTold()).some(({ reason }) => reason === 'recovered'))
   expect((await alertsTold()).map(({ reason }) => reason)).toEqual(['entered', 'recovered'])
 })
 
-test('a webhook that answers 410 gets nothing more, and the others are told', async () => {
-  scene = await openScene({ accounts: 2 })
+test.concurrent('a webhook that answers 410 gets nothing more, and the others are told', async (context) => {
+  const scene = await sceneFor(context, { accounts: 2 })
   const { sandbox } = scene
   const daemon = await scene.daemon()
   const [hubId = 0, other = 0] = await hubIdsOf(sandbox.url)
   await send(`${sandbox.url}/sandbox/faults`, 'POST', { endpoint: 'hooks', status: 410 })
-  await setUsage(hubId, 900)
+  await setUsage(scene, hubId, 900)
   await connectAccount(daemon.url, hubId)
   const told = await eventually('the mail about it', async () =>
     (await mailsOf(sandbox.url)).find(({ text }) => text.includes('ops-hook')),
   )
   expect(told.subject).toMatch(/^\[CRITICAL\]/)
   await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
-  await setUsage(other, 900)
+  await setUsage(scene, other, 900)
   await connectAccount(daemon.url, other)
   await eventually('the other account’s mail', async () =>
     (await mailsOf(sandbox.url)).some(({ subject }) => subject.includes(`(${other})`)),
@@ -197,8 +196,8 @@ test('a webhook that answers 410 gets nothing more, and the others are told', as
   expect(await hooksOf(sandbox.url)).toEqual([])
 })
 
-test('one account that is slow and one that answers garbage hold up nobody', async () => {
-  scene = await openScene({ accounts: 8 })
+test.concurrent('one account that is slow and one that answers garbage hold up nobody', async (context) => {
+  const scene = await sceneFor(context, { accounts: 8 })
   const { sandbox } = scene
   const daemon = await scene.daemon({ provider: providerOf(scene, '1s') })
   const hubIds = await hubIdsOf(sandbox.url)

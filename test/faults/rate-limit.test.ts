@@ -7,8 +7,8 @@ import { openScene, type Scene } from '../support/scene.ts'
 const ACCOUNTS = 60
 const EVERY_MS = 2_000
 const RETRY_AFTER_MS = 3_000
-const QUIET_MS = 10_000
-const FLOOD_MS = 13_000
+const QUIET_MS = 8_000
+const FLOOD_MS = 10_500
 /** Calls of one poll follow each other at once. */
 const ONE_POLL_MS = 1_000
 /**

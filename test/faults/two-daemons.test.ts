@@ -4,8 +4,8 @@ import { connectAll, eventually, hooksOf, hubIdsOf, journalOf } from '../support
 import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts'
 
 /** How long the fleet is watched; the full run is PLIMSOLL_WATCH_SECONDS=180. */
-const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 30) * 1_000
-const LIFE_MS = 20_000
+const WATCH_MS = Number(process.env.PLIMSOLL_WATCH_SECONDS ?? 20) * 1_000
+const LIFE_MS = 12_000
 const ACCOUNTS = 200
 
 let scene: Scene

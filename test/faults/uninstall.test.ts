@@ -1,14 +1,7 @@
-import { expect, type TestContext, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
 import { connectAccount, connectAll, eventually, getJson, hubIdsOf, journalOf, send } from '../support/fleet.ts'
-import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
-
-/** Each test has its own, so that those that mostly wait may do so side by side. */
-async function sceneOf({ onTestFinished }: Pick<TestContext, 'onTestFinished'>, accounts = 1): Promise<Scene> {
-  const scene = await openScene({ accounts })
-  onTestFinished(() => scene.close())
-  return scene
-}
+import { refreshTimes, type Scene, sceneFor } from '../support/scene.ts'
 
 interface Told {
   state: string
@@ -41,7 +34,7 @@ async function deletionsOf(scene: Scene, hubId: number): Promise<number[]> {
 }
 
 test.concurrent('a daemon that is killed between the deletion and its record leaves an uninstall that the next one ends', async (context) => {
-  const scene = await sceneOf(context)
+  const scene = await sceneFor(context, { accounts: 1 })
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon()
   await connectAccount(daemon.url, hubId)
@@ -61,7 +54,7 @@ test.concurrent('a daemon that is killed between the deletion and its record lea
 })
 
 test.concurrent('an account that is connected again while its deletion fails stays, with tokens that work', async (context) => {
-  const scene = await sceneOf(context)
+  const scene = await sceneFor(context, { accounts: 1 })
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon()
   await connectAccount(daemon.url, hubId)
@@ -83,7 +76,7 @@ test.concurrent('an account that is connected again while its deletion fails sta
 })
 
 test.concurrent('a refresh under way is waited for, and the token that it brought is the one that is deleted', async (context) => {
-  const scene = await sceneOf(context)
+  const scene = await sceneFor(context, { accounts: 1 })
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon()
   await connectAccount(daemon.url, hubId)
@@ -96,8 +89,8 @@ test.concurrent('a refresh under way is waited for, and the token that it brough
   expect((await deletionsOf(scene, hubId)).at(-1)).toBe(204)
 })
 
-test('a refresh token that has been refused for as long as the config says is an uninstall', async (context) => {
-  const scene = await sceneOf(context)
+test.concurrent('a refresh token that has been refused for as long as the config says is an uninstall', async (context) => {
+  const scene = await sceneFor(context, { accounts: 1 })
   const [hubId = 0] = await hubIdsOf(scene.sandbox.url)
   const daemon = await scene.daemon({ uninstall: { afterRefused: '1h' } })
   await connectAccount(daemon.url, hubId)
@@ -115,8 +108,8 @@ test('a refresh token that has been refused for as long as the config says is an
   })
 })
 
-test('where nothing is kept an uninstalled account is unknown as soon as its token is deleted', async (context) => {
-  const scene = await sceneOf(context, 2)
+test.concurrent('where nothing is kept an uninstalled account is unknown as soon as its token is deleted', async (context) => {
+  const scene = await sceneFor(context, { accounts: 2 })
   const hubIds = await hubIdsOf(scene.sandbox.url)
   const [leaving = 0, staying = 0] = hubIds
   const daemon = await scene.daemon({ uninstall: { keep: 0 } })

@@ -70,7 +70,7 @@ describe('a link to acknowledge', () => {
     for (const answer of [await ask('POST', link, FORM, 'by=Bob'), await ask('GET', link)]) {
       expect(answer.status).toBe(200)
       expect(answer.text).toContain('<h1>Already acknowledged</h1>')
-      expect(answer.text).toContain('Ann acknowledged it')
+      expect(answer.text).toContain('Acknowledged by Ann ')
       expect(answer.text).not.toContain('<button')
     }
     expect(await state()).toEqual(before)
@@ -189,7 +189,64 @@ describe('a link to acknowledge', () => {
     const { ask, link } = await withAlert()
     const { text } = await ask('GET', `${link}&next=%22%3E%3Cscript%3E&x=1`)
     expect(text).not.toContain('script')
-    expect(text).toContain(`action="${link.replaceAll('&', '&amp;')}"`)
+    expect(text).toContain(`action="?${link.split('?')[1]?.replaceAll('&', '&amp;')}"`)
+  })
+
+  test('works where a proxy has the server under a path: the button leads back to where the page is', async () => {
+    const { ask, link, state } = await withAlert()
+    const under = new URL(`https://ops.example.com/plimsoll${link}`)
+    const { text } = await ask('GET', link)
+    const action = (/action="([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
+    const target = new URL(action, under)
+    expect(target.href).toBe(under.href)
+    await ask('POST', target.href.slice('https://ops.example.com/plimsoll'.length), FORM, 'by=Ann')
+    expect(await state()).toHaveProperty('acknowledged')
+  })
+
+  test('of an account with the longest of ids works', async () => {
+    const server = await openServer(redis)
+    const hubId = Number.MAX_SAFE_INTEGER
+    const link = server.deps.ackLinks.pathTo({ hubId, alertId: '0123456789abcdef' }, server.clock.now())
+    expect((await server.ask('GET', link)).text).toContain('not open any more')
+  })
+
+  test('takes a name and a comment as one line that can be read, and nothing for what cannot', async () => {
+    const { ask, link, state } = await withAlert()
+    const comment = '\u202e<i>\u001b[31mred\r\nby: the boss'
+    await ask('POST', link, FORM, String(new URLSearchParams({ by: '\u200b\u2060', comment })))
+    expect((await state()).acknowledged).toMatchObject({
+      by: 'somebody with the link',
+      comment: '<i> [31mred by: the boss',
+    })
+  })
+
+  test.each([
+    ['a name of a megabyte', FORM, `by=${'a'.repeat(1_000_000)}`, 413],
+    ['a name that is too long', FORM, `by=${'a'.repeat(101)}`, 400],
+    ['a comment that is too long', FORM, `comment=${'a'.repeat(501)}`, 400],
+    ['thousands of fields', FORM, 'by=&'.repeat(20_000), 413],
+    ['a level that there is none of', FORM, 'level=ok', 400],
+    ['broken JSON', JSON_BODY, '{"by":', 400],
+    ['a list of names', JSON_BODY, '{"by":["a","b"]}', 400],
+    ['a prototype', JSON_BODY, '{"__proto__":{"by":"x"}}', 400],
+    ['a file', { 'content-type': 'multipart/form-data; boundary=x' }, '--x--', 415],
+    ['plain text', { 'content-type': 'text/plain' }, 'by=Ann', 415],
+  ])('refuses %s, and changes nothing', async (_what, headers, body, status) => {
+    const { ask, link, state } = await withAlert()
+    const before = await state()
+    expect((await ask('POST', link, headers, body)).status).toBe(status)
+    expect(await state()).toEqual(before)
+  })
+
+  test('that was forged tells no account, whether there is one or not', async () => {
+    const { ask, link } = await withAlert()
+    const query = new URLSearchParams(link.split('?')[1])
+    query.set('signature', 'A'.repeat(43))
+    const there = await ask('GET', `/acknowledge?${query}`)
+    query.set('account', '404')
+    const nowhere = await ask('GET', `/acknowledge?${query}`)
+    expect(there.text).toBe(nowhere.text)
+    expect(there.text).not.toContain('example.com')
   })
 
   test('of an alert about the whole fleet works as well', async () => {
@@ -288,6 +345,18 @@ test('the page of alerts has the same link for each alert, and then names who ac
   expect(link).toMatch(/^\/acknowledge\?/)
   expect((await ask('POST', link, FORM, 'by=Ann')).status).toBe(200)
   const { text } = await get('/alerts')
-  expect(text).toContain('Ann, until')
+  expect(text).toContain('Ann, ends')
   expect(text).not.toContain('>Acknowledge<')
+})
+
+test('a token that may only read sees who acknowledged, and gets no link that would', async () => {
+  const { get, ask, addToken, link } = await withAlert()
+  const bearer = async (name: string, ...scopes: ('read' | 'write')[]) => ({
+    authorization: `Bearer ${await addToken(name, ...scopes)}`,
+  })
+  const [reader, writer] = [await bearer('reader', 'read'), await bearer('writer', 'read', 'write')]
+  expect((await get('/alerts', reader)).text).not.toContain('signature=')
+  expect((await get('/alerts', writer)).text).toContain('/acknowledge?')
+  await ask('POST', link, FORM, 'by=Ann')
+  expect((await get('/alerts', reader)).text).toContain('Ann, ends')
 })

@@ -259,7 +259,7 @@ test('the page of an account says once why no days left are told', async () => {
   await poll(4, readings(clock.now(), 10))
   const { text } = await get('/accounts/4')
   expect(text.match(/Days left are not told: [^.]*\./g)).toEqual([
-    'Days left are not told: no forecast: none was made in the last 3 days.',
+    'Days left are not told: no forecast was made in the last 3 days.',
   ])
 })
 

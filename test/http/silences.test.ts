@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
-import { BEARER, JSON_BODY, openServer, openState, readings } from './open-server.ts'
+import { BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
 let redis: TestRedis
 beforeAll(async () => {
@@ -63,7 +63,14 @@ test('one that means a single level marks that alone, and its author may be name
 })
 
 test.each([
-  [{}, ['matchers: must be a list of {name, value}', 'comment: must be a text', 'endsAt: must be given once']],
+  [
+    {},
+    [
+      'matchers: must be a list of {name, value}',
+      'comment: must be a text',
+      'endsAt: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970',
+    ],
+  ],
   [{ matchers: [] }, ['matchers: at least one is needed; kind=* stands for all alerts']],
   [
     { matchers: [{ name: 'acount', value: '1' }] },
@@ -74,6 +81,23 @@ test.each([
   [{ comment: 'x'.repeat(501) }, ['comment: is longer than 500 characters']],
   [{ endsAt: '2026-11-21T09:59:59Z' }, ['endsAt: lies in the past']],
   [{ endsAt: '2028-11-21' }, ['endsAt: is more than 366 days away: for good there is a rule with off: true']],
+  ...[Number.NaN, 1e300, -1, 1.5, true, [], '+010000-01-01', '99999999999999999'].map((endsAt): [object, string[]] => [
+    { endsAt },
+    ['endsAt: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'],
+  ]),
+  [{ endsAt: 8.64e15 }, ['endsAt: is more than 366 days away: for good there is a rule with off: true']],
+  [{ endsAt: 0 }, ['endsAt: lies in the past']],
+  [{ matchers: Array.from({ length: 101 }, () => ACCOUNT[0]) }, ['matchers: at most 100 are possible']],
+  [
+    { matchers: [{ name: '__proto__', value: 'x' }] },
+    [
+      'matchers.0: "__proto__" is nothing to match by; there are account, level, kind, rule, tag, series, objectType, from, to',
+    ],
+  ],
+  [{ matchers: [{ name: 'rule', value: '' }] }, ['matchers.0: rule has no value: * stands for anything']],
+  [{ matchers: [{ name: 'rule', value: 'a\nb' }] }, ['matchers.0: the value of rule is not text on one line']],
+  [{ matchers: { name: 'rule', value: 'x' } }, ['matchers: must be a list of {name, value}']],
+  [{ matchers: [{ name: 'rule', value: 'x', isRegex: true }] }, ['isRegex: is not known here']],
   [{ endsAt: 'tomorrow' }, ['endsAt: must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970']],
   [{ for: '2h' }, ['for: is not known here']],
 ])('what is wrong with %j is told as a problem', async (more, faults) => {
@@ -85,6 +109,43 @@ test.each([
   expect(
     answer.json.errors.map((fault: { parameter: string; detail: string }) => `${fault.parameter}: ${fault.detail}`),
   ).toEqual(faults)
+  expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
+})
+
+test('the end may be a number of milliseconds', async () => {
+  const { silence, clock } = await withAlerts()
+  const endsAt = clock.now() + 60_000
+  const answer = await silence({ matchers: ACCOUNT, comment: 'x', endsAt })
+  expect(answer).toMatchObject({ status: 201, json: { endsAt: new Date(endsAt).toISOString() } })
+})
+
+test.each([
+  ['no JSON', 'POST', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '{', 400],
+  ['a list', 'POST', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '[]', 400],
+  ['nothing', 'POST', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '', 400],
+  ['a form', 'POST', '/api/v1/silences', { ...BEARER, ...FORM }, 'comment=x', 415],
+  ['text', 'POST', '/api/v1/silences', { ...BEARER, 'content-type': 'text/plain' }, '{}', 415],
+  [
+    'ten thousand matchers',
+    'POST',
+    '/api/v1/silences',
+    { ...BEARER, ...JSON_BODY },
+    JSON.stringify({ matchers: Array(10_000).fill(ACCOUNT[0]) }),
+    413,
+  ],
+  ['another method', 'PUT', '/api/v1/silences', { ...BEARER, ...JSON_BODY }, '{}', 405],
+  ['another method of one', 'GET', '/api/v1/silences/s-4k7mp', BEARER, undefined, 405],
+  ['an odd id', 'DELETE', '/api/v1/silences/%00%0d%0a%1b%5b31m', BEARER, undefined, 404],
+  ['a prototype for an id', 'DELETE', '/api/v1/silences/__proto__', BEARER, undefined, 404],
+  ['an id that cannot be decoded', 'DELETE', '/api/v1/silences/%ff', BEARER, undefined, 400],
+  ['an odd query', 'GET', '/api/v1/silences?all=1&all=2', BEARER, undefined, 400],
+  ['no token', 'POST', '/api/v1/silences', JSON_BODY, '{}', 401],
+] as const)('%s is answered with a problem', async (_what, method, path, headers, body, status) => {
+  const { ask, get } = await withAlerts()
+  const answer = await ask(method, path, headers, body)
+  expect(answer.status).toBe(status)
+  expect(answer.headers['content-type']).toContain('application/problem+json')
+  expect(answer.json).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) })
   expect((await get('/api/v1/silences')).json).toEqual({ items: [] })
 })
 

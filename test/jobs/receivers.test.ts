@@ -25,12 +25,18 @@ function world(names: readonly string[] = ['ops-hook', 'ops-mail']) {
   const clock = new HandClock()
   const deliveries = new Deliveries(redis.store, keys)
   const receiverStore = new ReceiverStore(redis.store, keys)
-  const far = { outcome: { outcome: 'delivered', answer: 200 } as AttemptOutcome, takesMs: 40, sent: [] as string[] }
+  const far = {
+    outcome: { outcome: 'delivered', answer: 200 } as AttemptOutcome,
+    takesMs: 40,
+    sent: [] as string[],
+    fault: undefined as Error | undefined,
+  }
   const receiverOf = (name: string): Receiver => ({
     name,
     type: 'webhook',
     send: async ({ id }) => {
       far.sent.push(`${name} ${id}`)
+      if (far.fault !== undefined) throw far.fault
       clock.move(far.takesMs)
       return far.outcome
     },
@@ -263,4 +269,16 @@ test('without drills there are none', async () => {
   await one.sweep()
   await one.live(MINUTE)
   expect(one.far.sent).toEqual([])
+})
+
+test('a message that cannot be made fails like any other: it is tried later, in the log, and told of through the others', async () => {
+  const one = world()
+  one.far.fault = new Error('no such column')
+  await one.post('ops-hook')
+  await one.sweep()
+  await one.live(2 * HOUR)
+  await one.sweep()
+  expect(one.far.sent.length).toBeLessThan(10)
+  expect(await one.deliveries.log(1)).toMatchObject([{ outcome: 'retry', reason: expect.stringContaining('log') }])
+  expect(await one.told()).toMatchObject([{ kind: 'delivery', notTo: 'ops-hook' }])
 })

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type Daemon, startDaemon, writeDaemonConfig } from './daemon.ts'
@@ -49,6 +50,16 @@ export async function openScene(options: Partial<SandboxOptions> = {}): Promise<
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A test's own, closed when it is over: those that mostly wait may do so side by side. */
+export async function sceneFor(
+  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+  options: Partial<SandboxOptions> = {},
+): Promise<Scene> {
+  const scene = await openScene(options)
+  onTestFinished(() => scene.close())
+  return scene
 }
 
 function isRunning({ child }: Daemon): boolean {

@@ -52,7 +52,7 @@ function partsOf(query: unknown): Parts | undefined {
   // A parameter that is given twice is a list.
   if (typeof account !== 'string' || typeof alert !== 'string' || typeof until !== 'string') return undefined
   if (typeof signature !== 'string' || !/^[\w-]{43}$/.test(signature)) return undefined
-  if (!/^\d{1,15}$/.test(account) || !/^\d{1,12}$/.test(until) || !/^[0-9a-f]{16}$/.test(alert)) return undefined
+  if (!/^\d{1,16}$/.test(account) || !/^\d{1,12}$/.test(until) || !/^[0-9a-f]{16}$/.test(alert)) return undefined
   const bytes = Buffer.from(signature, 'base64url')
   return { hubId: Number(account), alertId: alert, until: Number(until), signature: bytes }
 }

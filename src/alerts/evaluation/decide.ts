@@ -7,7 +7,7 @@ import type { AlertWrites } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState, encodeState, toldState, transitionId } from '../alert-state.ts'
 import { limitChangedAlert } from '../kinds/limit-changed.ts'
-import { encodeEntry } from '../outbox/outbox-entry.ts'
+import { encodeEntry, entryOf } from '../outbox/outbox-entry.ts'
 import { seriesFields } from '../series-fields.ts'
 import { type Evaluation, type EvaluationSettings, evaluate, remembered, type SeriesState } from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
@@ -63,7 +63,8 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
       evaluation,
     )
     const inDigest = settings.firstRun === 'digest' && evaluation.event.beganWithFirstReading
-    writes.entries.push(encodeEntry(inDigest ? { alert, firstReading: true } : { alert }))
+    const entry = entryOf(alert, evaluation.state)
+    writes.entries.push(encodeEntry(inDigest ? { ...entry, firstReading: true } : entry))
   }
   closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
   return writes
@@ -122,7 +123,7 @@ function closeVanished(
     const rule = ruleFor(settings.rules, account, series)
     const evaluation = { state, stands: 'ok' as const, event, because: { is: 'gone' as const } }
     const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
-    writes.entries.push(encodeEntry({ alert }))
+    writes.entries.push(encodeEntry(entryOf(alert, before)))
   }
 }
 

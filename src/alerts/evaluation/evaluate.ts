@@ -1,5 +1,6 @@
 import { isWorse, lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
 import type { AlertLevel, AlertReason } from '../alert.ts'
+import { atLevel } from '../alert-state.ts'
 import type { Acknowledged, SeriesState } from '../series-state.ts'
 import { type Because, type Rising, risesTo } from './because.ts'
 import {
@@ -228,9 +229,8 @@ function message(
   // What gets better is still known to who acknowledged it.
   const known = event.reason === 'eased' && lastingAcknowledgement(opened, now) !== undefined
   const state: SeriesState = {
-    ...(known ? opened : withoutAcknowledgement(opened)),
+    ...atLevel(known ? opened : withoutAcknowledgement(opened), event.level),
     rule,
-    level: event.level,
     transitions: opened.transitions + 1,
     toldAt: now,
     said: {

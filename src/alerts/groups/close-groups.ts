@@ -1,31 +1,46 @@
 import { randomBytes } from 'node:crypto'
+import { Failures } from '../../runtime/failures.ts'
 import type { Alert } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger/transition-ref.ts'
 import { alertOf } from '../matter.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { readCircumstances } from './circumstances.ts'
 import { type ComposedGroup, composeGroup } from './compose-group.ts'
-import { isDigest, receiverOf } from './group.ts'
+import { earlierGroups, isDigest, receiverOf } from './group.ts'
 import { lookAgainAt } from './held.ts'
 import { heldField, release } from './held-store.ts'
 import { type Circumstances, holdOf } from './hold.ts'
+import { isMass } from './pace.ts'
 import { byNumber, decodeWaiting, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** Alerts that move in one step. */
 const CHUNK = 500
 /** So much of one group, or a little more, is taken when it closes; the rest comes with its next message. */
 const MOST_AT_ONCE = 20_000
+/** Groups that one look closes: of many, as where each account has its own, the rest has the next look to itself. */
+const MOST_GROUPS = 500
 
 /** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
 export async function closeGroups(deps: RelayDeps, now: number): Promise<number | undefined> {
   const { delivery } = deps.keys
-  const due = await deps.store.zrangebyscore(delivery.groupsDue, '-inf', now)
+  const failures = new Failures()
+  await bringForward(deps, now)
+  const due = await deps.store.zrangebyscore(delivery.groupsDue, '-inf', now, 'LIMIT', 0, MOST_GROUPS)
   if (due.length > 0) {
     const circumstances = await readCircumstances(deps, now)
-    for (const key of due) await closeGroup(deps, key, circumstances, now)
+    for (const key of due) await failures.of(() => closeGroup(deps, key, circumstances, now))
+    failures.throwFirst()
   }
   const [, earliest] = await deps.store.zrange(delivery.groupsDue, 0, '0', 'WITHSCORES')
   return earliest === undefined ? undefined : Number(earliest)
+}
+
+/** No group is planned so late, unless by a clock that was ahead and was set back, or by longer intervals. */
+async function bringForward({ store, keys, group }: RelayDeps, now: number): Promise<void> {
+  const latest = now + group.waitMs + group.intervalMs
+  const late = await store.zrangebyscore(keys.delivery.groupsDue, `(${latest}`, '+inf')
+  if (late.length > 0)
+    await store.zadd(keys.delivery.groupsDue, 'XX', ...late.flatMap((key) => [now + group.waitMs, key]))
 }
 
 /** Whoever finds that somebody else took something out of the group meanwhile leaves the rest to the next look. */
@@ -34,21 +49,31 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   const { delivery } = deps.keys
   const receiver = receiverOf(key)
   const before = await readGroup(deps, key)
+  const earlier = await takeEarlier(deps, key, before.waiting, now)
   const back = await takeBackHeld(deps, key, before.waiting, now)
-  const { taken, waiting } = back === 0 ? before : await readGroup(deps, key)
+  const { taken, waiting, isMore } = earlier + back === 0 ? before : await readGroup(deps, key)
   const composed = composeGroup({
     ...{ key, waiting, now, max: deps.group.max },
     holdOf: (alert: Alert) => holdOf(alert, receiver, circumstances, now),
   })
   const withheld = await withhold(deps, key, taken, composed, now)
   const held = withheld === undefined ? undefined : await hold(deps, key, receiver, withheld, composed, now)
-  if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now)
+  const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
+  if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now, restAt)
   // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
   if (waiting.length === 0) await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs)
 }
 
+interface ReadGroup {
+  /** How often something was taken out of it. */
+  taken: string
+  waiting: WaitingAlert[]
+  /** It has more than is taken at once. */
+  isMore: boolean
+}
+
 /** `taken` is read first: what is taken out after that is noticed by the steps. */
-async function readGroup({ store, keys }: RelayDeps, key: string): Promise<{ taken: string; waiting: WaitingAlert[] }> {
+async function readGroup({ store, keys }: RelayDeps, key: string): Promise<ReadGroup> {
   const taken = (await store.hget(keys.delivery.groupState(key), 'taken')) ?? '0'
   const found = new Map<string, WaitingAlert>()
   let cursor = '0'
@@ -57,7 +82,8 @@ async function readGroup({ store, keys }: RelayDeps, key: string): Promise<{ tak
     for (let n = 0; n + 1 < elements.length; n += 2) found.set(elements[n] ?? '', decodeWaiting(elements[n + 1] ?? ''))
     cursor = next
   } while (cursor !== '0')
-  return { taken, waiting: wholePartitions([...found.values()]) }
+  const waiting = wholePartitions([...found.values()])
+  return { taken, waiting, isMore: waiting.length < found.size }
 }
 
 /** In the order in which they were committed. All transitions of an alert lie in one partition: none is left behind its successor. */
@@ -67,6 +93,37 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
     if (taken.length >= MOST_AT_ONCE) break
     taken.push(...some.toSorted(byNumber))
+  }
+  return taken
+}
+
+/** What an alert did before may wait in a group that closes later: it must not be told after what it did since. */
+async function takeEarlier(
+  deps: RelayDeps,
+  key: string,
+  waiting: readonly WaitingAlert[],
+  now: number,
+): Promise<number> {
+  const { store, keys, group } = deps
+  const later = waiting.filter(({ alert }) => alert.reason !== 'entered')
+  const byGroup = new Map<string, Map<string, WaitingAlert>>()
+  for (const one of later) {
+    for (const other of earlierGroups(key, one.alert, group.by)) {
+      const here = byGroup.get(other) ?? new Map<string, WaitingAlert>()
+      byGroup.set(other, here.set(alertOf(one.alert), one))
+    }
+  }
+  let taken = 0
+  for (const [other, here] of byGroup) {
+    if ((await store.hlen(keys.delivery.group(other))) === 0) continue
+    const there = (await readGroup(deps, other)).waiting
+    const isEarlier = (one: WaitingAlert) => {
+      const newest = here.get(alertOf(one.alert))
+      return newest !== undefined && byNumber(one, newest) < 0
+    }
+    for (const some of chunksOf(there.filter(isEarlier).map(placeOf))) {
+      taken += await store.moveWaiting(keys.delivery.ledger, other, key, now, group.intervalMs, ...some)
+    }
   }
   return taken
 }
@@ -135,9 +192,10 @@ async function send(
   taken: string,
   { messages, places, told }: ComposedGroup,
   now: number,
+  restAt: number,
 ): Promise<void> {
   await store.closeGroup(
-    ...[keys.delivery.ledger, key, taken, now, now + group.waitMs, group.intervalMs],
+    ...[keys.delivery.ledger, key, taken, now, restAt, group.intervalMs],
     ...[joinRefs(places), told.length, told.join(' ')],
     ...messages.flatMap(({ message, transitions }) => [
       ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],
@@ -158,7 +216,8 @@ async function isStillConnecting(deps: RelayDeps, key: string, now: number): Pro
     deps.store.hget(delivery.groupState(key), 'openedAt'),
   ])
   const settlesAt = Math.min(Number(connectedAt) + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
-  if (settlesAt <= now) return false
+  // What lies so far ahead was noted by a clock that was set back since.
+  if (settlesAt <= now || settlesAt > now + deps.group.waitMs + deps.group.intervalMs) return false
   await deps.store.zadd(delivery.groupsDue, 'XX', settlesAt, key)
   return true
 }

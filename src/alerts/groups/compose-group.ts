@@ -14,7 +14,7 @@ export interface ComposedGroup {
   places: TransitionRef[]
   hold: { alert: HeldAlert; places: TransitionRef[] }[]
   withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string }[]
-  /** What is told that would have hurried, each with its level. */
+  /** What is told that would have hurried, each with its level; also where something newer of the same alert supersedes it. */
   told: string[]
 }
 
@@ -41,6 +41,7 @@ export function composeGroup({ key, waiting, max, holdOf, now }: GroupToCompose)
   const alerts = [...Map.groupBy(waiting, ({ alert }) => alertOf(alert)).values()]
   const verdicts = alerts.flatMap((some) => judge(key, some.toSorted(byNumber), holdOf))
   const told = verdicts.filter((verdict) => verdict.is === 'told')
+  const places = new Set(told.flatMap((verdict) => verdict.places))
   return {
     messages: messagesOf(
       key,
@@ -48,14 +49,16 @@ export function composeGroup({ key, waiting, max, holdOf, now }: GroupToCompose)
       max,
       now,
     ),
-    places: told.flatMap(({ places }) => places),
+    places: [...places],
     hold: verdicts.filter((verdict) => verdict.is === 'held'),
     withhold: verdicts.filter((verdict) => verdict.is === 'withheld'),
-    told: told
-      .map(({ alert: { alert } }) => alert)
-      .filter(hurries)
-      .map(toldAs),
+    told: hurriedAmong(waiting.filter((one) => places.has(placeOf(one)))),
   }
+}
+
+function hurriedAmong(told: readonly WaitingAlert[]): string[] {
+  const hurried = told.map(({ alert }) => alert).filter(hurries)
+  return [...new Set(hurried.map(toldAs))]
 }
 
 /** How it is remembered that an alert was told at its level. */

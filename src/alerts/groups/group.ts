@@ -1,4 +1,4 @@
-import type { Alert } from '../alert.ts'
+import type { Alert, AlertLevel } from '../alert.ts'
 import type { OutboxEntry } from '../outbox/outbox-entry.ts'
 
 export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
@@ -11,10 +11,22 @@ export interface GroupSettings {
   max: number
 }
 
+const LEVELS: readonly AlertLevel[] = ['warning', 'critical']
+
 /** Everything of one group for one receiver waits together. */
 export function groupKey(receiver: string, entry: OutboxEntry, by: readonly GroupBy[]): string {
   if (entry.firstReading === true) return `${receiver}|digest`
   return `${receiver}|${by.map((field) => `${field}=${fieldOf(entry.alert, field)}`).join('|')}`
+}
+
+/** Other groups of the receiver where an alert may wait: first readings have one of their own, and so may levels. */
+export function earlierGroups(key: string, alert: Alert, by: readonly GroupBy[]): string[] {
+  const receiver = receiverOf(key)
+  const keys = [
+    groupKey(receiver, { alert, firstReading: true }, by),
+    ...LEVELS.map((level) => groupKey(receiver, { alert: { ...alert, level } }, by)),
+  ]
+  return [...new Set(keys)].filter((other) => other !== key)
 }
 
 /** Whose group it is. */

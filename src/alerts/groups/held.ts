@@ -4,14 +4,18 @@ export type HeldBecause =
   | { is: 'quiet-hours'; until: number }
   | { is: 'fleet'; trouble: string }
 
-/** How long the end of the fleet's trouble may go unnoticed: it has no time that is known before. */
-const FLEET_LOOK_MS = 30_000
+/**
+ * How long an end may go unnoticed that came before its time: the fleet's trouble has none that is known before, a silence may
+ * be ended while somebody who has just read it holds an alert back, and quiet hours may be gone from the config.
+ */
+const LATEST_MS = 30_000
 /** Whatever is judged to go on is not looked at again at once. */
 const SOONEST_MS = 1_000
 
 /** When to look again at what is held back, ms. */
 export function lookAgainAt(because: HeldBecause, now: number): number {
-  return Math.max(now + SOONEST_MS, because.is === 'fleet' ? now + FLEET_LOOK_MS : because.until)
+  const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
+  return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
 }
 
 /** Why nobody was told, as the ledger keeps it. */

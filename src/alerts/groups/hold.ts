@@ -1,7 +1,7 @@
 import type { Alert } from '../alert.ts'
 import type { FleetTrouble } from '../kinds/fleet-alert.ts'
 import { quietUntil } from '../routing/quiet-hours.ts'
-import type { Route } from '../routing/route.ts'
+import { type Route, receiversOf } from '../routing/route.ts'
 import { type Silence, silenceOf } from '../silences/silence.ts'
 import type { HeldBecause } from './held.ts'
 
@@ -16,16 +16,21 @@ export interface Circumstances {
 /** Why an alert that fires is not told to a receiver for now; undefined: it is told. */
 export function holdOf(
   alert: Alert,
-  _receiver: string,
+  receiver: string,
   { silences, routes, fleet }: Circumstances,
   now: number,
 ): HeldBecause | undefined {
   const silence = silenceOf(silences, alert, now)
   if (silence !== undefined) return { is: 'silence', id: silence.id, until: silence.endsAt }
-  const trouble = fleet.find((open) => speaksFor(open, alert))
+  const trouble = getsFleetAlerts(routes, receiver) ? fleet.find((open) => speaksFor(open, alert)) : undefined
   if (trouble !== undefined) return { is: 'fleet', trouble }
   const until = quietUntil(routes, alert, now)
   return until === undefined ? undefined : { is: 'quiet-hours', until }
+}
+
+/** Whoever is not told of the fleet's trouble has nobody else to hear it from than its accounts. */
+function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
+  return receiversOf(routes, { kind: 'fleet', level: 'critical', rule: 'fleet' }).includes(receiver)
 }
 
 /**

@@ -14,6 +14,11 @@ export interface ToldLately {
 /** So many at once are one event: what follows them is told together, when the interval is over. */
 const MASS = 20
 
+/** Whether a message told of so many that hurried that what follows it need not. */
+export function isMass(hurried: number): boolean {
+  return hurried >= MASS
+}
+
 /** What just got worse is not held back by a message that the same group sent a minute ago. */
 export function hurries({ status, reason, level }: Alert): boolean {
   return status === 'firing' && (reason === 'escalated' || (reason === 'entered' && level === 'critical'))
@@ -24,5 +29,5 @@ export function hurries({ status, reason, level }: Alert): boolean {
  */
 export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): Pace {
   if (isDigest) return 'digest'
-  return hurries(alert) && !sameLevel && hurried < MASS ? 'urgent' : 'normal'
+  return hurries(alert) && !sameLevel && !isMass(hurried) ? 'urgent' : 'normal'
 }

@@ -2,7 +2,7 @@ import { parseSeriesId } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState, kindOf, toldState, transitionId } from '../alert-state.ts'
-import { encodeEntry } from '../outbox/outbox-entry.ts'
+import { encodeEntry, entryOf } from '../outbox/outbox-entry.ts'
 
 /** Closes whatever is open for an account that is being uninstalled: not recovered, but nobody's business any more. */
 export function closeAlerts(
@@ -34,7 +34,7 @@ export function closeAlerts(
       message: 'The app was uninstalled from this account.',
       url: pageOf(account.hubId),
     }
-    writes.entries.push(encodeEntry({ alert }))
+    writes.entries.push(encodeEntry(entryOf(alert, before)))
   }
   return writes
 }

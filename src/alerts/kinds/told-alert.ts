@@ -1,8 +1,8 @@
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
 import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
 import type { Alert, AlertKind, AlertLevel, AlertReason, PollCause } from '../alert.ts'
-import { decodeState, encodeState, openedState, toldState, transitionId } from '../alert-state.ts'
-import { encodeEntry, type OutboxEntry } from '../outbox/outbox-entry.ts'
+import { atLevel, decodeState, encodeState, openedState, toldState, transitionId } from '../alert-state.ts'
+import { encodeEntry, entryOf } from '../outbox/outbox-entry.ts'
 import type { SeriesState } from '../series-state.ts'
 
 /** What an alert is about that is no number, and its state as stored. */
@@ -47,7 +47,7 @@ export function tellAlert(subject: ToldSubject, { level, rule, cause, message }:
   const reason = reasonOf(before, level)
   // What gets better is still known to who acknowledged it; anything else is news.
   const known = reason === 'eased' ? before : withoutAcknowledgement(before)
-  return writesOf(subject, withCause({ ...toldState(known, subject.now), level }, cause), level, reason, message)
+  return writesOf(subject, withCause(atLevel(toldState(known, subject.now), level), cause), level, reason, message)
 }
 
 /** Nothing, where nothing is open. */
@@ -95,7 +95,7 @@ function writesOf(
     message,
     url,
   }
-  const entry: OutboxEntry = notTo === undefined ? { alert } : { alert, notTo }
+  const entry = { ...entryOf(alert, state), ...(notTo === undefined ? {} : { notTo }) }
   return {
     changes: [[field, stored, reason === 'recovered' ? '' : encodeState(state)]],
     entries: [encodeEntry(entry)],

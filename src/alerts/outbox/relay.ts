@@ -91,8 +91,10 @@ async function collectBatch(deps: RelayDeps, partition: number, batch: readonly 
 }
 
 /** By the routes; what is about a receiver goes to others, any others if need be. Else why nobody gets it. */
-function whoGets(deps: RelayDeps, { alert, notTo }: OutboxEntry): { to: readonly string[]; why: string } {
-  const routed = receiversOf(deps.routes, alert)
+function whoGets(deps: RelayDeps, entry: OutboxEntry): { to: readonly string[]; why: string } {
+  const { alert, notTo } = entry
+  const levels = entry.toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
+  const routed = levels.flatMap((level) => receiversOf(deps.routes, { ...alert, level }))
   const others = notTo === undefined ? routed : routed.filter((receiver) => receiver !== notTo)
   if (others.length > 0) return { to: [...new Set(others)], why: '' }
   if (notTo === undefined) return { to: [], why: 'no route is for it' }

@@ -17,16 +17,19 @@ export interface Route {
   quiet?: readonly QuietHours[] | undefined
 }
 
+/** What a route asks of an alert. */
+type Routable = Pick<Alert, 'kind' | 'level' | 'rule' | 'account'>
+
 /** Whom an alert is for: the first route that matches decides. Nobody, where none does. */
-export function receiversOf(routes: readonly Route[], alert: Alert): readonly string[] {
+export function receiversOf(routes: readonly Route[], alert: Routable): readonly string[] {
   return routeOf(routes, alert)?.to ?? []
 }
 
-export function routeOf(routes: readonly Route[], alert: Alert): Route | undefined {
+export function routeOf(routes: readonly Route[], alert: Routable): Route | undefined {
   return routes.find((route) => matches(route.match, alert))
 }
 
-function matches(match: Route['match'], alert: Alert): boolean {
+function matches(match: Route['match'], alert: Routable): boolean {
   if (match === undefined) return true
   return (
     (match.level?.includes(alert.level) ?? true) &&

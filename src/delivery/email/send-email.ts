@@ -1,5 +1,5 @@
 import nodemailer from 'nodemailer'
-import { type Secret, withoutSecrets } from '../../runtime/secret.ts'
+import type { Secret } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
 import { type MailLinks, NO_LINKS } from './mail-links.ts'
@@ -47,7 +47,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
-      return { outcome: 'retry', reason: withoutSecrets(smtpFailure(error), ...server.secrets), ...failureCode(error) }
+      return { outcome: 'retry', reason: smtpFailure(error, server.secrets), ...failureCode(error) }
     }
   }
 
@@ -62,7 +62,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
     transport.close()
   }
 
-  return { name, type: 'email', send, close }
+  return { name, type: 'email', atATime: CONNECTIONS, send, close }
 }
 
 /** A pool of connections to a mail server; whoever makes it closes it. */

@@ -1,15 +1,16 @@
 import type { NodemailerError } from 'nodemailer'
+import { type Secret, withoutSecrets } from '../../runtime/secret.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { networkFailure, networkFailureOfCode } from '../network-failure.ts'
 
 const MAX_REPLY = 160
 
-/** Why a mail could not be sent, for people. It may quote the server's reply: take secrets out of it before it is shown. */
-export function smtpFailure(error: unknown): string {
+/** Why a mail could not be sent, for people. It may quote the server's reply, without the `secrets` that it repeats. */
+export function smtpFailure(error: unknown, secrets: readonly Secret[]): string {
   if (!(error instanceof Error)) return 'sending failed'
   const { code, originalCode, responseCode, response, command } = error as NodemailerError
   if (typeof responseCode === 'number')
-    return `${REFUSED[command === 'DATA' ? 'EMESSAGE' : (code ?? '')] ?? 'refused'}: ${oneLine(response ?? '', responseCode)}`
+    return `${REFUSED[command === 'DATA' ? 'EMESSAGE' : (code ?? '')] ?? 'refused'}: ${oneLine(response ?? '', responseCode, secrets)}`
   if (originalCode !== undefined) return networkFailureOfCode(originalCode)
   switch (code) {
     case 'ETIMEDOUT':
@@ -38,10 +39,16 @@ const REFUSED: Record<string, string> = {
   ETLS: 'no encrypted connection, STARTTLS refused',
 }
 
-/** A reply of several lines repeats its code in front of each. */
-function oneLine(response: string, responseCode: number): string {
-  const text = response.replace(new RegExp(`(^|\\n)${responseCode}[ -]?`, 'g'), ' ')
-  return cleanText(`${responseCode} ${text}`, MAX_REPLY)
+/** Filters quote the address that they dislike, and whoever has the whole of the one to acknowledge may. */
+const SIGNATURE = /(\bsignature=(?:3D)?)[\w-]+/gi
+
+/**
+ * A reply of several lines repeats its code in front of each. Secrets go before it is cut, or half of one would stay, and
+ * once more when it is clean: what hides between the letters is gone then.
+ */
+function oneLine(response: string, responseCode: number, secrets: readonly Secret[]): string {
+  const text = response.replace(new RegExp(`(^|\\n)${responseCode}[ -]?`, 'g'), ' ').replace(SIGNATURE, '$1[secret]')
+  return withoutSecrets(cleanText(withoutSecrets(`${responseCode} ${text}`, ...secrets), MAX_REPLY), ...secrets)
 }
 
 /** The code of the reply that a mail failed by, where there was a reply. */

@@ -1,4 +1,3 @@
-import { withoutSecrets } from '../../runtime/secret.ts'
 import { createTransport, type EmailOptions } from './send-email.ts'
 import { smtpFailure } from './smtp-failure.ts'
 import { smtpServer } from './smtp-server.ts'
@@ -16,7 +15,7 @@ export async function verifyLogin({
     await transport.verify()
     return undefined
   } catch (error) {
-    return withoutSecrets(smtpFailure(error), ...server.secrets)
+    return smtpFailure(error, server.secrets)
   } finally {
     transport.close()
   }

@@ -7,8 +7,8 @@ import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'
 import { table } from './table.ts'
 
-/** Where an alert is acknowledged. */
-export type AcknowledgePath = (alert: TimedAlert) => string
+/** Where an alert is acknowledged; undefined for who may not. */
+export type AcknowledgePath = (alert: TimedAlert) => string | undefined
 
 interface AlertTableMore {
   acknowledge?: AcknowledgePath
@@ -16,7 +16,10 @@ interface AlertTableMore {
   why?: ReadonlyMap<string, string>
 }
 
-/** What keeps alerts from being told is shown where something does, or where they can be acknowledged. */
+/**
+ * What keeps alerts from being told is shown where something does, or where they can be acknowledged. With `acknowledge`
+ * the rule stands beside what it is about, for room.
+ */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
@@ -24,7 +27,8 @@ export function alertTable(
   { acknowledge, why }: AlertTableMore = {},
 ): Html {
   const withAccount = account === 'with account'
-  const withMarks = acknowledge !== undefined || alerts.some(isMarked)
+  const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
+  const withAcknowledged = acknowledge !== undefined || alerts.some(({ acknowledged }) => acknowledged !== undefined)
   return table(
     'Open alerts',
     [
@@ -32,28 +36,27 @@ export function alertTable(
       ...(withAccount ? [{ title: 'Account' }] : []),
       { title: 'What' },
       { title: 'How full' },
-      { title: 'Rule' },
+      ...(acknowledge === undefined ? [{ title: 'Rule' }] : []),
       { title: 'Since' },
-      ...(withMarks ? [{ title: 'Silenced' }, { title: 'Acknowledged' }] : []),
+      ...(anySilenced ? [{ title: 'Silenced' }] : []),
+      ...(withAcknowledged ? [{ title: 'Acknowledged' }] : []),
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
-      whatOf(alert, why?.get(alert.field)),
+      whatOf(alert, { rule: acknowledge && alert.rule, why: why?.get(alert.field) }),
       fullnessOf(alert),
-      html`<span class="name">${alert.rule}</span>`,
+      ...(acknowledge === undefined ? [html`<span class="name">${alert.rule}</span>`] : []),
       when(Date.parse(alert.since), now),
-      ...(withMarks ? [silenceOf(alert), whoKnows(alert, acknowledge, now)] : []),
+      ...(anySilenced ? [silenceOf(alert)] : []),
+      ...(withAcknowledged ? [whoKnows(alert, acknowledge, now)] : []),
     ]),
   )
 }
 
-function whatOf(alert: TimedAlert, why: string | undefined): Html {
-  return html`${subjectOf(alert)}${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
-}
-
-function isMarked({ silencedBy, acknowledged }: TimedAlert): boolean {
-  return silencedBy !== undefined || acknowledged !== undefined
+function whatOf(alert: TimedAlert, { rule, why }: { rule: string | undefined; why: string | undefined }): Html {
+  const beside = rule === undefined ? undefined : html` <span class="soft">${rule}</span>`
+  return html`${subjectOf(alert)}${beside}${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
 }
 
 function silenceOf({ silencedBy }: TimedAlert): Html {
@@ -63,11 +66,13 @@ function silenceOf({ silencedBy }: TimedAlert): Html {
 
 function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath | undefined, now: number): Html {
   const { acknowledged } = alert
-  if (acknowledged === undefined)
-    return acknowledge === undefined ? NONE : html`<a href="${acknowledge(alert)}">Acknowledge</a>`
+  if (acknowledged === undefined) {
+    const path = acknowledge?.(alert)
+    return path === undefined ? NONE : html`<a href="${path}">Acknowledge</a>`
+  }
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
-  return html`${cleanText(by)}, until ${when(Date.parse(until), now)}${why}`
+  return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
 }
 
 const NONE = html`<span class="soft">–</span>`

@@ -27,6 +27,8 @@ export function* regularSeries(
   zones: Pick<Zones, 'rawFrom' | 'hourlyFrom'>,
 ): Generator<Snapshot> {
   const to = knownUntil(asked, zones)
+  // What is known may end before the range begins: an hour's end before `from` is nothing that was asked for.
+  if (to < from) return
   let next = 0
   let standing: Snapshot | undefined
   let span = spanOf(Math.max(from, snapshots[0]?.at ?? to), resolution, zones)

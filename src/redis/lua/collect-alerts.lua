@@ -26,7 +26,8 @@ local joined, left, gaps = 0, '', {}
 local n = 5
 while n <= #ARGV do
   local id, number, at, element, why, groups = ARGV[n], tonumber(ARGV[n + 1]), ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], tonumber(ARGV[n + 5])
-  if not isBehind(id, lastId) then
+  -- A number that is higher was never collected, however old the id: a node that took over may have a clock that is behind.
+  if not (number and number <= collected and isBehind(id, lastId)) then
     if not number or number <= collected then
       left = id
       break
@@ -36,7 +37,8 @@ while n <= #ARGV do
       redis.call('HINCRBY', COUNTS, 'missing', number - 1 - collected)
       gaps[#gaps + 1] = (collected + 1) .. '-' .. (number - 1)
     end
-    collected, lastId, joined = number, id, joined + 1
+    collected, joined = number, joined + 1
+    if not isBehind(id, lastId) then lastId = id end
     local ref = partition .. '-' .. number
     if groups == 0 then noteEnds({ ref }, 'withheld', why, now)
     else

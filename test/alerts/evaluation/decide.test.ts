@@ -436,3 +436,24 @@ test('a state reads back as it was kept', () => {
   expect(decodeState(encodeState(one))).toEqual(one)
   expect(decodeState(encodeState({ ...one, said: null, pending: null }))).toEqual({ ...one, said: null, pending: null })
 })
+
+test('what gets better says whether the alert was at both levels since it opened', () => {
+  let states: Record<string, string> = {}
+  let last = well
+  const told = [900, 960, 850, 100, 960, 100].map((usage, n) => {
+    const now = NOW + n * 1_000
+    const next = readings(now, properties(usage, 1_000))
+    const { entries, writes } = decide(last, next, states, SETTINGS, now)
+    states = afterwards(writes, states)
+    last = next
+    return entries.map(({ alert, toBothLevels }) => [alert.reason, alert.level, toBothLevels === true])
+  })
+  expect(told.flat()).toEqual([
+    ['entered', 'warning', false],
+    ['escalated', 'critical', false],
+    ['eased', 'warning', true],
+    ['recovered', 'warning', true],
+    ['entered', 'critical', false],
+    ['recovered', 'critical', false],
+  ])
+})

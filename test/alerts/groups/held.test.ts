@@ -29,7 +29,7 @@ describe('an alert under a silence', () => {
     await pass(one, ENTERED, NOW)
     expect(await one.told()).toEqual([])
     await one.expectBalance({ pending: 1, where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
-    expect(await one.lookAtHeld(NOW + DAY - 1)).toBe(NOW + DAY)
+    expect(await one.lookAtHeld(NOW + DAY - WAIT)).toBe(NOW + DAY)
     expect(await one.lookAtHeld(NOW + DAY)).toBeUndefined()
     await one.expectBalance({ pending: 1, where: { groups: 1, held: 0 } })
     await one.close(NOW + DAY + WAIT)
@@ -44,10 +44,27 @@ describe('an alert under a silence', () => {
     await pass(one, ENTERED, NOW)
     silence.endsAt = NOW + INTERVAL
     const later = NOW + WAIT + INTERVAL
-    expect(await one.lookAtHeld(later)).toBe(NOW + DAY)
+    expect(await one.lookAtHeld(later)).toBe(later + WAIT)
     await one.lookAgain(later)
     await one.lookAtHeld(later)
     await one.close(later + WAIT)
+    expect(await one.told()).toEqual(['aaaa-1'])
+  })
+
+  test('is told within half a minute when somebody ends it just as the alert is held back', async () => {
+    const one = relay()
+    const silence = one.silence(NOW + DAY)
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    const closedAt = NOW + WAIT
+    const store = overtakenAt(redis.store, 'holdAlerts', async () => {
+      silence.endsAt = closedAt
+      await one.lookAgain(closedAt)
+    })
+    await closeGroups({ ...one.deps, store }, closedAt)
+    expect(await one.lookAtHeld(closedAt)).toBe(closedAt + WAIT)
+    await one.lookAtHeld(closedAt + WAIT)
+    await one.close(closedAt + 2 * WAIT)
     expect(await one.told()).toEqual(['aaaa-1'])
   })
 
@@ -56,7 +73,7 @@ describe('an alert under a silence', () => {
     one.silence(NOW + DAY)
     await pass(one, ENTERED, NOW)
     one.silence(NOW + 2 * DAY)
-    expect(await one.lookAtHeld(NOW + DAY)).toBe(NOW + 2 * DAY)
+    expect(await one.lookAtHeld(NOW + DAY)).toBe(NOW + DAY + WAIT)
     await one.expectBalance({ where: { outbox: 0, groups: 0, held: 1, deliveries: 0 } })
   })
 

@@ -19,7 +19,15 @@ test.each([
 ] satisfies [FleetTrouble, Partial<Alert>, boolean][])(
   'the trouble %s and an alert %o: held %s',
   (trouble, alert, held) => {
-    const found = holdOf(anAlert(alert), 'mail', { silences: [], routes: [], fleet: [trouble] }, NOW)
+    const found = holdOf(anAlert(alert), 'mail', { silences: [], routes: [{ to: ['mail'] }], fleet: [trouble] }, NOW)
     expect(found).toEqual(held ? { is: 'fleet', trouble } : undefined)
   },
 )
+
+test("whoever does not get the fleet's alert is told of its accounts", () => {
+  const routes = [{ match: { kind: ['fleet' as const] }, to: ['ops'] }, { to: ['mail', 'ops'] }]
+  const hold = (receiver: string) =>
+    holdOf(anAlert({ kind: 'token' }), receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
+  expect(hold('ops')).toEqual({ is: 'fleet', trouble: 'token-endpoint' })
+  expect(hold('mail')).toBeUndefined()
+})

@@ -14,7 +14,16 @@ import { aRelay, DAY, dyingAt, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'
 const redis = useRedis()
 
 const ACCOUNTS = [1, 2, 65]
-const STEPS = ['collectAlerts', 'xdel', 'holdAlerts', 'releaseHeld', 'withholdAlerts', 'closeGroup', 'recordAttempt']
+const STEPS = [
+  'collectAlerts',
+  'xdel',
+  'holdAlerts',
+  'releaseHeld',
+  'moveWaiting',
+  'withholdAlerts',
+  'closeGroup',
+  'recordAttempt',
+]
 
 const dies = fc.option(
   fc.record({ at: fc.constantFrom(...STEPS), done: fc.constantFrom('before' as const, 'after' as const) }),

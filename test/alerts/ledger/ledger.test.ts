@@ -321,3 +321,20 @@ test('ten thousand alerts of one moment are one message, with all of them in the
   expect(closed - began).toBeLessThan(20_000)
   expect(settled - verified).toBeLessThan(5_000)
 })
+
+test('what is committed at a node whose clock is behind is collected all the same', async () => {
+  const one = relay()
+  const { outbox } = one.keys.partition(PARTITION)
+  await one.commit({ alert: anAlert() })
+  await one.collect(NOW)
+  // The stream as a node has it that took over: younger, with ids from before.
+  await redis.store.del(outbox)
+  const alert = anAlert()
+  await redis.store.xadd(outbox, '5-0', 'alert', JSON.stringify({ alert }), 'number', '2')
+  await redis.store.incr(one.keys.partition(PARTITION).sequence)
+  expect(await one.collect(NOW)).toBe(1)
+  expect(await one.collect(NOW)).toBe(0)
+  await one.close(NOW + WAIT)
+  expect(await one.told()).toContain(alert.id)
+  await one.expectBalance({ committed: 2, pending: 2 })
+})

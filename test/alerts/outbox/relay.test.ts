@@ -11,6 +11,7 @@ import { accountStepKeys, NOBODY, stepJson } from '../../../src/redis/steps.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
+import { overtakenAt } from './a-relay.ts'
 import { commit } from './commit.ts'
 
 const redis = useRedis()
@@ -292,27 +293,51 @@ describe('a group', () => {
     expect(ids.sort()).toEqual(alerts.map(({ id }) => id).sort())
   })
 
-  test('that closes while something urgent is collected sends it as soon as anything urgent', async () => {
+  test.each([
+    ['sends it as soon as anything urgent', 1, NOW + 2 * WAIT],
+    ['lets it wait for the interval where the message was full of such', 20, NOW + WAIT + INTERVAL],
+  ])('that closes while something urgent is collected %s', async (_, urgent, expected) => {
     const one = relay()
-    const urgent = anAlert({ reason: 'entered', level: 'critical' })
+    let hubId = 0
+    const critical = () => anAlert({ level: 'critical', account: { hubId: ++hubId, hubDomain: '' } })
+    await one.commit(anAlert())
+    for (let n = 0; n < urgent; n++) await one.commit(critical())
+    await one.collect(NOW)
+    const store = overtakenAt(redis.store, 'closeGroup', async () => {
+      await one.commit(critical())
+      await one.collect(NOW + WAIT)
+    })
+    const next = await closeGroups({ ...one.deps, store }, NOW + WAIT)
+    expect(await one.deliveries()).toHaveLength(1)
+    expect(next).toBe(expected)
+  })
+})
+
+describe('where levels have groups of their own', () => {
+  test('the one that closes first takes along what the alert did before, and the other one says nothing of it', async () => {
+    const one = relay({ group: { by: ['level'] } })
     await one.commit(anAlert())
     await one.collect(NOW)
-    const racing = new Proxy(redis.store, {
-      get: (store, name) => {
-        if (name === 'closeGroup') {
-          return async (...args: Parameters<typeof store.closeGroup>) => {
-            await one.commit(urgent)
-            await one.collect(NOW + WAIT)
-            return store.closeGroup(...args)
-          }
-        }
-        const value = Reflect.get(store, name)
-        return typeof value === 'function' ? value.bind(store) : value
-      },
-    })
-    const next = await closeGroups({ ...one.deps, store: racing }, NOW + WAIT)
-    expect(await one.deliveries()).toHaveLength(1)
-    expect(next).toBe(NOW + 2 * WAIT)
+    await one.close(NOW + WAIT)
+    await one.commit(anAlert({ id: 'a-1' }))
+    await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
+    await one.collect(NOW + WAIT)
+    await one.close(NOW + 2 * WAIT)
+    expect(await one.close(NOW + WAIT + INTERVAL)).toBeUndefined()
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
+    expect(told).toMatchObject([{}, { id: 'a-2', supersedes: ['a-1'] }])
+  })
+
+  test('what an alert did since is told after what it did before', async () => {
+    const one = relay({ group: { by: ['level'] } })
+    await one.commit(anAlert({ id: 'b-1', level: 'critical' }))
+    await one.collect(NOW)
+    await one.commit(anAlert({ id: 'b-2', level: 'warning', reason: 'eased' }))
+    await one.collect(NOW + 1)
+    await one.close(NOW + WAIT)
+    await one.close(NOW + WAIT + INTERVAL)
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts.map(({ id }) => id))
+    expect(told.sort()).toEqual(['b-1', 'b-2'])
   })
 })
 
@@ -363,6 +388,28 @@ describe('the digest of first readings', () => {
     expect(await one.close(NOW + 25_000 + WAIT)).toBe(NOW + INTERVAL)
     await one.close(NOW + INTERVAL)
     expect(await one.deliveries()).toHaveLength(1)
+  })
+
+  test('says nothing of an alert that did more since: that is told once, as it stands, and before or in place of it', async () => {
+    const one = relay()
+    await first(one, anAlert({ id: 'over-1' }))
+    await first(one, anAlert({ id: 'worse-1' }))
+    await first(one, anAlert({ id: 'still-1' }))
+    await one.collect(NOW)
+    await one.commit(anAlert({ id: 'over-2', status: 'resolved', reason: 'recovered' }))
+    await one.commit(anAlert({ id: 'worse-2', level: 'critical', reason: 'escalated' }))
+    await redis.store.set(one.keys.delivery.connectedAt, NOW + WAIT)
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.close(NOW + 2 * WAIT)
+    const told = (await one.deliveries()).flatMap(({ message: { type, data } }) =>
+      data.alerts.map(({ id, supersedes }) => [type, id, supersedes]),
+    )
+    expect(told.toSorted()).toEqual([
+      ['alert.digest', 'still-1', undefined],
+      ['alert.firing', 'worse-2', ['worse-1']],
+      ['alert.resolved', 'over-2', ['over-1']],
+    ])
   })
 
   test('of later accounts is another one', async () => {

@@ -241,6 +241,39 @@ describe('what the mail server refuses', () => {
     })
   })
 
+  test('the login, at length: nothing of what is echoed is left where the reply is cut', async () => {
+    const password = 'correct horse  battery staple'
+    for (const length of [100, 130, 145, 150]) {
+      const server = await aServer({
+        ...PLAIN,
+        onAuth: ({ password: echoed }, _session, callback) =>
+          callback(reply(535, `${'no '.repeat(length / 3)}${echoed}`)),
+      })
+      const smtp = `smtp://ops-user:${encodeURIComponent(password)}@127.0.0.1:${server.port}`
+      const { reason } = { reason: '', ...(await aReceiver(smtp).send(delivery(), never)) }
+      expect(reason).toMatch(/^login refused: 535 no no/)
+      expect(reason).not.toMatch(/corr|horse|staple/)
+    }
+  })
+
+  test('a link in the mail: the signature of what acknowledges is not repeated', async () => {
+    const link = 'https://plimsoll.example.com/acknowledge?account=1&alert=0123456789abcdef&until=2&signature='
+    const server = await aServer({
+      ...PLAIN,
+      onData: (stream, _session, callback) => {
+        stream.resume()
+        stream.on('end', () =>
+          callback(reply(550, `URL listed: ${link}${'s-_9'.repeat(11)}, or signature=3D${'s-_9'.repeat(9)}=`)),
+        )
+      },
+    })
+    const outcome = await aReceiver(`smtp://127.0.0.1:${server.port}`).send(delivery(), never)
+    expect(outcome).toMatchObject({
+      reason: expect.stringContaining('550 URL listed: https://plimsoll.example.com/ackn'),
+    })
+    expect(outcome).not.toMatchObject({ reason: expect.stringContaining('s-_9') })
+  })
+
   test('and a later mail goes through once it is willing again', async () => {
     let willing = false
     const server = await aServer({

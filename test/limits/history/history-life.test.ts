@@ -25,6 +25,7 @@ const redis = useRedis()
 const HUB = 123
 const EVERY_MS = HOUR / 4
 const GAP_MS = 2 * EVERY_MS
+const LONGEST_MS = 100_000
 const FAILURE = { class: 'transient', code: '503', message: 'x', status: 503 } as const
 
 /** Small numbers mostly: they come back, and a change that is taken back is the hard one. */
@@ -102,6 +103,9 @@ interface Told {
   missingSince: number | undefined
   series: object[]
 }
+
+/** For all lives: each set of metrics watches the whole process, and hundreds of them are felt. */
+const metrics = createMetrics()
 
 /** How often each thing that matters came to pass. */
 const seen = { replaced: 0, lost: 0, raw: 0, hourly: 0, daily: 0, missing: 0, cut: 0, regular: 0, raised: 0 }
@@ -194,7 +198,7 @@ class Life {
     const { log, lines } = logLines()
     await redis.store.del(keys.partition(keys.partitionOf(HUB)).tended)
     const deps = {
-      ...{ store: redis.store, keys, history, historyKeep: this.keep, clock, log, metrics: createMetrics() },
+      ...{ store: redis.store, keys, history, historyKeep: this.keep, clock, log, metrics },
       ...{ rounds: new TendingRounds(redis.store, keys), registry: new Registry(redis.store, keys) },
       queues: { wake: async () => {} },
     } as unknown as TendHistoryDeps
@@ -289,6 +293,8 @@ async function expectRegularSeries(life: Life, cut: { from: number; to: number }
   const from = Math.max(known, now - Math.floor(reach * cut.from))
   const asked = now - Math.floor((now - from) * cut.to)
   const to = asked >= zones.rawFrom ? asked : spanOf(asked, 'hourly', zones).start
+  // What was read at the very end of an hour belongs to the next one, whose own end may say something else.
+  if (to !== asked && told.some(({ at }) => at === to)) return
   const account = {
     ...{ hubId: HUB, polledAt: life.polledAt, nextPollAt: life.nextPollAt },
     pollFailure: life.isFailing ? { reason: 'x', count: 1, at: 0, since: 0 } : null,
@@ -297,7 +303,8 @@ async function expectRegularSeries(life: Life, cut: { from: number; to: number }
   const deps = { history: new History(redis.store, keys), historyKeep: keep, clock }
   for (const resolution of ['hourly', 'daily'] as const) {
     const expected: [number, object[]][] = []
-    for (let span = spanOf(from, resolution, zones); span.start < to; span = spanOf(span.end, resolution, zones)) {
+    const end = from <= to ? to : 0
+    for (let span = spanOf(from, resolution, zones); span.start < end; span = spanOf(span.end, resolution, zones)) {
       const until = Math.min(span.end, to + 1)
       const standing = life.before(until)
       if (standing === undefined || span.start > readUntil) continue
@@ -325,7 +332,7 @@ function readCsv(items: readonly Snapshot[]): object[] {
 }
 
 test('whatever an account lives through, its history says what was reported: every poll, later every hour, later every day', {
-  timeout: 120_000,
+  timeout: LONGEST_MS + 20_000,
 }, async () => {
   const share = fc.nat(1_000).map((n) => n / 1_000)
   const cut = fc.record({ from: fc.oneof(fc.constant(1), share), to: fc.oneof(fc.constant(0), share) })
@@ -339,7 +346,8 @@ test('whatever an account lives through, its history says what was reported: eve
       await expectEveryMoment(life)
       for (const cut of cuts) await expectRegularSeries(life, cut)
     }),
-    { numRuns: 100 },
+    // A machine that is too slow is told with the seed too.
+    { numRuns: 100, interruptAfterTimeLimit: LONGEST_MS, markInterruptAsFailure: true },
   )
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0)
 })

@@ -75,6 +75,14 @@ describe('a regular series', () => {
     ])
   })
 
+  test('has none where what is known ends before the range begins', () => {
+    const zones = { rawFrom: at(10), hourlyFrom: at(0) }
+    const range = { from: at(1.2), to: at(1.7), readUntil: at(20) }
+    for (const resolution of ['hourly', 'daily'] as const) {
+      expect([...regularSeries([snapshot(0.5, 1)], range, resolution, zones)]).toEqual([])
+    }
+  })
+
   test('has days where the history knows no hours any more', () => {
     const snapshots = [snapshot(23.5, 1), snapshot(47.5, 2), snapshot(49, 3)]
     expect(series(snapshots, 'hourly', { to: at(50) }, 48)).toEqual([
@@ -126,7 +134,7 @@ describe('a regular series', () => {
         const items = [...regularSeries(snapshotsOf(read, from), range, resolution, zones)]
 
         const expected: [number, unknown][] = []
-        for (let span = spanOf(from, resolution, { hourlyFrom }); span.start < to; ) {
+        for (let span = spanOf(from, resolution, { hourlyFrom }); span.start < to && from <= to; ) {
           const { start, end } = span
           span = spanOf(end, resolution, { hourlyFrom })
           const until = Math.min(end, to + 1)

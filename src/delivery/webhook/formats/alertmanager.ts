@@ -57,9 +57,9 @@ function labelsOf({ kind, level, rule, account, series }: Alert): Pairs {
     account: account === undefined ? undefined : String(account.hubId),
     domain: account === undefined ? undefined : cleanText(account.hubDomain),
     series: series?.metric,
-    objectType: series?.objectTypeId,
-    from: series?.from,
-    to: series?.to,
+    objectType: cleaned(series?.objectTypeId),
+    from: cleaned(series?.from),
+    to: cleaned(series?.to),
   })
 }
 
@@ -73,6 +73,10 @@ function labelOf(by: GroupBy): string {
     case 'kind':
       return by
   }
+}
+
+function cleaned(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : cleanText(id, 40)
 }
 
 /** An empty label is, to Prometheus, one that is not there. */

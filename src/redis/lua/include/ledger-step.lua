@@ -14,7 +14,6 @@ local MOST_ENDS = 30000
 local function groupKey(group) return AT .. ':group:' .. group end
 local function groupStateKey(group) return AT .. ':group-state:' .. group end
 local function groupToldKey(group) return AT .. ':group-told:' .. group end
-local function receiverKey(name) return AT .. ':receiver:' .. name end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
 

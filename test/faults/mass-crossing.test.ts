@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { Alert } from '../../src/alerts/alert.ts'
+import { readLedger } from '../../src/alerts/ledger/ledger.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
+import { formatCount } from '../../src/text/format-number.ts'
+import { seedAccount, vaultKey } from '../support/accounts.ts'
+import { plimsollHere } from '../support/command.ts'
+import type { Daemon } from '../support/daemon.ts'
+import { type Answer, json, startFarSide } from '../support/far-side.ts'
+import { customProperties, eventually, hooksOf, mailsOf } from '../support/fleet.ts'
+import { say } from '../support/say.ts'
+import { sceneFor } from '../support/scene.ts'
+
+const ACCOUNTS = 10_000
+const FIRST = 1_000_001
+const MAX = 200
+/** Of each receiver, however many accounts cross: a handful. */
+const MOST_MESSAGES = 6
+
+const KEYS = createKeys('plimsoll')
+
+test('a threshold that is lowered so that the whole fleet crosses it at once is a handful of messages, and each crossing is in the log', {
+  timeout: 600_000,
+}, async (context) => {
+  const provider = await startFarSide()
+  provider.answer = limitsOfAll
+  context.onTestFinished(() => provider.stop())
+  const scene = await sceneFor(context, { accounts: 1 })
+  const store = scene.redis.store()
+  await seedFleet(store)
+  const settings = (percent: number) => ({
+    provider: { baseUrl: provider.url },
+    encryption: { keys: [{ id: vaultKey.id, key: vaultKey.key.toString('base64') }] },
+    limits: { every: '1h' },
+    thresholds: [{ on: 'customProperties.overall', critical: { percent } }],
+    alerts: { group: { by: ['rule'], wait: '3s', interval: '15s', max: MAX } },
+  })
+
+  const before = await scene.daemon(settings(95))
+  await eventually('a reading of every account', () => haveReadings(store), 240_000)
+  expect(await before.stop()).toBe(0)
+  expect(await transitionsOf(store)).toBe(0)
+
+  const daemon = await scene.daemon(settings(80))
+  const begun = Date.now()
+  await pollEverybody(store, begun)
+  await eventually('every crossing', async () => (await transitionsOf(store)) === ACCOUNTS, 240_000)
+  const crossedMs = Date.now() - begun
+  await eventually('every message', () => isQuiet(store), 60_000)
+  const toldMs = Date.now() - begun
+
+  const hooks = (await hooksOf(scene.sandbox.url)).map(({ body }) => body)
+  const mails = await mailsOf(scene.sandbox.url)
+  say(
+    `${ACCOUNTS} accounts cross at once: all committed after ${(crossedMs / 1_000).toFixed(1)} s, all told after ` +
+      `${(toldMs / 1_000).toFixed(1)} s by ${mails.length} mails and ${hooks.length} webhooks; the daemon took at most ` +
+      `${peakMegabytes(daemon)} MB`,
+  )
+  for (const messages of [hooks, mails]) {
+    expect(messages.length).toBeGreaterThanOrEqual(1)
+    expect(messages.length).toBeLessThanOrEqual(MOST_MESSAGES)
+  }
+  // Shown or counted, nobody is left out, and nobody is counted twice.
+  expect(hooks.reduce((sum, { data }) => sum + data.alerts.length + data.truncated, 0)).toBe(ACCOUNTS)
+  const shown = hooks.flatMap(({ data }) => data.alerts.map(({ id }) => id))
+  expect(new Set(shown).size).toBe(shown.length)
+  for (const { type, data } of hooks) {
+    expect(type).toBe('alert.firing')
+    expect(data.alerts.length).toBeLessThanOrEqual(MAX)
+  }
+  const [largest] = hooks.map(({ data }) => data.truncated).sort((a, b) => b - a)
+  expect(largest).toBeGreaterThan(0)
+  expect(mails.reduce((sum, { text }) => sum + alertsIn(text), 0)).toBe(ACCOUNTS)
+  for (const { subject, text } of mails.filter((mail) => alertsIn(mail.text) > MAX)) {
+    expect(text).toContain(`the first ${MAX}`)
+    expect(subject).toContain(`and ${formatCount(alertsIn(text) - 1)} more`)
+  }
+
+  const config = ['--config', await scene.configFile(settings(80)), '--json']
+  const log = JSON.parse((await plimsollHere(['alerts', 'log', ...config], scene.folder)).out) as {
+    alert: Alert
+  }[]
+  expect(new Set(log.map(({ alert }) => alert.account?.hubId)).size).toBe(ACCOUNTS)
+  const verified = await plimsollHere(['outbox', 'verify', ...config], scene.folder)
+  expect(JSON.parse(verified.out)).toMatchObject({
+    ...{ committed: ACCOUNTS, delivered: ACCOUNTS, pending: 0, dead: 0, balanced: true },
+  })
+  expect(verified.code).toBe(0)
+})
+
+/** Every account stands at 90 % of its custom properties. */
+const limitsOfAll: Answer = (request, response) => {
+  const none = { totalRecordsAtLimit: 0, totalRecordsNearLimit: 0, atLimitFromRecordSamples: [] }
+  const associations = { limit: 100, ...none, nearLimitFromRecordSamples: [] }
+  json(200, request.path.includes('associations') ? associations : customProperties(900))(request, response)
+}
+
+async function seedFleet(store: Store): Promise<void> {
+  const now = Date.now()
+  for (let from = 0; from < ACCOUNTS; from += 500) {
+    const some = Array.from({ length: Math.min(500, ACCOUNTS - from) }, (_, n) => FIRST + from + n)
+    await Promise.all(
+      some.map((hubId) =>
+        seedAccount(store, KEYS, {
+          ...{ hubId, hubDomain: `account-${hubId}.example.com`, accessToken: `access-${hubId}` },
+          ...{ obtainedAt: now, lifeMs: 24 * 3_600_000 },
+        }),
+      ),
+    )
+  }
+}
+
+async function haveReadings(store: Store): Promise<boolean> {
+  const reading = store.pipeline()
+  for (let hubId = FIRST; hubId < FIRST + ACCOUNTS; hubId++) reading.exists(KEYS.account(hubId).readings)
+  return ((await reading.exec()) ?? []).every(([, exists]) => exists === 1)
+}
+
+/** As if the turn of each had come. */
+async function pollEverybody(store: Store, now: number): Promise<void> {
+  const writing = store.pipeline()
+  for (let hubId = FIRST; hubId < FIRST + ACCOUNTS; hubId++) {
+    writing.zadd(KEYS.partition(KEYS.partitionOf(hubId)).due.poll, 'XX', now, hubId)
+  }
+  await writing.exec()
+}
+
+async function transitionsOf(store: Store): Promise<number> {
+  const all = Array.from({ length: PARTITIONS }, (_, n) => store.get(KEYS.partition(n).sequence))
+  return (await Promise.all(all)).reduce((sum, count) => sum + Number(count ?? 0), 0)
+}
+
+async function isQuiet(store: Store): Promise<boolean> {
+  const waiting = await Promise.all(Array.from({ length: PARTITIONS }, (_, n) => store.xlen(KEYS.partition(n).outbox)))
+  return waiting.every((count) => count === 0) && (await readLedger(store, KEYS)).pending === 0
+}
+
+function alertsIn(text: string): number {
+  return Number((/^([\d,]+) alerts/.exec(text)?.[1] ?? '1').replaceAll(',', ''))
+}
+
+function peakMegabytes({ child }: Daemon): number {
+  const [, kilobytes = ''] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? []
+  return Math.round(Number(kilobytes) / 1_024)
+}

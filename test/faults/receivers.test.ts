@@ -1,0 +1,169 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Rule } from '../../src/alerts/evaluation/rules.ts'
+import type { OutgoingDelivery } from '../../src/delivery/receiver.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { verifyOutbox } from '../../src/views/verify-outbox.ts'
+import { dice } from '../bench/dice.ts'
+import { openAlertPath } from '../support/alert-path.ts'
+import { plimsollHere } from '../support/command.ts'
+import { connectAll, eventually, hooksOf, hubIdsOf, mailsOf, send } from '../support/fleet.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { MovedSeries } from '../support/moved-series.ts'
+import { say } from '../support/say.ts'
+import { sceneFor } from '../support/scene.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const OBJECT_TYPES = [{ on: 'customProperties.objectType', warning: { percent: 80 }, critical: { percent: 95 } }]
+
+test('a receiver that is dead for days holds up no other; what was for it is given up after three days, and a replay brings all of it', async () => {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  const begun = clock.now()
+  const arrived = { dead: new Set<string>(), alive: [] as number[] }
+  let isDead = true
+  const path = await openAlertPath(
+    { store: redis.store, keys, clock },
+    {
+      rules: [{ name: 'properties', on: 'customProperties.overall', warning: { percent: 80 } } as Rule],
+      group: { by: ['rule'], waitMs: 30_000, intervalMs: 5 * MINUTE, max: 200 },
+      says: {
+        dead: ({ message }) => {
+          if (isDead) return { outcome: 'retry', reason: 'connection refused' }
+          for (const id of idsIn(message)) arrived.dead.add(id)
+          return { outcome: 'delivered' }
+        },
+        alive: ({ message }) => {
+          arrived.alive.push(...message.data.alerts.map(({ measuredAt }) => clock.now() - Date.parse(measuredAt)))
+          return { outcome: 'delivered' }
+        },
+      },
+    },
+  )
+  const proof = () => verifyOutbox({ store: redis.store, keys, now: () => clock.now(), pause: async () => undefined })
+  await path.poll(500)
+  // For a day it goes up and down, each time half an hour; then nothing more for four days.
+  for (let n = 0; n < 48; n++) {
+    await path.live(HOUR / 2)
+    await path.poll(n % 2 === 0 ? 900 : 500)
+  }
+  expect(await proof()).toMatchObject({ committed: 48, delivered: 0, pending: 48, dead: 0, balanced: true })
+  await path.live(2 * 24 * HOUR)
+  const midway = await proof()
+  expect(midway.balanced).toBe(true)
+  expect(midway.dead).toBe(0)
+  await path.live(2 * 24 * HOUR)
+  expect(await proof()).toMatchObject({ committed: 48, delivered: 0, pending: 0, dead: 48, balanced: true })
+  // The other one had each within the group's wait.
+  expect(arrived.alive).toHaveLength(48)
+  expect(Math.max(...arrived.alive)).toBeLessThanOrEqual(30_000)
+
+  isDead = false
+  await path.deliveries.replay(begun, 'dead', clock.now())
+  expect(await proof()).toMatchObject({ pending: 48, dead: 0, balanced: true })
+  await path.live(MINUTE)
+  expect(arrived.dead.size).toBe(48)
+  expect(arrived.alive).toHaveLength(48)
+  expect(await proof()).toMatchObject({ delivered: 48, pending: 0, dead: 0, balanced: true })
+})
+
+test.concurrent('a receiver that takes 15 seconds and more for each message delays nobody else', async (context) => {
+  const accounts = 40
+  const scene = await sceneFor(context, { accounts, tokenLifetimeMs: 3_600_000 })
+  const { url } = scene.sandbox
+  await send(`${url}/sandbox/faults`, 'POST', { endpoint: 'hooks', delayMs: 60_000 })
+  const daemon = await scene.daemon({ limits: { every: '1h' }, thresholds: OBJECT_TYPES })
+  const hubIds = await hubIdsOf(url)
+  const keys = createKeys('plimsoll')
+  const series = new MovedSeries({ store: scene.redis.store(), keys, sandboxUrl: url, roll: dice(1) }, hubIds, 2)
+  await series.reportAll()
+  await connectAll(daemon.url, hubIds)
+  await eventually('readings', () => series.isRead())
+  let firstAt = 0
+  const come = async () => {
+    await series.move(2 * accounts, Date.now())
+    const mails = await mailsOf(url)
+    if (firstAt === 0 && mails.length > 0) firstAt = Date.now()
+    return new Set(mails.map(({ subject }) => hubIn(subject))).size === accounts
+  }
+  await eventually('a mail of every account', come, 90_000)
+  const seconds = (Date.now() - firstAt) / 1_000
+  say(`beside a webhook that answers nothing, the mails of ${accounts} accounts came within ${seconds.toFixed(1)} s`)
+  // Sooner than any attempt of a webhook is given up.
+  expect(seconds).toBeLessThan(15)
+  expect(await hooksOf(url)).toEqual([])
+})
+
+test.concurrent('a Redis that crashes amid all this and loses its last second: the ledger balances, and the last of each series is told', async (context) => {
+  const scene = await sceneFor(context, { accounts: 20, tokenLifetimeMs: 3_600_000 })
+  const { sandbox, redis: own } = scene
+  const settings = {
+    ...{ limits: { every: '1h' }, thresholds: OBJECT_TYPES },
+    alerts: { group: { by: ['account'], wait: '100ms', interval: '200ms', max: 1_000 } },
+  }
+  const daemon = await scene.daemon(settings)
+  const hubIds = await hubIdsOf(sandbox.url)
+  const keys = createKeys('plimsoll')
+  const store = own.store()
+  const series = new MovedSeries({ store, keys, sandboxUrl: sandbox.url, roll: dice(2) }, hubIds, 5)
+  await series.reportAll()
+  await connectAll(daemon.url, hubIds)
+  await eventually('readings', () => series.isRead())
+  const moveTo = (count: number) =>
+    eventually(`${count} moves`, async () => {
+      await series.move(count, Date.now())
+      return series.moved >= count
+    })
+  await moveTo(150)
+  await own.end('SIGKILL')
+  const lost = loseEndOf(join(scene.folder, 'appendonlydir'), 100_000)
+  await own.again()
+  await moveTo(200)
+  await eventually('every move is committed', async () => {
+    await series.move(0, Date.now())
+    return series.isCommitted()
+  })
+  const config = await scene.configFile(settings)
+  const proof = await eventually('a quiet outbox', async () => {
+    const { out } = await plimsollHere(['outbox', 'verify', '--json', '--config', config], scene.folder)
+    const found = JSON.parse(out) as { pending: number; committed: number; balanced: boolean; gaps: unknown[] }
+    return found.pending === 0 && found
+  })
+  say(
+    `a Redis that lost ${lost} bytes of its file: ${proof.committed} of ${series.moved} transitions committed in the end`,
+  )
+  expect(proof).toMatchObject({ balanced: true, gaps: [], astray: [], dead: 0 })
+  expect(lost).toBeGreaterThan(0)
+
+  const told = new Map<string, { at: number; level: string }>()
+  for (const { body } of await hooksOf(sandbox.url)) {
+    for (const { account, series: of, status, level, measuredAt } of body.data.alerts) {
+      const name = `${account?.hubId} ${of?.objectTypeId}`
+      const at = Date.parse(measuredAt)
+      if (at >= (told.get(name)?.at ?? 0)) told.set(name, { at, level: status === 'resolved' ? 'ok' : level })
+    }
+  }
+  expect([...series.wanted()].filter(([name, level]) => (told.get(name)?.level ?? 'ok') !== level)).toEqual([])
+})
+
+function idsIn(message: OutgoingDelivery['message']): string[] {
+  return message.data.alerts.flatMap(({ id, supersedes = [] }) => [id, ...supersedes])
+}
+
+function hubIn(subject: string): string {
+  return /\((\d+)\)/.exec(subject)?.[1] ?? ''
+}
+
+/** As a machine that loses power loses what it had not written. Returns how many bytes. */
+function loseEndOf(folder: string, most: number): number {
+  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.incr.aof'))
+  const path = join(folder, file)
+  const { size } = statSync(path)
+  const lost = Math.min(most, Math.floor(size / 4))
+  truncateSync(path, size - lost)
+  return lost
+}

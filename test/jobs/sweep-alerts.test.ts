@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { sweepAlerts } from '../../jobs/sweep-alerts.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { anAlert } from '../alerts/an-alert.ts'
+import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/outbox/a-relay.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+
+test('a partition that cannot be read, and a group, are said to be so, and hold up no delivery', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  const handedOn: string[] = []
+  const sweep = (now: number) =>
+    sweepAlerts({
+      ...{ relay: one.deps, deliveries: one.deliveries, metrics: createMetrics(), clock: new HandClock(now) },
+      queues: {
+        deliver: {
+          addBulk: async (jobs: { data: { deliveryId: string } }[]) =>
+            handedOn.push(...jobs.map(({ data }) => data.deliveryId)),
+        },
+      } as never,
+    })
+  await one.commit({ alert: anAlert() })
+  await sweep(NOW)
+  await redis.store.set(one.keys.partition(7).outbox, 'no stream')
+  await expect(sweep(NOW + WAIT)).rejects.toThrow('WRONGTYPE')
+  expect(handedOn).toHaveLength(1)
+  await redis.store.set(one.keys.delivery.group('mail|rule=other'), 'no hash')
+  await redis.store.zadd(one.keys.delivery.groupsDue, NOW, 'mail|rule=other')
+  await one.commit({ alert: anAlert() })
+  await one.collect(NOW + WAIT).catch(() => undefined)
+  await expect(sweep(NOW + 2 * WAIT + INTERVAL)).rejects.toThrow('WRONGTYPE')
+  expect(handedOn.length).toBeGreaterThan(1)
+})

@@ -1,0 +1,35 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Turns } from '../../jobs/deliver.ts'
+import { createEmailReceiver } from '../../src/delivery/email/send-email.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { startMailServer } from '../delivery/email/mail-server.ts'
+import { aMessage } from '../delivery/example-messages.ts'
+
+const never = new AbortController().signal
+
+test('a mail server that takes its time for each mail gets no more at once than there are connections to it, and each once', async (context) => {
+  const server = await startMailServer({
+    disabledCommands: ['STARTTLS'],
+    // Slower than the third in a row could wait for.
+    onMailFrom: (_address, _session, done) => void pause(500).then(() => done()),
+  })
+  const mail = createEmailReceiver({
+    ...{ name: 'ops-mail', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), tls: 'optional', timeoutMs: 1_300 },
+    ...{ from: 'plimsoll@example.com', to: ['ops@example.com'] },
+  })
+  context.onTestFinished(async () => {
+    await mail.close()
+    await server.close()
+  })
+  const turns = new Turns()
+  const attempts = await Promise.all(
+    Array.from({ length: 10 }, (_, n) =>
+      turns.take(mail.name, mail.atATime ?? 8, () => mail.send({ id: `d-${n}`, message: aMessage(), now: 0 }, never)),
+    ),
+  )
+  const [tried, sentBack] = [attempts.filter((one) => one !== undefined), attempts.filter((one) => one === undefined)]
+  expect(tried.map(({ outcome }) => outcome)).toEqual(Array(6).fill('delivered'))
+  expect(sentBack).toHaveLength(4)
+  expect(server.arrived).toHaveLength(6)
+})

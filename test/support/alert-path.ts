@@ -1,0 +1,106 @@
+import { deliver, Turns } from '../../jobs/deliver.ts'
+import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import type { DeliverJob } from '../../jobs/queues.ts'
+import { sweepAlerts } from '../../jobs/sweep-alerts.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import type { Rule } from '../../src/alerts/evaluation/rules.ts'
+import type { GroupSettings } from '../../src/alerts/groups/group.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
+import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../src/delivery/receiver.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import { CallShare } from '../../src/limits/polling/call-share.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import { properties } from '../limits/reports.ts'
+import { seedAccount } from './accounts.ts'
+import { openEndpoint } from './endpoint.ts'
+import type { HandClock } from './hand-clock.ts'
+import { logLines } from './log-lines.ts'
+
+/** What a receiver says to each message. */
+export type Says = (delivery: OutgoingDelivery) => AttemptOutcome
+
+const DAY = 24 * 3_600_000
+
+/**
+ * The whole way of an alert, from a poll of one account to its receivers, through the jobs' own code and a real Redis; time
+ * is moved by hand.
+ */
+export async function openAlertPath(
+  { store, keys, clock }: { store: Store; keys: Keys; clock: HandClock },
+  { rules, group, says }: { rules: readonly Rule[]; group: GroupSettings; says: Record<string, Says> },
+) {
+  let usage = 0
+  const { deps } = office(
+    store,
+    keys,
+    { customProperties: async () => ({ ok: true, value: properties(usage) }) },
+    clock,
+  )
+  await seedAccount(store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * DAY })
+  const metrics = createMetrics()
+  const jobs: DeliverJob[] = []
+  const queues = {
+    wake: async () => undefined,
+    deliver: { addBulk: async (added: { data: DeliverJob }[]) => void jobs.push(...added.map(({ data }) => data)) },
+  }
+  const polling: PollLimitsDeps = {
+    ...deps,
+    ...{ due: new DueSets(store, keys), metrics, random: () => 0.5, polls: new PollStore(store, keys) },
+    ...{ tokens: new TokenStore(store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    ...{ endpoint: openEndpoint(store, keys, clock), queues: queues as never },
+    share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
+    stillPolling: async () => {},
+    ...{ announcePoll, alertAfter: 3 },
+    coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
+    polling: { every: 60_000, soonest: 60_000, associations: [], pairsPerPoll: 20, accounts: [] },
+    callBudget: undefined,
+    samples: new KeptSamples(store, keys, { records: 'full', keepMs: DAY }),
+    alerts: { rules, recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY, firstRun: 'alert', pageOf },
+  }
+  const receivers = Object.entries(says).map(([name, outcome]): [string, Receiver] => [
+    name,
+    { name, type: 'webhook', send: async (delivery) => outcome(delivery), close: async () => undefined },
+  ])
+  const deliveries = new Deliveries(store, keys)
+  const work = {
+    ...{ clock, deliveries, metrics, random: () => 0.5, log: logLines().log, queues: queues as never },
+    ...{ receivers: new Map(receivers), turns: new Turns() },
+    relay: {
+      ...{ store, keys, group, log: logLines().log, silences: { active: async () => [] } },
+      ...{ routes: [{ to: Object.keys(says) }], receivers: Object.keys(says) },
+    },
+  }
+  const never = new AbortController().signal
+
+  /** Does all that is due now, and says when something is due next. */
+  async function doWhatIsDue(): Promise<number | undefined> {
+    const next = await sweepAlerts(work)
+    for (const job of jobs.splice(0)) await deliver(work, job, { stopping: never, abandon: never })
+    return next
+  }
+
+  return {
+    deliveries,
+    poll: async (now: number) => {
+      usage = now
+      await pollLimits(polling, { hubIds: [HUB] }, never)
+    },
+    /** Whatever is due meanwhile is done at its moment. */
+    live: async (ms: number) => {
+      const end = clock.now() + ms
+      for (;;) {
+        const next = await doWhatIsDue()
+        if (next !== undefined && next <= clock.now()) continue
+        if (clock.now() >= end) return
+        clock.move(Math.min(next ?? end, end) - clock.now())
+      }
+    },
+  }
+}
