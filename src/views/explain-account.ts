@@ -21,6 +21,7 @@ import { formatTime, iso } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import type { RuleSet } from './plan/rule-set.ts'
+import { standingOfSeries } from './series-because.ts'
 import { thresholdText } from './threshold-text.ts'
 import { watchText } from './watch.ts'
 
@@ -171,8 +172,7 @@ function explainSeries(
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  // As of the poll that was counted last: it must not count once more.
-  const { stands, because } = evaluate(rule, uncounted(state), series, series.measuredAt ?? now, settings)
+  const { stands, because } = standingOfSeries(settings, account, series, state, now)
   const level = state?.level ?? 'ok'
   const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
@@ -193,12 +193,6 @@ function explainSeries(
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
   const stored = states[field]
   return stored === undefined ? undefined : decodeState(stored)
-}
-
-function uncounted(state: SeriesState | undefined): SeriesState | undefined {
-  if (state?.pending == null) return state
-  const { warning, critical, ...pending } = state.pending
-  return { ...state, pending: { ...pending, warning: Math.max(0, warning - 1), critical: Math.max(0, critical - 1) } }
 }
 
 /** Nothing is polled any more. */

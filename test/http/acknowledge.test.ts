@@ -358,5 +358,5 @@ test('a token that may only read sees who acknowledged, and gets no link that wo
   expect((await get('/alerts', reader)).text).not.toContain('signature=')
   expect((await get('/alerts', writer)).text).toContain('/acknowledge?')
   await ask('POST', link, FORM, 'by=Ann')
-  expect((await get('/alerts', reader)).text).toContain('Ann, until')
+  expect((await get('/alerts', reader)).text).toContain('Ann, ends')
 })

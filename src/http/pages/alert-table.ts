@@ -10,6 +10,12 @@ import { table } from './table.ts'
 /** Where an alert is acknowledged; undefined for who may not. */
 export type AcknowledgePath = (alert: TimedAlert) => string | undefined
 
+interface AlertTableMore {
+  acknowledge?: AcknowledgePath
+  /** By the alerts' fields. */
+  why?: ReadonlyMap<string, string>
+}
+
 /**
  * What keeps alerts from being told is shown where something does, or where they can be acknowledged. With `acknowledge`
  * the rule stands beside what it is about, for room.
@@ -18,7 +24,7 @@ export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
-  acknowledge?: AcknowledgePath,
+  { acknowledge, why }: AlertTableMore = {},
 ): Html {
   const withAccount = account === 'with account'
   const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
@@ -38,7 +44,7 @@ export function alertTable(
     alerts.map((alert) => [
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
-      acknowledge === undefined ? subjectOf(alert) : html`${subjectOf(alert)} <span class="soft">${alert.rule}</span>`,
+      whatOf(alert, { rule: acknowledge && alert.rule, why: why?.get(alert.field) }),
       fullnessOf(alert),
       ...(acknowledge === undefined ? [html`<span class="name">${alert.rule}</span>`] : []),
       when(Date.parse(alert.since), now),
@@ -46,6 +52,11 @@ export function alertTable(
       ...(withAcknowledged ? [whoKnows(alert, acknowledge, now)] : []),
     ]),
   )
+}
+
+function whatOf(alert: TimedAlert, { rule, why }: { rule: string | undefined; why: string | undefined }): Html {
+  const beside = rule === undefined ? undefined : html` <span class="soft">${rule}</span>`
+  return html`${subjectOf(alert)}${beside}${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
 }
 
 function silenceOf({ silencedBy }: TimedAlert): Html {
