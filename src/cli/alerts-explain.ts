@@ -5,16 +5,11 @@ import type { Parts } from '../app/parts.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatDaysLeft } from '../text/days-left.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
+import type { ToldTransition } from '../views/account-facts.ts'
 import { nextPollBecause, seriesJson } from '../views/account-view.ts'
-import type {
-  AccountExplanation,
-  ExplainedAlert,
-  ExplainedSeries,
-  LoggedTransition,
-  RulePlace,
-} from '../views/explain-account.ts'
+import type { AccountExplanation, ExplainedAlert, ExplainedSeries, RulePlace } from '../views/explain-account.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
@@ -106,12 +101,12 @@ function printAccount(io: Io, { account, standing, series }: AccountExplanation)
   const facts: [string, string][] = [
     ['account', `${hubId} ${hubDomain} (${state})`],
     ...standing.map((sentence): [string, string] => ['note', sentence]),
-    ['last poll', polledAt === null ? 'never' : moment(polledAt)],
+    ['last poll', polledAt === null ? 'never' : formatMoment(polledAt)],
     [
       'next poll',
-      nextPollAt === null ? 'none' : `${moment(nextPollAt)}${because === null ? '' : `, because ${because}`}`,
+      nextPollAt === null ? 'none' : `${formatMoment(nextPollAt)}${because === null ? '' : `, because ${because}`}`,
     ],
-    ['next refresh', nextRefreshAt === null ? 'none' : moment(nextRefreshAt)],
+    ['next refresh', nextRefreshAt === null ? 'none' : formatMoment(nextRefreshAt)],
   ]
   printFacts(io, facts)
 }
@@ -139,14 +134,14 @@ function alertFacts(one: ExplainedAlert): [string, string][] {
   const { subject, field, state, since, why, held, route, repeatFrom, transitions } = one
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
-    ['state', since === null ? state : `${state}, the alert is open since ${moment(since)}`],
+    ['state', since === null ? state : `${state}, the alert is open since ${formatMoment(since)}`],
     ...openAlert(one),
     ['because', why],
     ...held.filter((one) => !isSaid(one, held)).map(({ text }): [string, string] => ['held back', text]),
     ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
     ...(repeatFrom === null
       ? []
-      : [['again', `from ${moment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
+      : [['again', `from ${formatMoment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
 }
@@ -164,7 +159,7 @@ function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAl
 
 const MOST_TRANSITIONS = 5
 
-function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): [string, string][] {
+function transitionFacts({ at, alert, fate, why, attempts }: ToldTransition): [string, string][] {
   const number =
     alert.percent === undefined
       ? alert.usage === undefined
@@ -173,10 +168,10 @@ function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): 
       : ` at ${formatPercent(alert.percent)}`
   const ending = fate === 'unknown' ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
   return [
-    ['transition', `${moment(at)} ${whatOf(alert)}${number}${ending}`],
+    ['transition', `${formatMoment(at)} ${whatOf(alert)}${number}${ending}`],
     ...attempts.map(({ at: tried, receiver, attempt, outcome, reason }): [string, string] => [
       '',
-      `${receiver}: ${outcome} ${moment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
+      `${receiver}: ${outcome} ${formatMoment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
     ]),
   ]
 }
@@ -190,15 +185,11 @@ function readingText({ series }: ExplainedSeries): string {
   const of = limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`
   const share = percent === null ? '' : ` (${formatPercent(percent)})`
   const days = daysLeft == null ? '' : `, ${formatDaysLeft(daysLeft)}`
-  return `${of}${share}${days}, read ${moment(measuredAt)}`
+  return `${of}${share}${days}, read ${formatMoment(measuredAt)}`
 }
 
 function placeText({ at, name, asks }: RulePlace): string {
   return `${at} ${name}: ${asks}`
-}
-
-function moment(at: number | null): string {
-  return formatTime(iso(at) ?? '')
 }
 
 function explanationJson({ account, standing, own, series }: AccountExplanation): object {

@@ -8,7 +8,7 @@ import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
 import type { Parts } from '../app/parts.ts'
 import { parseMoment } from '../http/query.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, formatTime, iso } from '../text/format-time.ts'
 import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -74,7 +74,7 @@ async function silence(io: Io, options: SilenceOptions, command: Command): Promi
       ? 'no alert that is open now'
       : `${countOf(openAlerts, 'alert')} that ${isOrAre(openAlerts)} open now`
   io.out(
-    `silence ${made.id}: ${matchersText(made)}, until ${formatTime(iso(endsAt) ?? '')}\nIt covers ${covers}. To end it before: plimsoll alerts unsilence ${made.id}\n`,
+    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(endsAt)}\nIt covers ${covers}. To end it before: plimsoll alerts unsilence ${made.id}\n`,
   )
 }
 

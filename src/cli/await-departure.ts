@@ -4,7 +4,7 @@ import type { Registry } from '../accounts/registry.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import { ENDING } from '../views/account-story.ts'
 import { type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -36,7 +36,7 @@ export async function awaitDeparture(
 function holdUp({ uninstall, nextUninstallAt }: PlannedAccount): string {
   if (uninstall === null || uninstall.failure === null)
     return 'no daemon has tried yet, or a refresh of it is still under way: check that one runs, with plimsoll status'
-  const next = nextUninstallAt === null ? '' : `, the next ${formatTime(iso(nextUninstallAt) ?? '')}`
+  const next = nextUninstallAt === null ? '' : `, the next ${formatMoment(nextUninstallAt)}`
   return `${cleanText(uninstall.failure, 300)} (${countOf(uninstall.attempts, 'failed attempt')}${next})`
 }
 

@@ -2,7 +2,7 @@ import { seriesName } from '../alerts/series-name.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
@@ -134,7 +134,7 @@ function accountCells({ level, account, series }: Row): string[][] {
 }
 
 function timeOf(at: number | null): string {
-  return at === null ? '' : formatTime(iso(at) ?? '')
+  return at === null ? '' : formatMoment(at)
 }
 
 /** One object, written as it is found: of a large fleet on fire not all is in memory at once. */

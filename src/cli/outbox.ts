@@ -4,7 +4,7 @@ import { unknownName } from '../../config/problems.ts'
 import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
@@ -140,7 +140,7 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
 
 function nothingGivenUp(since: number, receiver: string | undefined): string {
   const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
-  return `0 deliveries on the way again: no ${whose} was given up since ${formatTime(iso(since) ?? '')}\n`
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}\n`
 }
 
 function checkName(receiver: string, known: readonly string[]): void {

@@ -1,7 +1,7 @@
 import { seriesName } from '../alerts/series-name.ts'
 import type { Zones } from '../limits/history/thin-out.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
 import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.ts'
@@ -136,7 +136,7 @@ const SIDES = ['NOW', 'NEW'] as const
 function printReplay(io: Io, { replay }: PlanSummary): void {
   const { from, to, before, after, offenders } = replay
   io.out(
-    `\nwhat would have been sent from ${momentText(from)} to ${momentText(to)}, by the rules of now and by the new ones:\n\n`,
+    `\nwhat would have been sent from ${formatMoment(from)} to ${formatMoment(to)}, by the rules of now and by the new ones:\n\n`,
   )
   printTable(io, ['', ...SIDES], overallRows(before, after))
   const counts = countRows(before, after)
@@ -212,11 +212,11 @@ function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary)
   const { rawFrom, hourlyFrom } = zones
   const isShort = knownFrom === null || knownFrom > from
   return [
-    ...(isShort ? [`The history begins ${knownFrom === null ? 'with the next poll' : momentText(knownFrom)}.`] : []),
+    ...(isShort ? [`The history begins ${knownFrom === null ? 'with the next poll' : formatMoment(knownFrom)}.`] : []),
     ...(from < rawFrom
       ? [
-          `Every change is kept since ${momentText(rawFrom)} (limits.history.raw); before that one an hour` +
-            `${from < hourlyFrom ? `, before ${momentText(hourlyFrom)} one a day` : ''}: what came and went in between is not seen.`,
+          `Every change is kept since ${formatMoment(rawFrom)} (limits.history.raw); before that one an hour` +
+            `${from < hourlyFrom ? `, before ${formatMoment(hourlyFrom)} one a day` : ''}: what came and went in between is not seen.`,
         ]
       : []),
     'Polls that found nothing changed are not kept: between two changes they are taken to have come every limits.every.',
@@ -240,10 +240,6 @@ function wrapped(text: string): string[] {
     else lines[lines.length - 1] = `${last} ${word}`
   }
   return lines
-}
-
-function momentText(at: number): string {
-  return formatTime(iso(at) ?? '')
 }
 
 /** One object, written as it is found: of a large fleet not all is in memory at once. */

@@ -10,6 +10,11 @@ export function formatTime(iso: string): string {
   return Number.isNaN(at) ? 'unknown' : `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
+/** The same of a moment in ms. */
+export function formatMoment(at: number | null): string {
+  return formatTime(iso(at) ?? '')
+}
+
 /** `2026-11-21 10:00 UTC (3 hours ago)`. */
 export function formatTimeAndAge(iso: string, now: number): string {
   const at = Date.parse(iso)

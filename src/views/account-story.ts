@@ -1,7 +1,7 @@
 import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 
 /** One thing that happened to an account, or that will. `detail` may hold strangers' words. */
 export interface StoryEvent {
@@ -52,7 +52,7 @@ function refreshes({ token, connectedAt, refreshFailure, refusedSince }: Account
 }
 
 function failing({ reason, count, at }: NonNullable<Account['refreshFailure']>): string {
-  return `${reason} (${countOf(count, 'failure')} in a row, the last ${moment(at)})`
+  return `${reason} (${countOf(count, 'failure')} in a row, the last ${formatMoment(at)})`
 }
 
 const ASKED_BY: Record<UninstallBy, string> = { cli: 'command line', api: 'API', evidence: 'evidence' }
@@ -63,15 +63,11 @@ export const ENDING = { deleted: 'the provider confirmed it', 'was-gone': 'the p
 function departure({ state, nextUninstallAt }: TimedAccount, uninstall: Uninstall) {
   const { askedAt, reason, by, attempts, failure, failureAt, at, ending, purgeAt } = uninstall
   const failures = countOf(at === null ? attempts : attempts - 1, 'failed attempt')
-  const next = state === 'uninstalling' && nextUninstallAt !== null ? `, the next ${moment(nextUninstallAt)}` : ''
+  const next = state === 'uninstalling' && nextUninstallAt !== null ? `, the next ${formatMoment(nextUninstallAt)}` : ''
   return [
     one(askedAt, 'uninstall asked for', `${reason} (by ${ASKED_BY[by]})`),
     failure === null ? undefined : one(failureAt, 'deletion failed', `${failure} (${failures}${next})`),
     ending === null ? undefined : one(at, 'refresh token deleted', ENDING[ending]),
     one(purgeAt, 'record forgotten', 'planned'),
   ]
-}
-
-function moment(at: number): string {
-  return formatTime(iso(at) ?? '')
 }

@@ -5,66 +5,19 @@ import { decodeState, kindOf, POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-st
 import { type Because, sayBecause } from '../alerts/evaluation/because.ts'
 import { evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
-import { speaksFor } from '../alerts/groups/hold.ts'
-import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
-import type { Fate } from '../alerts/ledger/ledger.ts'
-import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
-import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
-import { quietUntil } from '../alerts/routing/quiet-hours.ts'
 import { routeOf } from '../alerts/routing/route.ts'
 import { seriesFields } from '../alerts/series-fields.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
-import type { LoggedAttempt } from '../delivery/deliveries.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
+import type { AccountFacts, ToldTransition } from './account-facts.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
+import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import type { RuleSet } from './plan/rule-set.ts'
 import { standingOfSeries } from './series-because.ts'
 import { thresholdText } from './threshold-text.ts'
 import { watchText } from './watch.ts'
-
-/** All that is read of an account to say why it was told of, or was not. */
-export interface AccountFacts {
-  account: PlannedAccount
-  series: readonly CurrentSeries[]
-  /** States of its alerts as stored, by field. */
-  states: Readonly<Record<string, string>>
-  /** In force now. */
-  silences: readonly Silence[]
-  /** Troubles of the whole fleet whose alert is open. */
-  fleet: readonly FleetTrouble[]
-  /** Its transitions in the alert log, newest first. */
-  log: readonly LoggedTransition[]
-}
-
-/** A transition with what became of it. */
-export interface LoggedTransition {
-  /** As the ledger knows it. */
-  ref: TransitionRef
-  /** When it was committed, ms. */
-  at: number
-  /** The field of the state that it changed: a series' id, `token`, `poll`. */
-  field: string
-  alert: Alert
-  /** Where it is: waiting for somebody, told, given up, or withheld from everybody; `unknown`: that is no longer remembered. */
-  fate: Fate['is'] | 'unknown'
-  /** What it ended by; empty where there is nothing to say. */
-  why: string
-  /** Who still waits for it, and where. */
-  waiting: readonly WaitingFor[]
-  attempts: readonly LoggedAttempt[]
-}
-
-export interface WaitingFor {
-  receiver: string
-  where: 'outbox' | 'group' | 'digest' | 'held' | 'delivery'
-  /** When that is looked at again, ms. */
-  until: number | null
-  /** Why it is held back. */
-  because?: string
-}
 
 export interface ExplainSettings extends RuleSet {
   /** Polls in a row that must fail before that is told. */
@@ -95,7 +48,7 @@ export interface ExplainedAlert {
   route: { at: string; to: readonly string[] } | null
   /** When it is told again at the soonest if nothing changes, ms; null where nothing is open, or it is told once. */
   repeatFrom: number | null
-  transitions: readonly LoggedTransition[]
+  transitions: readonly ToldTransition[]
 }
 
 export interface ExplainedSeries extends ExplainedAlert {
@@ -114,14 +67,6 @@ export interface RulePlace {
   name: string
   /** Its conditions, in a few words. */
   asks: string
-}
-
-/** Something that keeps people from being told. */
-export interface HeldBack {
-  is: 'silence' | 'quiet-hours' | 'acknowledged' | 'fleet' | 'first-run' | 'waiting' | 'no-route'
-  /** ms; null where it has no time that is known. */
-  until: number | null
-  text: string
 }
 
 /** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
@@ -145,12 +90,12 @@ function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], n
     ...(state === 'reauthorize'
       ? [`it is not read until somebody connects it again: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
       : []),
-    ...(state === 'parked' ? [`the provider told us to wait until ${moment(parkedUntil)}`] : []),
+    ...(state === 'parked' ? [`the provider told us to wait until ${formatMoment(parkedUntil)}`] : []),
     ...(watch === undefined ? [] : [watch]),
     ...(pollFailure === null
       ? []
       : [
-          `${countOf(pollFailure.count, 'poll')} in a row failed, the last ${moment(pollFailure.at)}: ${pollFailure.reason}`,
+          `${countOf(pollFailure.count, 'poll')} in a row failed, the last ${formatMoment(pollFailure.at)}: ${pollFailure.reason}`,
         ]),
     ...(polledAt === null && series.length === 0
       ? [`it was never read: there is nothing to judge yet${first(account, now)}`]
@@ -160,7 +105,7 @@ function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], n
 
 function first({ nextPollAt }: PlannedAccount, now: number): string {
   if (nextPollAt === null) return ''
-  return nextPollAt <= now ? ', its first poll is due' : `, its first poll is due ${moment(nextPollAt)}`
+  return nextPollAt <= now ? ', its first poll is due' : `, its first poll is due ${formatMoment(nextPollAt)}`
 }
 
 function explainSeries(
@@ -242,11 +187,11 @@ function explainTokens(settings: ExplainSettings, facts: AccountFacts, now: numb
     uninstall?.failure != null
       ? `its refresh token could not be deleted yet: ${uninstall.failure}`
       : refusedSince !== null
-        ? `its refresh token is refused since ${moment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
+        ? `its refresh token is refused since ${formatMoment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
         : refreshFailure !== null
-          ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${moment(refreshFailure.since)}: ${refreshFailure.reason}`
+          ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${formatMoment(refreshFailure.since)}: ${refreshFailure.reason}`
           : token.expiresAt !== null && token.expiresAt > now
-            ? `its access token is good until ${moment(token.expiresAt)}`
+            ? `its access token is good until ${formatMoment(token.expiresAt)}`
             : 'nothing failed'
   return explainOwn(settings, facts, TOKEN_FIELD, why, now)
 }
@@ -337,83 +282,8 @@ function subjectOf({ kind, series }: Alert): string {
   return kind === 'token' ? 'its tokens' : 'reading its limits'
 }
 
-/** Everything that keeps the alert from people now, whether one of it alone would do or not. */
-function heldBack(
-  { routes, firstRun }: ExplainSettings,
-  { silences, fleet }: AccountFacts,
-  alert: Alert,
-  state: SeriesState | undefined,
-  now: number,
-): HeldBack[] {
-  const held: HeldBack[] = []
-  const hold = (is: HeldBack['is'], until: number | null, text: string) => held.push({ is, until, text })
-  const silence = silenceOf(silences, alert, now)
-  if (silence !== undefined) {
-    const { id, author, comment, endsAt } = silence
-    hold(
-      'silence',
-      endsAt,
-      `silenced by ${author} until ${moment(endsAt)} (${id}${comment === '' ? '' : `: ${comment}`})`,
-    )
-  }
-  const route = routeOf(routes, alert)
-  if (route === undefined) hold('no-route', null, 'no route is for it: nobody is told')
-  const quiet = quietUntil(routes, alert, now)
-  if (quiet !== undefined && route !== undefined) {
-    hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${moment(quiet)}`)
-  }
-  const known = lastingAcknowledgement(state, now)
-  if (known !== undefined) {
-    const { by, at, until, comment } = known
-    const said = comment === undefined ? '' : ` (${comment})`
-    hold(
-      'acknowledged',
-      until,
-      `acknowledged by ${by} ${moment(at)}${said}: told again if it gets worse, or from ${moment(until)} on`,
-    )
-  }
-  for (const trouble of fleet.filter((open) => speaksFor(open, alert))) {
-    hold('fleet', null, `the alert about the whole fleet speaks for it (${FLEET_SUBJECT[trouble]})`)
-  }
-  if (state?.pending?.sinceFirstReading === true && firstRun === 'digest') {
-    hold(
-      'first-run',
-      null,
-      'it was there at the first reading: it comes with the digest of new accounts (alerts.firstRun)',
-    )
-  }
-  return held
-}
-
-/** Also of what is over: that is to be told too. */
-function waitingIn(transitions: readonly LoggedTransition[]): HeldBack[] {
-  return transitions.flatMap(({ waiting }) =>
-    waiting.map(({ receiver, where, until, because }) => ({
-      ...{ is: 'waiting' as const, until },
-      text: waitingText(receiver, where, until, because),
-    })),
-  )
-}
-
 /** Neither lost tokens nor scopes that were not granted are told again: nobody is helped by hearing it every day. */
 function repeatFrom(state: SeriesState, { kind }: Alert, repeatEveryMs: number, now: number): number | null {
   if (kind === 'token' || state.cause === 'scopes') return null
   return Math.max(state.toldAt + repeatEveryMs, lastingAcknowledgement(state, now)?.until ?? 0)
-}
-
-const WHERE: Readonly<Record<WaitingFor['where'], string>> = {
-  outbox: 'waits in the outbox to be collected',
-  group: 'waits in its group for more of its kind',
-  digest: 'waits for the digest of new accounts (alerts.firstRun)',
-  held: 'is held back',
-  delivery: 'is being delivered',
-}
-
-function waitingText(receiver: string, where: WaitingFor['where'], until: number | null, because: string | undefined) {
-  const why = because === undefined ? '' : ` by ${because}`
-  return `${receiver === '' ? '' : `for ${receiver}: `}${WHERE[where]}${why}${until === null ? '' : ` until ${moment(until)}`}`
-}
-
-function moment(at: number | null): string {
-  return formatTime(iso(at) ?? '')
 }

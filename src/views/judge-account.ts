@@ -4,7 +4,7 @@ import { judgeReading } from '../alerts/evaluation/evaluate.ts'
 import { type Level, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import type { CurrentSeries } from './account-view.ts'
 import { watchText } from './watch.ts'
 
@@ -159,7 +159,7 @@ function staleness(
 }
 
 function notSince(at: number): string {
-  return `not read since ${formatTime(iso(at) ?? '')}`
+  return `not read since ${formatMoment(at)}`
 }
 
 function later(one: number | null, other: number | null): number | null {

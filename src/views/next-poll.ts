@@ -2,7 +2,7 @@ import { countedRecords, countsRecords, seriesName } from '../alerts/series-name
 import { type Because, decodeTurn, type Near, type Rising } from '../limits/polling/poll-turn.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { formatCount, formatDays, formatPercent } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 
 /** Series by id, for the names that the account gives its object types; without them their ids are told. */
 export type Labels = ReadonlyMap<string, Pick<Series, 'label'>>
@@ -27,7 +27,7 @@ function reason(because: Because, labels: Labels): string {
     case 'rising':
       return rise(because, labels)
     case 'changed':
-      return `its numbers last changed at ${formatTime(iso(because.at) ?? '')}`
+      return `its numbers last changed at ${formatMoment(because.at)}`
     case 'new':
       return 'it was just connected and got a turn of its own'
     case 'still':

@@ -9,8 +9,8 @@ import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/delive
 import { METRICS, seriesId } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import type { ToldTransition, WaitingFor } from './account-facts.ts'
 import { readAlertLog } from './alert-log.ts'
-import type { LoggedTransition, WaitingFor } from './explain-account.ts'
 import { heldText } from './why-pending.ts'
 
 export interface ToldDeps {
@@ -28,7 +28,7 @@ const MOST_TRANSITIONS = 200
 const MOST_ATTEMPTS = 10_000
 
 /** What an account was told of, newest first, and what became of it. */
-export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<LoggedTransition[]> {
+export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<ToldTransition[]> {
   const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-MOST_TRANSITIONS)
   const [oldest] = logged
   if (oldest === undefined) return []
@@ -39,7 +39,7 @@ export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<Logg
     deps.store.hgetall(deps.keys.delivery.marks),
   ])
   const found = await Promise.all(
-    logged.map(async ({ transition: ref, alert, fate }): Promise<LoggedTransition> => {
+    logged.map(async ({ transition: ref, alert, fate }): Promise<ToldTransition> => {
       const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
       return {
         ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },

@@ -5,7 +5,7 @@ import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
 import { alertOf } from '../alerts/matter.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import type { LoggedTransition } from './alert-log.ts'
 
 interface Deps {
@@ -45,7 +45,7 @@ export async function whyPending(
 }
 
 function untilText(held: HeldBecause): string {
-  const until = held.is === 'fleet' ? '' : ` until ${formatTime(iso(held.until) ?? '')}`
+  const until = held.is === 'fleet' ? '' : ` until ${formatMoment(held.until)}`
   return `${heldText(held)}${until}`
 }
 

@@ -2,18 +2,10 @@ import { isWorse, lastingAcknowledgement, withoutAcknowledgement } from '../ackn
 import type { AlertLevel, AlertReason } from '../alert.ts'
 import { atLevel } from '../alert-state.ts'
 import type { Acknowledged, SeriesState } from '../series-state.ts'
-import { type Because, type Rising, risesTo } from './because.ts'
-import {
-  anyHolds,
-  type ForeseenSeries,
-  holding,
-  type JudgedCondition,
-  judgeConditions,
-  nearest,
-  type Standing,
-  told,
-} from './conditions.ts'
+import type { Because } from './because.ts'
+import { anyHolds, type ForeseenSeries, judgeConditions, type Standing } from './conditions.ts'
 import type { Rule } from './rules.ts'
+import { becauseOf, type JudgedLevels, type Stood } from './why.ts'
 
 export type { SeriesState } from '../series-state.ts'
 export type { ForeseenSeries } from './conditions.ts'
@@ -26,11 +18,8 @@ export interface EvaluationSettings {
   repeatEveryMs: number
 }
 
-export interface Evaluation {
-  /** Undefined: nothing to remember. */
-  state: SeriesState | undefined
-  /** How the series stands now. */
-  stands: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
+/** Without a state there is nothing to remember. */
+export interface Evaluation extends Stood {
   /** Why it stands so. */
   because: Because
   /** Absent: nothing to say. */
@@ -56,7 +45,7 @@ export function evaluate(
   if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
   const judged = judge(rule, series, before?.level ?? 'ok', before?.foreseen === true, settings.recoverBelow)
   const { worseThan, ...decided } = decideLevel(rule, before, judged, series, now, settings, isFirstReading)
-  const evaluation = { ...decided, because: becauseOf(decided, judged, before, worseThan, settings) }
+  const evaluation = { ...decided, because: becauseOf(decided, judged, before, worseThan, pollsNeeded(settings)) }
   const { state } = evaluation
   // What can't be judged now rests on what it rested on before.
   if (state === undefined || evaluation.stands === 'unknown') return evaluation
@@ -76,11 +65,9 @@ export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): Al
   return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0).target
 }
 
-interface Judged {
+interface Judged extends JudgedLevels {
   /** The level that the reading asks for. */
   target: AlertLevel | 'ok' | 'unknown'
-  warning: JudgedCondition[]
-  critical: JudgedCondition[]
 }
 
 /** What is decided; why, is told from it. */
@@ -249,75 +236,4 @@ function newState(rule: string, now: number): SeriesState {
 function withoutPending(state: SeriesState | undefined): SeriesState | undefined {
   if (state === undefined || state.level === 'ok') return undefined
   return state.pending === null ? state : { ...state, pending: null }
-}
-
-function becauseOf(
-  { state, stands }: Decided,
-  judged: Judged,
-  before: SeriesState | undefined,
-  worseThan: Acknowledged | undefined,
-  settings: EvaluationSettings,
-): Because {
-  switch (stands) {
-    case 'unknown':
-      return whyUnknown(judged, before?.level ?? 'ok')
-    case 'pending': {
-      const { warning = 0, critical = 0 } = state?.pending ?? {}
-      const level = critical >= warning ? 'critical' : 'warning'
-      const polls = Math.max(warning, critical)
-      return { is: 'pending', polls, of: pollsNeeded(settings), ...told(holdingAt(level, judged)) }
-    }
-    case 'warning':
-    case 'critical':
-      return whyInForce(holdingAt(stands, judged), risingOf(state, stands, settings), worseThan)
-    default: {
-      const next = nearest([...judged.warning, ...judged.critical])
-      return next === undefined ? { is: 'nothing' } : { is: 'nothing', nearest: next }
-    }
-  }
-}
-
-/**
- * What holds a level. Nothing of its own need: polls that find critical count for warning too, and a warning in force
- * stays while critical is being confirmed.
- */
-function holdingAt(level: AlertLevel, { warning, critical }: Judged): JudgedCondition {
-  const [own, other] = level === 'warning' ? [warning, critical] : [critical, warning]
-  const found = holding(own) ?? holding(other)
-  if (found === undefined) throw new Error(`nothing holds the level ${level}, which is in force`)
-  return found
-}
-
-function whyInForce(
-  condition: JudgedCondition,
-  rising: Rising | undefined,
-  worseThan: Acknowledged | undefined,
-): Because {
-  const more = {
-    ...(rising === undefined ? {} : { rising }),
-    ...(worseThan === undefined ? {} : { worseThan: numbersOf(worseThan) }),
-  }
-  if (condition.holds === 'outright') return { is: 'holds', ...told(condition), ...more }
-  const { threshold, margin, asks } = condition
-  const until = risesTo(asks) ? threshold - margin : threshold + margin
-  return { is: 'margin', ...told(condition), until, recoverBelow: margin, ...more }
-}
-
-function numbersOf({ usage = 0, percent, remaining }: Acknowledged) {
-  return {
-    usage,
-    ...(percent === undefined ? {} : { percent }),
-    ...(remaining === undefined ? {} : { remaining }),
-  }
-}
-
-function risingOf(state: SeriesState | undefined, level: AlertLevel, settings: EvaluationSettings): Rising | undefined {
-  const polls = state?.pending?.critical ?? 0
-  return level === 'critical' || polls === 0 ? undefined : { level: 'critical', polls, of: pollsNeeded(settings) }
-}
-
-function whyUnknown({ warning, critical }: Judged, inForce: AlertLevel | 'ok'): Because {
-  const asked = [...critical, ...warning].find(({ holds }) => holds === 'unknown')
-  const missing = asked?.asks === 'daysLeft' ? 'forecast' : 'limit'
-  return { is: 'unknown', missing, ...(inForce === 'ok' ? {} : { stays: inForce }) }
 }

@@ -1,0 +1,90 @@
+import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
+import type { Alert } from '../alerts/alert.ts'
+import { speaksFor } from '../alerts/groups/hold.ts'
+import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
+import { quietUntil } from '../alerts/routing/quiet-hours.ts'
+import { routeOf } from '../alerts/routing/route.ts'
+import type { SeriesState } from '../alerts/series-state.ts'
+import { silenceOf } from '../alerts/silences/silence.ts'
+import { formatMoment } from '../text/format-time.ts'
+import type { AccountFacts, ToldTransition, WaitingFor } from './account-facts.ts'
+import type { RuleSet } from './plan/rule-set.ts'
+
+/** Something that keeps people from being told. */
+export interface HeldBack {
+  is: 'silence' | 'quiet-hours' | 'acknowledged' | 'fleet' | 'first-run' | 'waiting' | 'no-route'
+  /** ms; null where it has no time that is known. */
+  until: number | null
+  text: string
+}
+
+/** Everything that keeps the alert from people now, whether one of it alone would do or not. */
+export function heldBack(
+  { routes, firstRun }: Pick<RuleSet, 'routes' | 'firstRun'>,
+  { silences, fleet }: Pick<AccountFacts, 'silences' | 'fleet'>,
+  alert: Alert,
+  state: SeriesState | undefined,
+  now: number,
+): HeldBack[] {
+  const held: HeldBack[] = []
+  const hold = (is: HeldBack['is'], until: number | null, text: string) => held.push({ is, until, text })
+  const silence = silenceOf(silences, alert, now)
+  if (silence !== undefined) {
+    const { id, author, comment, endsAt } = silence
+    hold(
+      'silence',
+      endsAt,
+      `silenced by ${author} until ${formatMoment(endsAt)} (${id}${comment === '' ? '' : `: ${comment}`})`,
+    )
+  }
+  const route = routeOf(routes, alert)
+  if (route === undefined) hold('no-route', null, 'no route is for it: nobody is told')
+  const quiet = quietUntil(routes, alert, now)
+  if (quiet !== undefined && route !== undefined) {
+    hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${formatMoment(quiet)}`)
+  }
+  const known = lastingAcknowledgement(state, now)
+  if (known !== undefined) {
+    const { by, at, until, comment } = known
+    const said = comment === undefined ? '' : ` (${comment})`
+    hold(
+      'acknowledged',
+      until,
+      `acknowledged by ${by} ${formatMoment(at)}${said}: told again if it gets worse, or from ${formatMoment(until)} on`,
+    )
+  }
+  for (const trouble of fleet.filter((open) => speaksFor(open, alert))) {
+    hold('fleet', null, `the alert about the whole fleet speaks for it (${FLEET_SUBJECT[trouble]})`)
+  }
+  if (state?.pending?.sinceFirstReading === true && firstRun === 'digest') {
+    hold(
+      'first-run',
+      null,
+      'it was there at the first reading: it comes with the digest of new accounts (alerts.firstRun)',
+    )
+  }
+  return held
+}
+
+/** Also of what is over: that is to be told too. */
+export function waitingIn(transitions: readonly ToldTransition[]): HeldBack[] {
+  return transitions.flatMap(({ waiting }) =>
+    waiting.map(({ receiver, where, until, because }) => ({
+      ...{ is: 'waiting' as const, until },
+      text: waitingText(receiver, where, until, because),
+    })),
+  )
+}
+
+const WHERE: Readonly<Record<WaitingFor['where'], string>> = {
+  outbox: 'waits in the outbox to be collected',
+  group: 'waits in its group for more of its kind',
+  digest: 'waits for the digest of new accounts (alerts.firstRun)',
+  held: 'is held back',
+  delivery: 'is being delivered',
+}
+
+function waitingText(receiver: string, where: WaitingFor['where'], until: number | null, because: string | undefined) {
+  const why = because === undefined ? '' : ` by ${because}`
+  return `${receiver === '' ? '' : `for ${receiver}: `}${WHERE[where]}${why}${until === null ? '' : ` until ${formatMoment(until)}`}`
+}
