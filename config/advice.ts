@@ -1,6 +1,8 @@
 import { isAlwaysQuiet } from '../src/alerts/routing/quiet-time.ts'
 import { endOf } from '../src/provider/dialects.ts'
 import { opensLimits } from '../src/provider/scopes.ts'
+import type { Secret } from '../src/runtime/secret.ts'
+import { formatDuration } from './duration.ts'
 import { lintRules } from './lint-rules.ts'
 import type { Path } from './problems.ts'
 import { isShortWebhookSecret } from './receivers.ts'
@@ -22,6 +24,8 @@ export function advise(config: Config, now: number): Advice[] {
     ...adviseRoutes(config),
     ...adviseQuietHours(config, now),
     ...adviseReceivers(config),
+    ...adviseAcknowledging(config),
+    ...adviseHeartbeat(config),
     ...adviseHttp(config),
   ]
 }
@@ -127,6 +131,10 @@ function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
   }
   for (const [name, receiver] of Object.entries(receivers)) {
     if (receiver.type !== 'webhook') continue
+    if (receiver.format !== 'slack' && isSlack(receiver.url)) {
+      const message = `Slack refuses messages in the format ${receiver.format}: set format: slack, which needs no secrets`
+      yield { path: ['receivers', name, 'format'], message }
+    }
     for (const [index, secret] of receiver.secrets.entries()) {
       if (!isShortWebhookSecret(secret)) continue
       const message = 'shorter than 24 bytes: easy to guess; to make a better one: openssl rand -base64 32'
@@ -135,7 +143,31 @@ function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
   }
 }
 
+function isSlack(url: Secret): boolean {
+  return /(^|\.)slack(-gov)?\.com$/.test(URL.parse(url.reveal())?.hostname ?? '')
+}
+
+function* adviseAcknowledging({ alerts: { acknowledgeFor, repeatEvery } }: Config): Iterable<Advice> {
+  if (acknowledgeFor >= repeatEvery) return
+  const message = `over before an alert would be told again (repeatEvery, ${formatDuration(repeatEvery)}): make it longer`
+  yield { path: ['alerts', 'acknowledgeFor'], message }
+}
+
+function* adviseHeartbeat({ heartbeat }: Config): Iterable<Advice> {
+  if (heartbeat === undefined) return
+  const [, ending] = /\/(fail|start|log|\d{1,3})\/*$/.exec(URL.parse(heartbeat.url.reveal())?.pathname ?? '') ?? []
+  if (ending === undefined) return
+  const message = `ends with /${ending}, which says something else than that all is well: leave it out, /fail is added where it is needed`
+  yield { path: ['heartbeat', 'url'], message }
+}
+
 function* adviseHttp({ http }: Config): Iterable<Advice> {
+  if (URL.parse(http.publicUrl)?.pathname !== '/') {
+    const message =
+      'has a path: installing and the links in mails that acknowledge work behind it; the pages lead to each other from the ' +
+      'root of the host, so give them a host name of their own'
+    yield { path: ['http', 'publicUrl'], message }
+  }
   if (http.adminToken === undefined) {
     yield {
       path: ['http'],

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { related } from './relations.ts'
+import { weekday } from './values.ts'
 import { timeOfDay, timeZone } from './wall-time.ts'
-
-export const DIGEST_DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
 /** Of a receiver. */
 export const digest = () =>
@@ -10,7 +9,7 @@ export const digest = () =>
     z.strictObject({
       every: z.enum(['day', 'week']).prefault('day').describe('How often.'),
       at: timeOfDay().prefault('08:00').describe('When, by the clock in `timeZone`.'),
-      on: z.enum(DIGEST_DAYS).exactOptional().describe('The day of a weekly one. Default: monday.'),
+      on: weekday().exactOptional().describe('The day of a weekly one. Default: mon.'),
       timeZone: timeZone().prefault('UTC').describe('Name of a time zone: Europe/Berlin.'),
     }),
     ({ every, on }, report) => {

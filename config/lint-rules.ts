@@ -19,7 +19,11 @@ export function* lintRules(config: Config): Iterable<{ path: Path; message: stri
     }
     const earlier = shadowedBy(thresholds.slice(0, index), rule, tags)
     if (earlier !== undefined) yield { path, message: `never decides: ${nameThem(earlier)} all that it is about` }
-    yield* lintLevels(rule, series, path)
+    yield* lintLevels(
+      rule,
+      series.filter((metric) => takerOf(thresholds.slice(0, index), metric, rule, tags) === -1),
+      path,
+    )
     yield* lintMargins(rule, alerts.recoverBelow, path)
   }
   yield* lintTags(config)
@@ -38,13 +42,16 @@ function seriesOfRule({ on, match: { objectType, from, to } }: Rule): Metric[] {
 export function shadowedBy(earlier: readonly Rule[], rule: Rule, tags: Tags): number[] | undefined {
   const takers = new Set<number>()
   for (const metric of seriesOfRule(rule)) {
-    const taker = earlier.findIndex(
-      (one) => seriesOfRule(one).includes(metric) && takesAll(one.match, rule.match, tags),
-    )
+    const taker = takerOf(earlier, metric, rule, tags)
     if (taker === -1) return undefined
     takers.add(taker)
   }
   return [...takers].sort((a, b) => a - b)
+}
+
+/** The place of the rule that takes all of a metric that another is about; -1: none does. */
+function takerOf(earlier: readonly Rule[], metric: Metric, { match }: Rule, tags: Tags): number {
+  return earlier.findIndex((one) => seriesOfRule(one).includes(metric) && takesAll(one.match, match, tags))
 }
 
 function nameThem(places: readonly number[]): string {
@@ -92,9 +99,10 @@ const CONDITIONS = ['percent', 'count', 'remaining', 'daysLeft'] as const
 function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterable<{ path: Path; message: string }> {
   for (const name of LEVELS) {
     if (rule[name] === undefined || rule[name].count !== undefined) continue
-    if (series.length > 1 && series.includes('associations.atLimit')) {
-      const message =
-        'associations.atLimit and associations.nearLimit are counts: without `count` this never fires for them'
+    const counts = series.filter((metric) => metric === 'associations.atLimit' || metric === 'associations.nearLimit')
+    if (counts.length > 0) {
+      const [are, them] = counts.length === 1 ? ['is a count', 'it'] : ['are counts', 'them']
+      const message = `${counts.join(' and ')} ${are}: without \`count\` this never fires for ${them}`
       yield { path: [...path, name], message }
     }
   }

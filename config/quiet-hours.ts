@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { WEEKDAYS } from '../src/alerts/routing/quiet-time.ts'
 import { type Report, related, type Unchecked } from './relations.ts'
-import { oneOrMany, text } from './values.ts'
+import { oneOrMany, text, weekday } from './values.ts'
 import { timeOfDay, timeZone } from './wall-time.ts'
 
 const HOUR = '([01]\\d|2[0-3]):[0-5]\\d'
@@ -12,7 +11,7 @@ const hours = related(
   z.strictObject({
     from: timeOfDay().describe('When they begin, by the clock of the time zone: "22:00".'),
     to: to().describe('When they end, up to "24:00"; at or before `from` on the next day.'),
-    days: oneOrMany(z.enum(WEEKDAYS)).exactOptional().describe('Days on which they begin. Default: every day.'),
+    days: oneOrMany(weekday()).exactOptional().describe('Days on which they begin. Default: every day.'),
     timeZone: timeZone().prefault('UTC').describe('IANA name of a time zone, like Europe/Berlin.'),
   }),
   checkLength,

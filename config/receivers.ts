@@ -47,7 +47,7 @@ const webhook = related(
   }),
   ({ url, insecure, format, secrets }, report) => {
     if (format === 'plimsoll' && Array.isArray(secrets) && secrets.length === 0)
-      report(['secrets'], 'must have at least one: openssl rand -base64 32')
+      report(['secrets'], 'must have at least one: openssl rand -base64 32; for Slack write format: slack instead')
     if (!(url instanceof Secret) || insecure === true || !isPlainHttpElsewhere(url.reveal())) return
     report(['url'], 'must start with https:// (http:// needs insecure: true, or a host that is this machine)')
   },

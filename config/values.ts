@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
+import { WEEKDAYS } from '../src/text/wall-clock.ts'
 import { formatHostPort, maskAddress, parseHostPort } from './addresses.ts'
 import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 
@@ -218,8 +219,9 @@ export function hostPort() {
 const ADDRESS = '[^\\s@<>",;]+@[^\\s@<>",;]+'
 
 export function mailAddress() {
-  const pattern = new RegExp(`^(${ADDRESS}|[^<>\\p{Cc}]*<${ADDRESS}>)$`, 'u')
-  return text(pattern, 'must be an e-mail address: a@example.com or Name <a@example.com>')
+  // A name with one of these signs is more than one address, or a group of them, unless it is in quotes.
+  const pattern = new RegExp(`^(${ADDRESS}|("[^"<>\\\\\\p{Cc}]*"|[^<>"@,;:\\p{Cc}]*) *<${ADDRESS}>)$`, 'u')
+  return text(pattern, 'must be one e-mail address: a@example.com, Name <a@example.com> or "Name, too" <a@example.com>')
 }
 
 export function objectTypeId() {
@@ -230,6 +232,15 @@ export function objectTypeId() {
 }
 
 /** One or several: `level: critical` and `level: [critical]` are the same. */
+const LONG_WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+
+/** A day of the week: `mon` or `monday` in the file, `mon` in the program. */
+export function weekday() {
+  return z
+    .preprocess((input) => WEEKDAYS.find((_, index) => input === LONG_WEEKDAYS[index]) ?? input, z.enum(WEEKDAYS))
+    .meta({ enum: [...WEEKDAYS, ...LONG_WEEKDAYS] })
+}
+
 export function oneOrMany<Item extends z.ZodType>(item: Item) {
   const many = z.array(item).min(1, 'must have at least one entry, or be left out')
   return z.preprocess((input) => (Array.isArray(input) ? input : [input]), many).meta({ oneOrMany: true })

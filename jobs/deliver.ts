@@ -1,5 +1,5 @@
 import { afterAttempt } from '../src/delivery/after-attempt.ts'
-import type { Deliveries, Delivery } from '../src/delivery/deliveries.ts'
+import { BEHIND_MS, type Deliveries, type Delivery } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome, Receiver } from '../src/delivery/receiver.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
@@ -46,6 +46,7 @@ export class Turns {
 export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
   const { deliveries, clock } = deps
   const delivery = await deliveries.begin(deliveryId, clock.now())
+  if (delivery === 'behind') return deps.queues.wake('alerts', clock.now() + BEHIND_MS)
   if (delivery === undefined || delivery === 'held') return
   const atATime = deps.receivers.get(delivery.receiver)?.atATime ?? AT_A_TIME
   const tried = await deps.turns.take(delivery.receiver, atATime, async () =>

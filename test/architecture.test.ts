@@ -45,7 +45,9 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['alert', 'by-urgency', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
+    files: ['alert', 'by-urgency', 'series-name', 'digest/compare-standing', 'evaluation/because'].map(
+      (name) => `src/alerts/${name}.ts`,
+    ),
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
@@ -65,7 +67,7 @@ const ROOMS: RoomTable = {
   config: {
     of: ['runtime'],
     files: [
-      ...['src/text/suggest.ts', 'src/alerts/routing/quiet-time.ts'],
+      ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
       'src/text/pattern.ts',

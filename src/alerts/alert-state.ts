@@ -97,8 +97,3 @@ export function alertId(hubId: number, field: string, since: number): string {
 export function transitionId(hubId: number, field: string, state: SeriesState): string {
   return `${alertId(hubId, field, state.since)}-${state.transitions}`
 }
-
-/** The alert that a transition is of. */
-export function alertOfTransition(id: string): string {
-  return id.replace(/-\d+$/, '')
-}

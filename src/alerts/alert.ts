@@ -14,6 +14,11 @@ export type PollCause = 'scopes' | 'failing'
 /** The rule of a token alert that is about an uninstall. */
 export const UNINSTALL_RULE = 'uninstall'
 
+/** The alert's own id, which it keeps from opening to closing, from that of one of its transitions. */
+export function alertOfTransition(id: string): string {
+  return id.replace(/-\d+$/, '')
+}
+
 /** A record at or near an association limit, as the provider's samples name it. */
 export interface AlertRecord {
   objectId: number

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Alert } from './alert.ts'
+import { type Alert, alertOfTransition } from './alert.ts'
 
 /** The alert's own id, without the number of the transition. */
 export function alertOf({ id }: Pick<Alert, 'id'>): string {
-  return id.replace(/-\d+$/, '')
+  return alertOfTransition(id)
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, kindOf, transitionId } from './alert-state.ts'
+import { decodeState, openKindOf, transitionId } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import type { SeriesState } from './evaluation/evaluate.ts'
 import { type Rule, ruleFor } from './evaluation/rules.ts'
@@ -74,7 +74,7 @@ function frameOf(settings: OpenAlertSettings, { hubId, hubDomain }: AlertedAccou
   const isFleet = hubId === NOBODY
   return {
     id: transitionId(hubId, field, state),
-    kind: isFleet ? ('fleet' as const) : kindOf(field),
+    kind: openKindOf(hubId, field),
     status: 'firing' as const,
     level: state.level === 'critical' ? ('critical' as const) : ('warning' as const),
     reason: 'repeat' as const,
@@ -114,7 +114,7 @@ function bodyOf(
 function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
   const subject = subjectOf({
     ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },
-    kind: hubId === NOBODY ? 'fleet' : kindOf(field),
+    kind: openKindOf(hubId, field),
     ...(cause === undefined ? {} : { cause }),
   })
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}.`

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { Alert } from '../alerts/alert.ts'
-import { alertOfTransition } from '../alerts/alert-state.ts'
+import { alertOfTransition } from '../alerts/alert.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Vault } from '../tokens/vault.ts'
 

@@ -6,7 +6,7 @@ import { pageOf } from './announcers.ts'
 /** Who gets a digest when, and of what. */
 export function digestSettings(config: Config): DigestSettings {
   const schedules = Object.entries(config.receivers).flatMap(([name, { digest }]) =>
-    digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'monday' }] as const],
+    digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }] as const],
   )
   return {
     schedules: new Map(schedules),

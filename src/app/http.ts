@@ -1,6 +1,7 @@
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { DueSets } from '../accounts/due-sets.ts'
+import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
@@ -51,6 +52,10 @@ export function startHttp(
     deliveries: new Deliveries(pages, keys),
     silences,
     ackLinks: ackLinks(parts.vault, config),
+    judging: {
+      rules: withTags(config.thresholds, config.tags),
+      ...{ recoverBelow: config.alerts.recoverBelow, for: config.alerts.for, repeatEveryMs: config.alerts.repeatEvery },
+    },
     receiverStore: new ReceiverStore(pages, keys),
     metrics,
     actions: {

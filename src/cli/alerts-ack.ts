@@ -26,7 +26,7 @@ export function addAck(alerts: Command, io: Io): void {
       .option('--author <name>', 'by whom', ownName()),
     'plimsoll alerts ack 1f0c9a7be2d45a63 --comment "asked the customer"',
   )
-    .description('take an open alert up: it is not told again until it gets worse')
+    .description('acknowledge an open alert: it is not told again until it gets worse')
     .action((id: string, options: AckOptions, command: Command) => ack(io, id, options, command))
 }
 

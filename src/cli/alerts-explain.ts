@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
+import type { Alert } from '../alerts/alert.ts'
+import { alertOf } from '../alerts/matter.ts'
 import type { Parts } from '../app/parts.ts'
 import { METRICS } from '../limits/series.ts'
+import { formatDaysLeft } from '../text/days-left.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
@@ -16,7 +19,7 @@ import { type ExplanationDeps, readExplanation } from '../views/read-explanation
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { ruleSetOf } from './rule-set.ts'
-import { printFacts, printTable } from './table.ts'
+import { named, printFacts, printTable, spare, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface ExplainOptions extends CommonOptions {
@@ -75,7 +78,7 @@ function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean
   io.out('\n')
   printTable(
     io,
-    ['STATE', 'WHAT', 'WHY', 'RULE'],
+    [whole('STATE'), named('WHAT'), 'WHY', spare('RULE')],
     rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.at ?? '') : '']),
   )
 }
@@ -88,9 +91,9 @@ function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {
   return RANK[a.state] - RANK[b.state] || (b.series.percent ?? -1) - (a.series.percent ?? -1)
 }
 
-/** What stands at a level, is on its way to one, or is to change with the next poll. */
+/** What stands at a level, is on its way to one or to somebody, or is to change with the next poll. */
 function isNotable(one: ExplainedAlert | ExplainedSeries): boolean {
-  return RANK[one.state] <= RANK.pending || (isSeries(one) && one.next !== null)
+  return RANK[one.state] <= RANK.pending || one.held.length > 0 || (isSeries(one) && one.next !== null)
 }
 
 function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries {
@@ -137,14 +140,26 @@ function alertFacts(one: ExplainedAlert): [string, string][] {
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
     ['state', since === null ? state : `${state}, the alert is open since ${moment(since)}`],
+    ...openAlert(one),
     ['because', why],
-    ...held.map(({ text }): [string, string] => ['held back', text]),
+    ...held.filter((one) => !isSaid(one, held)).map(({ text }): [string, string] => ['held back', text]),
     ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
     ...(repeatFrom === null
       ? []
       : [['again', `from ${moment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
+}
+
+/** What `alerts ack` asks for. */
+function openAlert({ since, transitions }: ExplainedAlert): [string, string][] {
+  const newest = transitions[0]?.alert
+  return since === null || newest === undefined ? [] : [['alert', alertOf(newest)]]
+}
+
+/** Where it waits need not be said beside what makes it wait there for as long. */
+function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAlert['held']): boolean {
+  return is === 'waiting' && until !== null && held.some((other) => other.is !== 'waiting' && other.until === until)
 }
 
 const MOST_TRANSITIONS = 5
@@ -156,9 +171,9 @@ function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): 
         ? ''
         : ` at ${formatCount(alert.usage)}`
       : ` at ${formatPercent(alert.percent)}`
-  const ending = fate === undefined ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
+  const ending = fate === 'unknown' ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
   return [
-    ['transition', `${moment(at)} ${alert.level} ${alert.reason}${number}${ending}`],
+    ['transition', `${moment(at)} ${whatOf(alert)}${number}${ending}`],
     ...attempts.map(({ at: tried, receiver, attempt, outcome, reason }): [string, string] => [
       '',
       `${receiver}: ${outcome} ${moment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
@@ -166,11 +181,15 @@ function transitionFacts({ at, alert, fate, why, attempts }: LoggedTransition): 
   ]
 }
 
+function whatOf({ kind, level, reason }: Alert): string {
+  return kind === 'limit-changed' ? 'limit changed' : `${level} ${reason}`
+}
+
 function readingText({ series }: ExplainedSeries): string {
   const { usage, limit, percent, measuredAt, daysLeft } = series
   const of = limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`
   const share = percent === null ? '' : ` (${formatPercent(percent)})`
-  const days = daysLeft == null ? '' : `, ${daysLeft.toFixed(1)} days left`
+  const days = daysLeft == null ? '' : `, ${formatDaysLeft(daysLeft)}`
   return `${of}${share}${days}, read ${moment(measuredAt)}`
 }
 
@@ -203,7 +222,16 @@ function alertJson({ since, held, repeatFrom, transitions, ...one }: ExplainedAl
     held: held.map((by) => ({ ...by, until: iso(by.until) })),
     repeatFrom: iso(repeatFrom),
     transitions: transitions.map(({ ref, at, alert, fate, why, waiting, attempts }) => ({
-      ...{ ref, at: iso(at), id: alert.id, level: alert.level, reason: alert.reason, fate, why },
+      ...{
+        transition: ref,
+        at: iso(at),
+        id: alert.id,
+        kind: alert.kind,
+        level: alert.level,
+        reason: alert.reason,
+        fate,
+        why,
+      },
       waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
       attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) })),
     })),

@@ -1,11 +1,14 @@
 import { type Command, Option } from 'commander'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { seriesName } from '../alerts/series-name.ts'
+import { distance } from '../http/when.ts'
+import { formatTime } from '../text/format-time.ts'
 import { type LoggedTransition, readAlertLog } from '../views/alert-log.ts'
+import { whyPending } from '../views/why-pending.ts'
 import { type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, printTable, timeCell } from './table.ts'
+import { accountCells, howFull, named, printTable, spare, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -34,35 +37,46 @@ export function addAlertsLog(alerts: Command, io: Io): void {
 }
 
 async function log(io: Io, options: LogOptions): Promise<void> {
-  const { since = io.clock.now() - DAY_MS, account, level } = options
+  const now = io.clock.now()
+  const { since = now - DAY_MS, account, level } = options
   const query = {
     since,
     ...(account === undefined ? {} : { hubId: account }),
     ...(level === undefined ? {} : { level }),
   }
-  const found = await withParts(io, options.config, (parts) => readAlertLog(parts, query))
-  if (options.json === true) return printJson(io, found.map(jsonOf))
+  const { found, held } = await withParts(io, options.config, async (parts) => {
+    const logged = await readAlertLog(parts, query)
+    const receivers = Object.keys(parts.config.receivers)
+    return { found: logged, held: await whyPending({ ...parts, receivers }, logged) }
+  })
+  const whyOf = ({ transition, fate }: LoggedTransition) => ('why' in fate ? fate.why : (held.get(transition) ?? ''))
+  if (options.json === true) {
+    return printJson(
+      io,
+      found.map((one) => jsonOf(one, whyOf(one))),
+    )
+  }
+  if (found.length === 0) return io.out(`no alert did anything since ${formatTime(new Date(since).toISOString())}\n`)
   printTable(
     io,
-    ['AT', 'LEVEL', 'REASON', 'HUB ID', 'DOMAIN', 'WHAT', '%', 'FATE', 'WHY', 'ID'],
-    found.map(({ alert, fate }) => [
-      timeCell(alert.measuredAt),
+    [
+      ...[whole('AT'), whole('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
+      ...[spare('HOW FULL'), whole('FATE'), 'WHY', spare('ID')],
+    ],
+    found.map(({ transition, alert, fate }) => [
+      io.isTerminal ? distance(Date.parse(alert.measuredAt) - now) : timeCell(alert.measuredAt),
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
       alert.series === undefined ? alert.rule : seriesName(alert.series),
-      alert.percent === undefined ? '' : String(alert.percent),
+      howFull(alert),
       fate.is,
-      whyOf(fate),
+      whyOf({ transition, alert, fate }),
       alert.id,
     ]),
   )
 }
 
-function jsonOf({ transition, alert, fate }: LoggedTransition): object {
-  return { at: alert.measuredAt, transition, fate: fate.is, ...(whyOf(fate) === '' ? {} : { why: whyOf(fate) }), alert }
-}
-
-function whyOf(fate: LoggedTransition['fate']): string {
-  return 'why' in fate ? fate.why : ''
+function jsonOf({ transition, alert, fate }: LoggedTransition, why: string): object {
+  return { at: alert.measuredAt, transition, fate: fate.is, ...(why === '' ? {} : { why }), alert }
 }

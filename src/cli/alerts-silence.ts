@@ -12,7 +12,7 @@ import { formatTime, iso } from '../text/format-time.ts'
 import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable, timeCell } from './table.ts'
+import { printTable, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface SilenceOptions extends CommonOptions {
@@ -73,7 +73,9 @@ async function silence(io: Io, options: SilenceOptions, command: Command): Promi
     openAlerts === 0
       ? 'no alert that is open now'
       : `${countOf(openAlerts, 'alert')} that ${isOrAre(openAlerts)} open now`
-  io.out(`silence ${made.id}: ${matchersText(made)}, until ${formatTime(iso(endsAt) ?? '')}\nIt covers ${covers}.\n`)
+  io.out(
+    `silence ${made.id}: ${matchersText(made)}, until ${formatTime(iso(endsAt) ?? '')}\nIt covers ${covers}. To end it before: plimsoll alerts unsilence ${made.id}\n`,
+  )
 }
 
 const OPTION_OF = { matchers: '--match', author: '--author', comment: '--comment', endsAt: 'the end' } as const
@@ -118,9 +120,10 @@ async function list(io: Io, options: CommonOptions & { all?: boolean }): Promise
       silences.map((one) => silenceJson(one, openAlerts(one), now)),
     )
   }
+  if (silences.length === 0) return io.out('no silence is in force\n')
   printTable(
     io,
-    ['ID', 'WHAT', 'BY', 'WHY', 'UNTIL', 'OPEN ALERTS'],
+    [whole('ID'), 'WHAT', 'BY', 'WHY', whole('UNTIL'), whole('OPEN ALERTS')],
     silences.map((one) => [
       ...[one.id, matchersText(one), one.author, one.comment],
       `${timeCell(iso(one.endsAt))}${isInForce(one, now) ? '' : ' (over)'}`,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
+import { distance } from '../http/when.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
@@ -9,7 +10,7 @@ import { addSilences } from './alerts-silence.ts'
 import { addAlertsTest } from './alerts-test.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, printTable } from './table.ts'
+import { accountCells, howFull, named, printTable, spare, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
@@ -34,19 +35,25 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
   if (options.json === true) {
     return printJson(io, alerts.map(timedAlert))
   }
+  if (alerts.length === 0) return io.out('no alert is open\n')
   printTable(
     io,
-    ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', 'USAGE', '%', 'SINCE', 'SILENCED', 'ACKNOWLEDGED', 'ID'],
+    [
+      ...[whole('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), whole('HOW FULL'), spare('SINCE')],
+      ...[whole('SILENCED'), 'ACK BY', whole('ID')],
+    ],
     alerts.map((alert) => [
       alert.level,
       ...accountCells(alert),
       subjectOf(alert),
-      alert.limit === undefined ? String(alert.usage ?? '') : `${alert.usage} of ${alert.limit}`,
-      alert.percent === undefined ? '' : String(alert.percent),
-      new Date(alert.since).toISOString().slice(0, 16).replace('T', ' '),
+      howFull(alert),
+      io.isTerminal ? distance(alert.since - now) : new Date(alert.since).toISOString().slice(0, 16).replace('T', ' '),
       alert.silencedBy ?? '',
       alert.acknowledged?.by ?? '',
-      alert.id,
+      io.isTerminal ? alert.id.slice(0, ID_BEGINNING) : alert.id,
     ]),
   )
 }
+
+/** As much of an id as `alerts ack` needs, where room is scarce. */
+const ID_BEGINNING = 8

@@ -8,7 +8,7 @@ import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
-import { printTable } from './table.ts'
+import { type Column, named, printTable, spare, whole } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
 export interface CheckOutput {
@@ -66,8 +66,11 @@ interface Row {
   series?: JudgedSeries
 }
 
-const OF_SERIES = ['LEVEL', 'HUB ID', 'DOMAIN', 'SERIES', 'USAGE', 'LIMIT', '%', 'RULE', 'READ']
-const OF_ACCOUNTS = ['LEVEL', 'HUB ID', 'DOMAIN', 'WHY', 'LAST READ']
+const OF_SERIES = [
+  ...[whole('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), whole('USAGE'), spare('LIMIT'), whole('%')],
+  ...[spare('RULE'), spare('READ')],
+]
+const OF_ACCOUNTS = [whole('LEVEL'), whole('HUB ID'), 'DOMAIN', 'WHY', spare('LAST READ')]
 
 function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
   let worst: Row[] = []
@@ -106,10 +109,10 @@ function worstFirst(a: Row, b: Row): number {
   return byLevel(a.level, b.level) || fuller || a.account.hubId - b.account.hubId
 }
 
-function printRows(io: Io, headings: readonly string[], rows: readonly string[][]): void {
+function printRows(io: Io, columns: readonly Column[], rows: readonly string[][]): void {
   if (rows.length === 0) return
   io.out('\n')
-  printTable(io, headings, rows)
+  printTable(io, columns, rows)
 }
 
 function seriesCells({ level, account, series }: Row): string[][] {

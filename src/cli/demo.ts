@@ -12,6 +12,7 @@ import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
 import { pinoPretty } from '../runtime/pretty.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
+import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
@@ -159,7 +160,7 @@ async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string
     count('/sandbox/hooks'),
   ])
   const seconds = Math.round((io.clock.now() - begun) / 1000)
-  return `  ${String(seconds).padStart(4)} s  ${tokens - ACCOUNTS} refreshes  ${reports} polls  ${mails} e-mails  ${hooks} webhooks`
+  return `  ${String(seconds).padStart(4)} s  ${tokens - ACCOUNTS} refreshes  ${reports} polls  ${countOf(mails, 'e-mail')}  ${countOf(hooks, 'webhook')}`
 }
 
 const JSON_ONLY = { headers: { accept: 'application/json' } }
@@ -169,6 +170,7 @@ function whereToLook(url: string, sandbox: Sandbox, runForMs: number | undefined
   return (
     `Plimsoll runs against its sandbox ${end}. Look at:\n` +
     `  status page   ${url}/\n` +
+    `  alerts        ${url}/alerts   to acknowledge: here, or by the link in an e-mail\n` +
     `  e-mails       ${sandbox.url}/sandbox/inbox\n` +
     `  webhooks      ${sandbox.url}/sandbox/hooks\n` +
     `  the provider  ${sandbox.url}/\n`

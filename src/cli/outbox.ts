@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import { unknownName } from '../../config/problems.ts'
 import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
 import { countOf } from '../text/format-number.ts'
-import { iso } from '../text/format-time.ts'
+import { formatTime, iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
@@ -80,12 +81,17 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
     ...fact('pending', places.join(', ')),
     ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
-    ['balanced', balanced ? 'yes' : 'no'],
+    ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
+    ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
-    ...fact('more', gaps.length + astray.length > 2 * MOST_NAMED ? '--json has all of them' : ''),
+    ...fact('more', Math.max(gaps.length, astray.length) > MOST_NAMED ? '--json has all of them' : ''),
   ]
 }
+
+const DEAD_WAY_OUT = 'plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again'
+const MISSING_WAY_OUT =
+  'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is told again after alerts.repeatEvery'
 
 const PLACE: Record<string, string> = {
   outbox: 'the outbox',
@@ -110,11 +116,34 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const replayed = await withParts(io, config, async ({ deliveries, queues, clock }) => {
-    const count = await deliveries.replay(since, receiver, clock.now())
-    if (count > 0) await queues.wake('alerts', clock.now())
-    return count
-  })
-  if (json === true) printJson(io, { replayed })
-  else io.out(`${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`)
+  const { replayed, disabled } = await withParts(
+    io,
+    config,
+    async ({ deliveries, queues, clock, config: { receivers } }) => {
+      const count = await deliveries.replay(since, receiver, clock.now())
+      if (count > 0) await queues.wake('alerts', clock.now())
+      // One that the config no longer has may have got something that was given up.
+      if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
+      const off = Object.keys(await deliveries.disabled())
+      return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
+    },
+  )
+  if (json === true) return printJson(io, { replayed, disabled })
+  io.out(
+    replayed === 0 && disabled.length === 0
+      ? nothingGivenUp(since, receiver)
+      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`,
+  )
+  for (const name of disabled)
+    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
+}
+
+function nothingGivenUp(since: number, receiver: string | undefined): string {
+  const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatTime(iso(since) ?? '')}\n`
+}
+
+function checkName(receiver: string, known: readonly string[]): void {
+  if (known.includes(receiver)) return
+  throw new CommandError(`${receiver}: ${unknownName(receiver, known, 'no receiver has this name')}`)
 }

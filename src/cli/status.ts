@@ -8,7 +8,7 @@ import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, printFacts, printTable } from './table.ts'
+import { accountCells, howFull, named, printFacts, printTable, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addStatus(program: Command, io: Io): void {
@@ -25,13 +25,8 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   io.out('\n')
   printTable(
     io,
-    ['LEVEL', 'HUB ID', 'DOMAIN', 'WHAT', '%'],
-    fleet.alerts.worst.map((alert) => [
-      alert.level,
-      ...accountCells(alert),
-      subjectOf(alert),
-      alert.percent === undefined ? '' : String(alert.percent),
-    ]),
+    [whole('LEVEL'), whole('HUB ID'), 'DOMAIN', named('WHAT'), whole('HOW FULL')],
+    fleet.alerts.worst.map((alert) => [alert.level, ...accountCells(alert), subjectOf(alert), howFull(alert)]),
   )
 }
 

@@ -1,18 +1,80 @@
 import { cleanText } from '../text/clean-text.ts'
+import { formatCount, formatPercent } from '../text/format-number.ts'
 import type { Io } from './io.ts'
 
+/** A column is its heading, or what else is to be known of it where a terminal is too narrow. */
+export type Column = string | NarrowColumn
+
+interface NarrowColumn {
+  title: string
+  /** Never cut: half an id or half a number helps nobody. */
+  isWhole?: boolean
+  /** Cut in the middle: what tells one from the others stands at the end. */
+  isNamed?: boolean
+  /** Left out where there is no room for all, the last ones first. */
+  isSpare?: boolean
+}
+
+export function whole(title: string): Column {
+  return { title, isWhole: true }
+}
+
+export function named(title: string): Column {
+  return { title, isNamed: true }
+}
+
+export function spare(title: string): Column {
+  return { title, isSpare: true }
+}
+
 /**
- * A table that fits the terminal: the widest columns give way. Cells may hold strangers' words, so they are made one
- * harmless line first.
+ * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way. Cells may hold
+ * strangers' words, so they are made one harmless line first.
  */
-export function printTable(io: Io, headings: readonly string[], rows: readonly (readonly string[])[]): void {
-  const lines = [headings, ...rows.map((row) => row.map((cell) => cleanText(cell, 200)))]
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]))))
-  shrink(widths, roomOf(io) - 2 * (headings.length - 1))
-  for (const line of lines) {
-    const cells = widths.map((width, column) => padded(line[column] ?? '', width))
+export function printTable(io: Io, columns: readonly Column[], rows: readonly (readonly string[])[]): void {
+  const clean = rows.map((row) => row.map((cell) => cleanText(cell, 200)))
+  const all = columns.map((column, n): Laid => {
+    const known = typeof column === 'string' ? { title: column } : column
+    const cells = [known.title, ...clean.map((row) => row[n] ?? '')]
+    return { ...known, cells, width: Math.max(...cells.map(widthOf)) }
+  })
+  const shown = shrunk(chosen(all, roomOf(io)), roomOf(io))
+  for (let line = 0; line <= clean.length; line++) {
+    const cells = shown.map(({ cells: own, width, isNamed }) => padded(own[line] ?? '', width, isNamed))
     io.out(`${cells.join('  ').trimEnd()}\n`)
   }
+}
+
+/** A column with its cells, the heading first. */
+interface Laid extends NarrowColumn {
+  cells: string[]
+  width: number
+}
+
+function chosen(all: readonly Laid[], room: number): Laid[] {
+  if (fits(all, ({ width }) => width, room)) return [...all]
+  const some = all.filter(({ cells }) => cells.length === 1 || cells.slice(1).some((cell) => cell !== ''))
+  for (;;) {
+    const last = some.findLastIndex(({ isSpare }) => isSpare)
+    if (last === -1 || fits(some, ({ width, isWhole }) => (isWhole ? width : Math.min(width, READABLE)), room))
+      return some
+    some.splice(last, 1)
+  }
+}
+
+function shrunk(shown: readonly Laid[], room: number): Laid[] {
+  const columns = shown.map((column) => ({ ...column }))
+  while (!fits(columns, ({ width }) => width, room)) {
+    const cuttable = columns.filter(({ isWhole, width }) => !isWhole && width > NARROWEST)
+    const widest = cuttable.toSorted((a, b) => b.width - a.width)[0]
+    if (widest === undefined) break
+    widest.width--
+  }
+  return columns
+}
+
+function fits(columns: readonly Laid[], widthIn: (column: Laid) => number, room: number): boolean {
+  return columns.reduce((sum, column) => sum + widthIn(column), 2 * (columns.length - 1)) <= room
 }
 
 /** What is known, a line each: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
@@ -52,18 +114,15 @@ export function timeCell(at: string | null): string {
 }
 
 const NARROWEST = 8
+/** A column that would be cut below this takes the place of a spare one. */
+const READABLE = 10
 
-function shrink(widths: number[], room: number): void {
-  for (;;) {
-    const widest = Math.max(...widths)
-    if (widths.reduce((sum, width) => sum + width, 0) <= room || widest <= NARROWEST) return
-    widths[widths.indexOf(widest)] = widest - 1
-  }
-}
-
-function padded(cell: string, width: number): string {
+function padded(cell: string, width: number, isNamed = false): string {
   const points = Array.from(cell)
-  return points.length > width ? `${points.slice(0, width - 1).join('')}…` : cell + ' '.repeat(width - points.length)
+  if (points.length <= width) return cell + ' '.repeat(width - points.length)
+  const head = isNamed ? Math.floor((width - 1) / 3) : width - 1
+  const tail = points.slice(points.length - (width - 1 - head))
+  return `${points.slice(0, head).join('')}…${isNamed ? tail.join('') : ''}`
 }
 
 function widthOf(cell: string | undefined): number {
@@ -73,4 +132,10 @@ function widthOf(cell: string | undefined): number {
 /** The columns HUB ID and DOMAIN of an alert. */
 export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string[] {
   return hubId === null ? ['', 'the whole fleet'] : [String(hubId), hubDomain]
+}
+
+/** The column HOW FULL: the share of the limit, or a number where there is none. */
+export function howFull({ percent, usage }: { percent?: number; usage?: number }): string {
+  if (percent !== undefined) return formatPercent(percent)
+  return usage === undefined ? '' : formatCount(usage)
 }

@@ -8,7 +8,7 @@ import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.
 import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
-import { printTable } from './table.ts'
+import { named, printTable, spare, whole } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {
@@ -90,7 +90,14 @@ function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, w
   io.out(`  looked at: ${looked}${notRead(accounts)}\n`)
   if (worst.length === 0) return
   io.out('\n')
-  printTable(io, ['NEW LEVEL', 'NOW', 'HUB ID', 'DOMAIN', 'SERIES', 'USAGE', '%', 'RULE'], worst.map(cellsOf))
+  printTable(
+    io,
+    [
+      ...[whole('NEW LEVEL'), whole('NOW'), whole('HUB ID'), 'DOMAIN', named('SERIES')],
+      ...['USAGE', whole('%'), spare('RULE')],
+    ],
+    worst.map(cellsOf),
+  )
   const all = MOVES.reduce((sum, [move]) => sum + summary.now[move].series, 0)
   if (all > worst.length) io.out(`and ${formatCount(all - worst.length)} more: --max shows more, --json all\n`)
 }
@@ -141,7 +148,7 @@ function printReplay(io: Io, { replay }: PlanSummary): void {
   io.out('\nmost often told of:\n\n')
   printTable(
     io,
-    ['HUB ID', 'DOMAIN', 'SERIES', ...SIDES],
+    [whole('HUB ID'), 'DOMAIN', named('SERIES'), ...SIDES],
     offenders.map((one) => [
       ...[String(one.hubId), one.hubDomain, seriesName(one.series)],
       ...[formatCount(one.before), formatCount(one.after)],

@@ -58,6 +58,8 @@ export interface AttemptRecord {
 
 /** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
 export const CLAIM_MS = 60_000
+/** How soon a delivery that another one must go before is looked at again. */
+export const BEHIND_MS = 1_000
 const DAY_MS = 24 * 3_600_000
 /** A dead delivery can be looked at, and sent again, for this long. */
 const DEAD_KEPT_MS = 30 * DAY_MS
@@ -82,11 +84,14 @@ export class Deliveries {
     return { ids, next: next === '' ? undefined : Number(next) }
   }
 
-  /** Takes it for one attempt. `held`: somebody else is at it; undefined: there is nothing to send. */
-  async begin(id: string, now: number): Promise<Delivery | 'held' | undefined> {
+  /**
+   * Takes it for one attempt. `held`: somebody else is at it; `behind`: what its group told before is to go first, it is due
+   * again in a moment; undefined: there is nothing to send.
+   */
+  async begin(id: string, now: number): Promise<Delivery | 'held' | 'behind' | undefined> {
     const { delivery, deliveriesDue } = this.#keys.delivery
-    const taken = await this.#store.beginAttempt(delivery(id), deliveriesDue, id, now, CLAIM_MS)
-    if (taken === 'held') return taken
+    const taken = await this.#store.beginAttempt(delivery(id), deliveriesDue, id, now, CLAIM_MS, now + BEHIND_MS)
+    if (taken === 'held' || taken === 'behind') return taken
     return deliveryOf(id, byName(taken))
   }
 
@@ -161,12 +166,18 @@ export class Deliveries {
     }
   }
 
-  /** Those that were given up since a moment are on their way again, as if they were new. Returns how many. */
+  /**
+   * Those that were given up since a moment are on their way again, as if they were new. Not those of a receiver that is
+   * switched off: they would be given up at once. Returns how many.
+   */
   async replay(since: number, receiver: string | undefined, now: number): Promise<number> {
     const ids = await this.#store.zrangebyscore(this.#keys.delivery.dead, since, '+inf')
+    const disabled = await this.disabled()
     let replayed = 0
     for (const id of ids) {
-      if (receiver !== undefined && (await this.head(id))?.receiver !== receiver) continue
+      const head = await this.head(id)
+      if (head === undefined || Object.hasOwn(disabled, head.receiver)) continue
+      if (receiver !== undefined && head.receiver !== receiver) continue
       const is = await this.#store.replayDelivery(this.#keys.delivery.ledger, id, now)
       if (is === 'replayed') replayed++
     }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
-import { alertOfTransition } from '../alerts/alert-state.ts'
+import { alertOfTransition } from '../alerts/alert.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { History } from '../limits/history/history.ts'
@@ -12,6 +12,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { type PlannedAccount, readAccountView, withPlan } from '../views/account-view.ts'
 import { type FleetStatusDeps, readFleetStatus, timedAlert, timedAttempt } from '../views/fleet-status.ts'
 import { receiverStatus } from '../views/receiver-status.ts'
+import { type Judging, whyOpen } from '../views/series-because.ts'
 import { countCovered, silenceJson, withMarks } from '../views/silenced.ts'
 import { surveyAlerts, worstAccounts } from '../views/survey-alerts.ts'
 import type { HealthReport } from './health.ts'
@@ -31,6 +32,8 @@ export interface PagesDeps extends FleetStatusDeps {
   samples: KeptSamples
   silences: SilenceStore
   ackLinks: AckLinks
+  /** What levels are decided by. */
+  judging: Judging
   health: () => Promise<HealthReport>
 }
 
@@ -98,9 +101,14 @@ async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: Fast
   const view = hubId === undefined ? undefined : await readAccountView(deps, hubId)
   if (hubId === undefined || view === undefined) throw unknownAccount(text.slice(0, 40))
   const now = deps.clock.now()
-  const changes = seriesChanges(await deps.history.read(hubId, now - WEEK_MS, now), CHANGES_A_PAGE)
+  const [history, states] = await Promise.all([
+    deps.history.read(hubId, now - WEEK_MS, now),
+    deps.store.hgetall(deps.keys.account(hubId).alerts),
+  ])
+  const changes = seriesChanges(history, CHANGES_A_PAGE)
+  const why = whyOpen(deps.judging, view.account, view.series, states, now)
   const title = cleanText(view.account.hubDomain, 120) || `Account ${hubId}`
-  return show(request, reply, { at: '/accounts', title, body: accountPage({ ...view, changes, now }) })
+  return show(request, reply, { at: '/accounts', title, body: accountPage({ ...view, changes, why, now }) })
 }
 
 async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {

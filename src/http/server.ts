@@ -34,7 +34,7 @@ import { refuseOtherMethods } from './refuse-other-methods.ts'
 import { type AcknowledgeDeps, serveAcknowledgeApi, serveAcknowledgeLinks } from './serve-acknowledge.ts'
 import { serveApi } from './serve-api.ts'
 import { serveInstall } from './serve-install.ts'
-import { servePages } from './serve-pages.ts'
+import { type PagesDeps, servePages } from './serve-pages.ts'
 import { serveProbes } from './serve-probes.ts'
 import { type Guard, serveSignIn } from './serve-sign-in.ts'
 import { type SilencesDeps, serveSilences } from './serve-silences.ts'
@@ -61,6 +61,7 @@ export interface HttpDeps {
   deliveries: Deliveries
   silences: SilenceStore
   ackLinks: AckLinks
+  judging: PagesDeps['judging']
   receiverStore: ReceiverStore
   metrics: Metrics
   actions: {

@@ -117,11 +117,14 @@ function readErrorBody(body: Buffer): JsonObject {
 }
 
 /**
- * A stranger's sentence, fit for logs. Whatever looks like a token is taken out, whosever it is: an answer may repeat
+ * A stranger's sentence, fit for logs and terminals. Whatever looks like a token is taken out, whosever it is: an answer may repeat
  * more than what we sent.
  */
 function shorten(text: string): string {
-  const line = text.replace(/\s+/g, ' ').replace(/(?=\S*\d)[\w+/=~.%-]{20,}/g, '[removed]')
+  const line = text
+    .replace(/\p{Cf}/gu, '')
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(/(?=\S*\d)[\w+/=~.%-]{20,}/g, '[removed]')
   // A cut may go through an emoji, and half of one is no text any more.
   return line.length <= 200 ? line : `${line.slice(0, 199).toWellFormed()}…`
 }

@@ -104,7 +104,7 @@ declare module 'ioredis' {
     releaseHeld(...args: Argument[]): Result<number, Context>
     withholdAlerts(...args: Argument[]): Result<number | string, Context>
     closeGroup(...args: Argument[]): Result<'closed' | 'lost', Context>
-    beginAttempt(...args: Argument[]): Result<string[] | 'held', Context>
+    beginAttempt(...args: Argument[]): Result<string[] | 'held' | 'behind', Context>
     handBackDelivery(...args: Argument[]): Result<number, Context>
     recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
     recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>

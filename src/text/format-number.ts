@@ -28,7 +28,8 @@ export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${WHOLE.format(count)} ${count === 1 ? one : many}`
 }
 
-/** `15 s`, for a number of milliseconds. */
+/** `15 s`, for a number of milliseconds; `80 ms` below a second. */
 export function formatSeconds(milliseconds: number): string {
+  if (milliseconds < 1000) return `${WHOLE.format(milliseconds)} ms`
   return `${ONE_DECIMAL.format(milliseconds / 1000)} s`
 }

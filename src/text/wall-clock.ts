@@ -6,6 +6,9 @@ export interface WallClock {
   minute: number
 }
 
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof WEEKDAYS)[number]
+
 const MINUTE = 60_000
 export const DAY_MS = 86_400_000
 
@@ -15,9 +18,9 @@ export function wallClock(timeZone: string, at: number): WallClock {
   return { day, minute: Math.floor((shown - day * DAY_MS) / MINUTE) }
 }
 
-/** 0 = Monday. 1970 began on a Thursday. */
-export function weekdayOf(day: number): number {
-  return (((day + 3) % 7) + 7) % 7
+/** Of a day by a calendar. 1970 began on a Thursday. */
+export function weekdayOf(day: number): Weekday {
+  return WEEKDAYS[(((day + 3) % 7) + 7) % 7] ?? 'mon'
 }
 
 /**
@@ -36,7 +39,7 @@ export function firstMomentAt(timeZone: string, day: number, minute: number): nu
 }
 
 /** The first moment, to the minute, with another offset than at `from`; at `until` there is one. */
-function changeOfOffset(timeZone: string, from: number, until: number): number {
+export function changeOfOffset(timeZone: string, from: number, until: number): number {
   const before = offsetAt(timeZone, from)
   let [same, other] = [Math.floor(from / MINUTE), Math.ceil(until / MINUTE)]
   while (other - same > 1) {
@@ -48,7 +51,7 @@ function changeOfOffset(timeZone: string, from: number, until: number): number {
 }
 
 /** How far the clock there is ahead of UTC, ms. */
-function offsetAt(timeZone: string, at: number): number {
+export function offsetAt(timeZone: string, at: number): number {
   const second = Math.floor(at / 1_000) * 1_000
   const parts = formatOf(timeZone).formatToParts(second)
   const shown = Object.fromEntries(parts.map(({ type, value }) => [type, Number(value)]))

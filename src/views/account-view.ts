@@ -2,6 +2,7 @@ import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { type AccountForecasts, decodeForecasts } from '../limits/forecast/account-forecasts.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
@@ -15,6 +16,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type StoryEvent, storyOf } from './account-story.ts'
 import { type Labels, pollBecause } from './next-poll.ts'
+import { withMarks } from './silenced.ts'
 import { watchJson } from './watch.ts'
 
 /** Accounts read at once. */
@@ -27,6 +29,7 @@ export interface AccountViewDeps {
   due: DueSets
   clock: Clock
   samples: KeptSamples
+  silences: Pick<SilenceStore, 'active'>
 }
 
 /** An account with when it is due next. */
@@ -56,16 +59,19 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
   const keys = deps.keys.account(hubId)
-  const [planned, scopes, stored, forecasts, samples, alerts] = await Promise.all([
+  const now = deps.clock.now()
+  const [planned, scopes, stored, forecasts, samples, open, silences] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     deps.store.getBuffer(keys.readings),
     deps.store.get(keys.forecast),
     deps.samples.read(hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
+    deps.silences.active(now),
   ])
+  const alerts = withMarks(open, silences, now)
   const kept = keptReadings(hubId, keys, stored)
-  const series = kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecasts), deps.clock.now())
+  const series = kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecasts), now)
   const withRecords =
     kept === undefined
       ? []

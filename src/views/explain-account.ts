@@ -7,6 +7,8 @@ import { evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { speaksFor } from '../alerts/groups/hold.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
+import type { Fate } from '../alerts/ledger/ledger.ts'
+import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
 import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { quietUntil } from '../alerts/routing/quiet-hours.ts'
 import { routeOf } from '../alerts/routing/route.ts'
@@ -19,6 +21,7 @@ import { formatTime, iso } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import type { RuleSet } from './plan/rule-set.ts'
+import { standingOfSeries } from './series-because.ts'
 import { thresholdText } from './threshold-text.ts'
 import { watchText } from './watch.ts'
 
@@ -38,15 +41,15 @@ export interface AccountFacts {
 
 /** A transition with what became of it. */
 export interface LoggedTransition {
-  /** As the ledger knows it; undefined where there is none. */
-  ref: string | undefined
+  /** As the ledger knows it. */
+  ref: TransitionRef
   /** When it was committed, ms. */
   at: number
   /** The field of the state that it changed: a series' id, `token`, `poll`. */
   field: string
   alert: Alert
-  /** Where it is: waiting for somebody, told, given up, or withheld from everybody. */
-  fate: 'pending' | 'delivered' | 'dead' | 'withheld' | undefined
+  /** Where it is: waiting for somebody, told, given up, or withheld from everybody; `unknown`: that is no longer remembered. */
+  fate: Fate['is'] | 'unknown'
   /** What it ended by; empty where there is nothing to say. */
   why: string
   /** Who still waits for it, and where. */
@@ -90,7 +93,7 @@ export interface ExplainedAlert {
   held: HeldBack[]
   /** Where the route stands in the file, and whom it tells. Null: no route is for it. */
   route: { at: string; to: readonly string[] } | null
-  /** When it is told again at the soonest, ms; null where nothing is open. */
+  /** When it is told again at the soonest if nothing changes, ms; null where nothing is open, or it is told once. */
   repeatFrom: number | null
   transitions: readonly LoggedTransition[]
 }
@@ -135,9 +138,7 @@ export function explainAccount(settings: ExplainSettings, facts: AccountFacts, n
 function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
   const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
   if (isLeaving(account)) {
-    return [
-      `it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read, judged or told of it any more`,
-    ]
+    return [`it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read or judged of it any more`]
   }
   const watch = watchText(account)
   return [
@@ -171,8 +172,7 @@ function explainSeries(
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  // As of the poll that was counted last: it must not count once more.
-  const { stands, because } = evaluate(rule, uncounted(state), series, series.measuredAt ?? now, settings)
+  const { stands, because } = standingOfSeries(settings, account, series, state, now)
   const level = state?.level ?? 'ok'
   const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
@@ -193,12 +193,6 @@ function explainSeries(
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
   const stored = states[field]
   return stored === undefined ? undefined : decodeState(stored)
-}
-
-function uncounted(state: SeriesState | undefined): SeriesState | undefined {
-  if (state?.pending == null) return state
-  const { warning, critical, ...pending } = state.pending
-  return { ...state, pending: { ...pending, warning: Math.max(0, warning - 1), critical: Math.max(0, critical - 1) } }
 }
 
 /** Nothing is polled any more. */
@@ -243,14 +237,17 @@ function passedOver(
 function explainTokens(settings: ExplainSettings, facts: AccountFacts, now: number): ExplainedAlert {
   const { account } = facts
   const { refreshFailure, refusedSince, token } = account
+  const { uninstall } = account
   const why =
-    refusedSince !== null
-      ? `its refresh token is refused since ${moment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
-      : refreshFailure !== null
-        ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${moment(refreshFailure.since)}: ${refreshFailure.reason}`
-        : token.expiresAt !== null && token.expiresAt > now
-          ? `its access token is good until ${moment(token.expiresAt)}`
-          : 'nothing failed'
+    uninstall?.failure != null
+      ? `its refresh token could not be deleted yet: ${uninstall.failure}`
+      : refusedSince !== null
+        ? `its refresh token is refused since ${moment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
+        : refreshFailure !== null
+          ? `${countOf(refreshFailure.count, 'refresh', 'refreshes')} in a row failed since ${moment(refreshFailure.since)}: ${refreshFailure.reason}`
+          : token.expiresAt !== null && token.expiresAt > now
+            ? `its access token is good until ${moment(token.expiresAt)}`
+            : 'nothing failed'
   return explainOwn(settings, facts, TOKEN_FIELD, why, now)
 }
 
@@ -328,9 +325,9 @@ function explainAlert(
       why,
     },
     since: isOpen ? state.since : null,
-    held: isComing ? heldBack(settings, facts, alert, state, transitions, now) : [],
+    held: [...(isComing ? heldBack(settings, facts, alert, state, now) : []), ...waitingIn(transitions)],
     route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },
-    repeatFrom: isOpen ? state.toldAt + repeatEveryMs : null,
+    repeatFrom: isOpen ? repeatFrom(state, alert, repeatEveryMs, now) : null,
     transitions,
   }
 }
@@ -346,7 +343,6 @@ function heldBack(
   { silences, fleet }: AccountFacts,
   alert: Alert,
   state: SeriesState | undefined,
-  transitions: readonly LoggedTransition[],
   now: number,
 ): HeldBack[] {
   const held: HeldBack[] = []
@@ -386,10 +382,23 @@ function heldBack(
       'it was there at the first reading: it comes with the digest of new accounts (alerts.firstRun)',
     )
   }
-  for (const { receiver, where, until, because } of transitions.flatMap(({ waiting }) => waiting)) {
-    hold('waiting', until, waitingText(receiver, where, until, because))
-  }
   return held
+}
+
+/** Also of what is over: that is to be told too. */
+function waitingIn(transitions: readonly LoggedTransition[]): HeldBack[] {
+  return transitions.flatMap(({ waiting }) =>
+    waiting.map(({ receiver, where, until, because }) => ({
+      ...{ is: 'waiting' as const, until },
+      text: waitingText(receiver, where, until, because),
+    })),
+  )
+}
+
+/** Neither lost tokens nor scopes that were not granted are told again: nobody is helped by hearing it every day. */
+function repeatFrom(state: SeriesState, { kind }: Alert, repeatEveryMs: number, now: number): number | null {
+  if (kind === 'token' || state.cause === 'scopes') return null
+  return Math.max(state.toldAt + repeatEveryMs, lastingAcknowledgement(state, now)?.until ?? 0)
 }
 
 const WHERE: Readonly<Record<WaitingFor['where'], string>> = {

@@ -2,6 +2,7 @@ import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
@@ -14,6 +15,7 @@ import { type CoverageStatus, readCoverage } from './coverage-status.ts'
 import { type HeartbeatStatus, readHeartbeat } from './heartbeat-status.ts'
 import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
 import { type ReceiverStatus, receiverStatus } from './receiver-status.ts'
+import { withMarks } from './silenced.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
 
@@ -59,6 +61,7 @@ export interface FleetStatusDeps {
   coverage: CoverageStore
   deliveries: Deliveries
   receiverStore: ReceiverStore
+  silences: Pick<SilenceStore, 'active'>
   clock: Clock
 }
 
@@ -77,7 +80,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
       readPollBudget(deps.store, deps.keys),
       readCoverage(deps.coverage, now),
       dueStatus(deps, 'uninstall', now),
-      alertStatus(deps),
+      alertStatus(deps, now),
       deliveryStatus(deps),
       readHeartbeat(new HeartbeatStore(deps.store, deps.keys), now),
     ])
@@ -102,10 +105,10 @@ async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, n
   return { overdue, nextAt: moments.length === 0 ? null : iso(Math.min(...moments)) }
 }
 
-async function alertStatus(deps: FleetStatusDeps): Promise<FleetStatus['alerts']> {
-  const survey = await surveyAlerts(deps)
+async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetStatus['alerts']> {
+  const [survey, silences] = await Promise.all([surveyAlerts(deps), deps.silences.active(now)])
   const alerts = await readOpenAlerts(deps.store, deps.keys, worstAccounts(survey, WORST_ALERTS))
-  return { ...survey.counts, worst: alerts.slice(0, WORST_ALERTS).map(timedAlert) }
+  return { ...survey.counts, worst: withMarks(alerts.slice(0, WORST_ALERTS), silences, now).map(timedAlert) }
 }
 
 async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {

@@ -1,12 +1,10 @@
 import { readCircumstances } from '../alerts/groups/circumstances.ts'
-import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import { type AccountViewDeps, readAccountView } from './account-view.ts'
 import { type AccountExplanation, type ExplainSettings, explainAccount } from './explain-account.ts'
 import { toldOfAccount } from './told-of-account.ts'
 
 export interface ExplanationDeps extends AccountViewDeps {
-  silences: Pick<SilenceStore, 'active'>
   deliveries: Deliveries
   /** Names of all receivers. */
   receivers: readonly string[]

@@ -4,7 +4,7 @@ const CONDITIONS: Readonly<Record<string, (bound: number) => string>> = {
   percent: (bound) => `from ${bound} %`,
   count: (bound) => `from ${bound}`,
   remaining: (bound) => `${bound} left`,
-  daysLeft: (bound) => `${bound} days left`,
+  daysLeft: (bound) => `${bound} ${bound === 1 ? 'day' : 'days'} left`,
 }
 
 /** The conditions of a level, in a few words; nothing where no level holds. */

@@ -1,7 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type GroupSettings, groupKey, isDigest } from '../alerts/groups/group.ts'
-import type { HeldBecause } from '../alerts/groups/held.ts'
 import { heldField } from '../alerts/groups/held-store.ts'
 import { decodeHeld } from '../alerts/groups/waiting.ts'
 import { numberOfRef, partitionOfRef, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
@@ -10,9 +9,9 @@ import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/delive
 import { METRICS, seriesId } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { formatTime, iso } from '../text/format-time.ts'
 import { readAlertLog } from './alert-log.ts'
 import type { LoggedTransition, WaitingFor } from './explain-account.ts'
+import { heldText } from './why-pending.ts'
 
 export interface ToldDeps {
   store: Store
@@ -44,7 +43,7 @@ export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<Logg
       const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
       return {
         ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
-        fate: fate.is === 'unknown' ? undefined : fate.is,
+        fate: fate.is,
         why: 'why' in fate ? fate.why : '',
         waiting: fate.is === 'pending' ? await waitingFor(deps, ref, alert, carrying, marks) : [],
         attempts: attemptsOf(carrying, attempts),
@@ -118,15 +117,4 @@ async function placeFor(
   const { of, held } = decodeHeld(stored)
   if (!of.some(([one]) => one === ref)) return undefined
   return { receiver, where: 'held', until: held.is === 'fleet' ? null : held.until, because: heldText(held) }
-}
-
-function heldText(held: HeldBecause): string {
-  switch (held.is) {
-    case 'silence':
-      return `silence ${held.id}`
-    case 'quiet-hours':
-      return `quiet hours that end ${formatTime(iso(held.until) ?? '')}`
-    case 'fleet':
-      return `the alert about the whole fleet (${held.trouble})`
-  }
 }

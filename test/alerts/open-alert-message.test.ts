@@ -102,4 +102,9 @@ describe('what is open is told again', () => {
     })
     expect(alert).not.toHaveProperty('account')
   })
+
+  test('of a receiver as what it is, for routes and people', async () => {
+    const [alert] = await alertsOf(0, { 'delivery/ops-hook': state({ rule: 'delivery' }) })
+    expect(alert).toMatchObject({ kind: 'delivery', message: 'Receiver ops-hook: alerts are not delivered.' })
+  })
 })

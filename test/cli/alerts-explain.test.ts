@@ -24,7 +24,7 @@ import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
-const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT] = [1, 2, 3, 4, 5, 6] as const
+const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT, MOVED] = [1, 2, 3, 4, 5, 6, 7] as const
 
 let redis: TestRedis
 let store: Store
@@ -75,6 +75,7 @@ beforeAll(async () => {
     [QUIET]: 'a.quiet',
     [GONE]: 'gone',
     [SILENT]: 'silent',
+    [MOVED]: 'moved',
   }
   for (const [hubId, name] of Object.entries(names)) {
     await seedAccount(store, keys, {
@@ -100,8 +101,8 @@ function rulesOf() {
   return ruleSetOf(loaded.config)
 }
 
-async function poll(hubId: number, at: number, usage: number, polls = 0): Promise<void> {
-  const report = readings(at, properties(usage, 1_000, { '0-1': [10, 1_000] }), { '0-1/0-2': associations(10) })
+async function poll(hubId: number, at: number, usage: number, polls = 0, limit = 1_000): Promise<void> {
+  const report = readings(at, properties(usage, limit, { '0-1': [10, 1_000] }), { '0-1/0-2': associations(10) })
   await pollAndTell(store, keys, { ...rulesOf(), for: polls, pageOf: () => '' }, hubId, at, report)
 }
 
@@ -113,7 +114,7 @@ async function send(at: number): Promise<void> {
   const { ids } = await deliveries.claim(at + 30_000, 100)
   for (const id of ids) {
     const delivery = await deliveries.begin(id, at + 30_000)
-    if (delivery === undefined || delivery === 'held') throw new Error(`no delivery ${id}`)
+    if (delivery === undefined || typeof delivery === 'string') throw new Error(`no delivery ${id}`)
     const isMail = delivery.receiver === 'ops-mail'
     const record = isMail
       ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken', ms: 80 }
@@ -140,6 +141,9 @@ async function explain(...args: string[]) {
 
 test('an alert is explained by its reading, the rule that decides and where it stands, whom it is for, and what was sent', async () => {
   const { code, out } = await explain(String(FULL))
+  const { series } = JSON.parse((await explain(String(FULL), '--json')).out)
+  const [{ id }] = series.find((one: { id: string }) => one.id === 'overall').transitions
+  const alertId = id.slice(0, id.indexOf('-'))
   expect(code).toBe(0)
   expect(out).toBe(`account       1 full.example.com (active)
 last poll     2026-11-21 09:45 UTC
@@ -152,6 +156,7 @@ rule         thresholds[1] customProperties.overall: warning from 80 %, critical
              from 95 %
 passed over  thresholds[0] quiet: it is for other accounts
 state        critical, the alert is open since 2026-11-21 09:30 UTC
+alert        ${alertId}
 because      96 % is at or over the critical 95 %
 held back    waits in the outbox to be collected
 told         routes[0]: ops-mail, ops-hook
@@ -163,17 +168,17 @@ transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
 STATE  WHAT                          WHY                           RULE
 ok     its tokens                    nothing failed
 ok     reading its limits            the last poll read what it …
-ok     records at their associatio…  0 is 1 below the warning 1    thresholds[3]
-off    custom properties of Things…  no rule is about it
+ok     records a…limit (0-1 to 0-2)  0 is 1 below the warning 1    thresholds[3]
+off    custom pr…hings of 0-1 (0-1)  no rule is about it
 off    fullest record 0-1 to 0-2     no rule is about it
-off    records near their associat…  no rule is about it
+off    records n…limit (0-1 to 0-2)  no rule is about it
 `)
 })
 
 test('a level that more polls must agree on says how many do', async () => {
   const { out } = await explain(String(PENDING))
   expect(out).toContain(
-    'state        pending\nbecause      1 of 3 polls agree on warning: 85 % is at or over the warning 80 %\n',
+    'state        pending\nbecause      1 of 3 polls agrees on warning: 85 % is at or over the warning 80 %\n',
   )
   expect(out).toContain('told         routes[1]: ops-mail\n')
 })
@@ -240,6 +245,7 @@ test('a silence and an acknowledgement are named with who, until when and why, a
   await send(NOW - 9 * MINUTE)
   const { series } = JSON.parse((await explain(String(SILENT), '--json')).out)
   const [overall] = series
+  expect(overall.repeatFrom).toBe(new Date(NOW + 24 * 60 * MINUTE).toISOString())
   expect(overall.held.map(({ is, text }: { is: string; text: string }) => [is, text])).toEqual([
     ['silence', `silenced by ann until 2026-11-21 11:00 UTC (${silence.id}: they know)`],
     [
@@ -247,6 +253,30 @@ test('a silence and an acknowledgement are named with who, until when and why, a
       'acknowledged by bob 2026-11-21 09:55 UTC: told again if it gets worse, or from 2026-11-22 10:00 UTC on',
     ],
     ['waiting', `for ops-mail: is held back by silence ${silence.id} until 2026-11-21 11:00 UTC`],
+  ])
+})
+
+test('what is told once is not said to be told again', async () => {
+  await store.hset(keys.account(UNREAD).alerts, {
+    token: encodeState(openedState('critical', 'token', NOW - MINUTE)),
+    poll: encodeState({ ...openedState('warning', 'poll', NOW - MINUTE), cause: 'scopes' }),
+  })
+  const { alerts } = JSON.parse((await explain(String(UNREAD), '--json')).out)
+  expect(alerts.map(({ state, repeatFrom }: Record<string, unknown>) => [state, repeatFrom])).toEqual([
+    ['critical', null],
+    ['warning', null],
+  ])
+})
+
+test('a limit that moved is no level that was entered, and waits for people though nothing is open', async () => {
+  await poll(MOVED, NOW - 20 * MINUTE, 100)
+  await poll(MOVED, NOW - 10 * MINUTE, 100, 0, 2_000)
+  const { out } = await explain(String(MOVED))
+  expect(out).toMatch(/held back +waits in the outbox to be collected\n/)
+  expect(out).toMatch(/transition +2026-11-21 09:50 UTC limit changed at 5 %, pending\n/)
+  const { series } = JSON.parse((await explain(String(MOVED), '--series', 'overall', '--json')).out)
+  expect(series[0].transitions).toMatchObject([
+    { kind: 'limit-changed', transition: expect.stringMatching(/^\d+-\d+$/) },
   ])
 })
 
@@ -268,5 +298,5 @@ test('as a process, an account that left is said to be gone', async () => {
   })
   const ran = await plimsoll(['alerts', 'explain', String(GONE), '--config', config], folder)
   expect(ran).toMatchObject({ code: 0, err: '' })
-  expect(ran.out).toContain('it is uninstalled (asked): nothing is read, judged or told of it any more')
+  expect(ran.out).toContain('it is uninstalled (asked): nothing is read or judged of it any more')
 })

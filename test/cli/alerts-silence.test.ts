@@ -59,7 +59,7 @@ describe('alerts silence', () => {
     const { code, out, err } = await run('silence', '--match', 'account=1', '--for', '2h', '--comment', 'an import')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const [, id = ''] = /^silence (s-\w{5}): account=1, until 2026-11-21 12:00 UTC\n/.exec(out) ?? []
-    expect(out).toContain('It covers 1 alert that is open now.')
+    expect(out).toContain('It covers 1 alert that is open now. To end it before: plimsoll alerts unsilence s-')
     expect((await run('silences')).out.trim().split('\n')[1]?.split(/ {2,}/)).toEqual([
       ...[id, 'account=1', userInfo().username, 'an import', '2026-11-21 12:00:00', '1'],
     ])
@@ -143,7 +143,7 @@ describe('alerts ack', () => {
       out: `alert ${idOf(1)} of n1.example.com (1) was acknowledged already, by ann until 2026-11-28 10:00 UTC\n`,
     })
     expect((await json('list'))[1]).toMatchObject({ hubId: 1, acknowledged: { by: 'ann', until } })
-    expect((await run('list')).out).toMatch(/ACKNOWLEDGED.*\n.*n2\.example\.com.*\n.*n1.*ann/)
+    expect((await run('list')).out).toMatch(/ACK BY.*\n.*n2\.example\.com.*\n.*n1.*ann/)
   })
 
   test('says until when, and an acknowledgement that ran out is no longer shown', async () => {

@@ -79,6 +79,7 @@ describe('outbox verify', () => {
     expect(out).toContain('4, of which 1 withheld')
     expect(out).toContain('3 = 1 delivered + 1 pending + 1 dead')
     expect(out).toContain('1 in the outbox')
+    expect(out).toMatch(/dead +plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again/)
     const json = await run('outbox', 'verify', '--json')
     expect(JSON.parse(json.out)).toMatchObject({
       ...{ committed: 4, withheld: 1, opened: 3, delivered: 1, pending: 1, dead: 1, gaps: [], balanced: true },
@@ -91,7 +92,7 @@ describe('outbox verify', () => {
     await store.del(keys.partition(9).outbox)
     const { code, out } = await run('outbox', 'verify')
     expect(code).toBe(1)
-    expect(out).toMatch(/balanced +no/)
+    expect(out).toMatch(/balanced +no: was Redis restored/)
     expect(out).toContain('partition 9: number 1 committed, and nowhere to be found')
   })
 
@@ -132,13 +133,31 @@ describe('outbox verify', () => {
 describe('outbox replay', () => {
   test('sends again what was given up since a moment, to a receiver if one is named', async () => {
     const one = await aMixedLot()
-    expect((await run('outbox', 'replay', '--since', '2h')).out).toBe('0 deliveries on the way again\n')
-    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'other')).out).toMatch(/^0 /)
+    expect((await run('outbox', 'replay', '--since', '2h')).out).toMatch(
+      /^0 deliveries on the way again: no delivery was given up since \d{4}-/,
+    )
+    expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'ops-hook')).out).toMatch(/^0 /)
     expect(await run('outbox', 'replay', '--since', '4h', '--receiver', 'mail')).toMatchObject({
       ...{ code: 0, out: '1 delivery on the way again\n' },
     })
     expect(await one.told()).toEqual(['b-1'])
-    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({ replayed: 0 })
+    expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({
+      ...{ replayed: 0, disabled: [] },
+    })
+  })
+
+  test('leaves alone what a receiver was to get that is switched off, and says how to enable it', async () => {
+    const one = await aMixedLot()
+    await one.deliveries.disable('mail', 'answered 410')
+    const { code, out } = await run('outbox', 'replay', '--since', '4h')
+    expect(code).toBe(0)
+    expect(out).toBe(
+      '0 deliveries on the way again\n' +
+        'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
+    )
+    expect(await one.deliveries.countDead()).toBe(1)
+    await one.deliveries.enableAll()
+    expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 
   test('must know since when', async () => {
@@ -167,6 +186,26 @@ describe('alerts log', () => {
     expect(out).toMatch(/withheld.*no route is for it.*c-1/)
   })
 
+  test('says what holds back the ones that are pending, and until when', async () => {
+    const one = aRelay(store, keys, { routes: [{ to: ['ops-mail'] }], receivers: ['ops-mail'] })
+    one.silence(clock.now() + HOUR, clock.now() - 1)
+    await one.commit({ alert: anAlert({ id: 'a-1', measuredAt: at(0) }) })
+    await one.collect(clock.now())
+    await one.close(clock.now() + 60_000)
+    const [entry] = JSON.parse((await run('alerts', 'log', '--json')).out)
+    expect(entry).toMatchObject({
+      fate: 'pending',
+      why: expect.stringMatching(/^silence s1 until .* UTC \(ops-mail\)$/),
+    })
+    expect((await run('alerts', 'log')).out).toMatch(/pending +silence s1 until/)
+  })
+
+  test('says so when there is nothing to tell', async () => {
+    expect((await run('alerts', 'log', '--since', '1m')).out).toMatch(/^no alert did anything since /)
+    expect((await run('alerts', 'list')).out).toBe('no alert is open\n')
+    expect((await run('alerts', 'silences')).out).toBe('no silence is in force\n')
+  })
+
   test('goes back as far as it is asked, of one account, of one level', async () => {
     await aMixedLot()
     expect(await log('--since', '2d')).toHaveLength(4)
@@ -174,4 +213,9 @@ describe('alerts log', () => {
     expect(await log('--account', '9')).toEqual([['d-1', 'pending']])
     expect(await log('--level', 'critical')).toEqual([['b-1', 'dead']])
   })
+})
+
+test('outbox replay knows a near miss of a receiver', async () => {
+  const ran = await run('outbox', 'replay', '--since', '2h', '--receiver', 'ops-mial')
+  expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no receiver has this name') })
 })

@@ -128,3 +128,47 @@ test.each<[name: string, group: string, ...notices: string[]]>([
 ])('%s gets a notice', (_, group, ...notices) => {
   expect(noticesOf(quietWith(group))).toEqual(notices)
 })
+
+test('what works as written and does nothing good at night gets a notice', () => {
+  const hook = (url: string, rest: string) =>
+    quietWith(
+      `receivers: { ops: { type: webhook, url: "${url}", ${rest} }, dba: { type: webhook, url: https://a.b, format: slack } }\n`,
+    )
+  const signed = `secrets: ["${KEY}"]`
+  expect(noticesOf(hook('https://hooks.slack.com/services/key', signed))).toEqual([
+    'receivers.ops.format: Slack refuses messages in the format plimsoll: set format: slack, which needs no secrets',
+  ])
+  expect(noticesOf(hook('https://hooks.slack.com/services/key', 'format: slack'))).toEqual([])
+  expect(noticesOf(hook('https://notslack.com/services/key', signed))).toEqual([])
+
+  const heartbeat = (path: string) => noticesOf(`${QUIET}heartbeat: { url: "https://hc-ping.com/${path}" }\n`)
+  expect(heartbeat('a-key/fail')).toEqual([
+    'heartbeat.url: ends with /fail, which says something else than that all is well: leave it out, /fail is added where it is needed',
+  ])
+  expect(heartbeat('a-key/0')).toHaveLength(1)
+  expect(heartbeat('a-key')).toEqual([])
+
+  expect(noticesOf(`${QUIET}alerts: { acknowledgeFor: 12h }\n`)).toEqual([
+    'alerts.acknowledgeFor: over before an alert would be told again (repeatEvery, 1d): make it longer',
+  ])
+  expect(noticesOf(`${QUIET}alerts: { acknowledgeFor: 24h }\n`)).toEqual([])
+
+  const http = (url: string) =>
+    noticesOf(quietWith(`http: { publicUrl: ${url}, adminToken: sixteen-letters-or-more }\n`))
+  expect(http('https://a.b/plimsoll')).toEqual([expect.stringMatching(/^http\.publicUrl: has a path: /)])
+  expect(http('https://a.b/')).toEqual([])
+})
+
+test.each([
+  'a@b.c',
+  'Plimsoll <a@b.c>',
+  '<a@b.c>',
+  'Plimsoll (prod) <a@b.c>',
+  '"Ops, Berlin" <a@b.c>',
+  'Bereitschaft Zürich <a@b.c>',
+])('%s is one address', (from) => {
+  const email = `{ type: email, smtp: smtps://b.c, from: ${JSON.stringify(from)}, to: [a@b.c] }`
+  expect(
+    noticesOf(quietWith(`receivers: { ops: ${email}, dba: { type: webhook, url: https://a.b, format: slack } }\n`)),
+  ).toEqual([])
+})

@@ -260,3 +260,11 @@ describe('what a rule asks in vain', () => {
     expect(noticesOf(tags)).toEqual(['tags.nobody: no account carries it: what asks for this tag never matches'])
   })
 })
+
+test('a rule is not told of counts that earlier rules have taken', () => {
+  const [atLimit, nearLimit] = ['atLimit', 'nearLimit'].map((one) => `on: associations.${one}, warning: { count: 1 }`)
+  expect(noticesOfRules(atLimit ?? '', nearLimit ?? '', `on: "*", ${LEVEL}`)).toEqual([])
+  expect(noticesOfRules(atLimit ?? '', `on: "*", ${LEVEL}`)).toEqual([
+    'thresholds[1].warning: associations.nearLimit is a count: without `count` this never fires for it',
+  ])
+})

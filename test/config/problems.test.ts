@@ -21,7 +21,7 @@ const NEEDS_TLS = (leave: string) =>
   `must start with https:// (http:// needs ${leave}: true, or a host that is this machine)`
 const SMTP_URL =
   'must be an address that starts with smtps:// or smtp://; special characters in a password are %-encoded'
-const MAIL = 'must be an e-mail address: a@example.com or Name <a@example.com>'
+const MAIL = 'must be one e-mail address: a@example.com, Name <a@example.com> or "Name, too" <a@example.com>'
 const ALPHABET = 'must be 1 to 32 letters, digits, _ or -'
 const TYPE_ID =
   'must be an objectTypeId, not a name: 0-1 contacts, 0-2 companies, 0-3 deals, 0-5 tickets, 2-123 a custom object'
@@ -39,6 +39,18 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'heartbeat["https://hc-ping.com/[secret]"]: unknown; allowed: url, urlFile, every, tokens, overdueRefresh, outboxAge, insecure',
       'heartbeat["[secret]"]: unknown; allowed: url, urlFile, every, tokens, overdueRefresh, outboxAge, insecure',
     ],
+    ...[
+      'a@b.c, d@e.f',
+      'a@b.c, D <d@e.f>',
+      'D, E <d@e.f>',
+      'group: x@y.z; <d@e.f>',
+      '"A\\\r\\\nBcc: x@y.z" <d@e.f>',
+      '"A\\\\" <d@e.f>',
+    ].map((to): [string, string, string] => [
+      `${to} for one address`,
+      receiver(`type: email, smtp: smtps://b.c, from: a@b.c, to: [${JSON.stringify(to)}]`),
+      `receivers.ops.to[0]: ${MAIL}`,
+    ]),
     [
       'an address in the place of a word',
       hook(`${signed}, url: "https://a.b", format: "https://hooks.slack.com/a-key"`),
@@ -347,12 +359,12 @@ describe('each kind of problem says where it is and what is allowed', () => {
     [
       'a webhook without secrets',
       hook('url: https://a.b, secrets: []'),
-      'receivers.ops.secrets: must have at least one: openssl rand -base64 32',
+      'receivers.ops.secrets: must have at least one: openssl rand -base64 32; for Slack write format: slack instead',
     ],
     [
       'a webhook whose secrets are missing',
       hook('url: https://a.b'),
-      'receivers.ops.secrets: must have at least one: openssl rand -base64 32',
+      'receivers.ops.secrets: must have at least one: openssl rand -base64 32; for Slack write format: slack instead',
     ],
     ['a webhook for Slack, which asks for no secrets', hook('url: https://a.b, format: slack')],
     ['a webhook for those who know Alertmanager, signed', hook(`url: https://a.b, format: alertmanager, ${signed}`)],

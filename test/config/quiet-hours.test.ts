@@ -78,3 +78,17 @@ describe('the advice', () => {
     }
   })
 })
+
+test('days of the week are written mon or monday, here as in digests', () => {
+  const { routes: quiet, receivers } = configOf(
+    `${routes('{ from: "00:00", to: "24:00", days: [saturday, sun] }')}\n`.replace(
+      /^receivers:.*$(\n +.*)*/m,
+      'receivers: { ops: { type: webhook, url: https://a.b, secrets: ["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"], digest: { every: week, on: friday } } }',
+    ),
+  )
+  expect(quiet[0]?.quiet?.[0]?.days).toEqual(['sat', 'sun'])
+  expect(receivers.ops?.digest?.on).toBe('fri')
+  expect(problemsOf(routes('{ from: "00:00", to: "24:00", days: [sondays] }'))).toEqual([
+    'routes[0].quiet[0].days[0]: "sondays" is not one of mon, tue, wed, thu, fri, sat, sun',
+  ])
+})

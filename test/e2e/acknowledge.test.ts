@@ -59,7 +59,7 @@ test('the link in a mail acknowledges its alert when the button behind it is pre
   expect(page.status).toBe(200)
   const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(await page.text()) ?? []
   expect(await acknowledged()).toBeUndefined()
-  const pressed = await fetch(new URL(action.replaceAll('&amp;', '&'), daemon.url), {
+  const pressed = await fetch(new URL(action.replaceAll('&amp;', '&'), page.url), {
     method: 'POST',
     body: new URLSearchParams({ by: 'Ann', comment: '', level: 'critical' }),
   })

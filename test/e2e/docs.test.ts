@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -68,6 +68,7 @@ const RUN_ELSEWHERE: Record<string, string> = {
   'npm run plimsoll -- accounts uninstall 1234567 --wait': 'command-line.test.ts',
   'npm run plimsoll -- doctor': 'doctor.test.ts',
   'npm run plimsoll -- alerts ack ALERT_ID': 'alerts-silence.test.ts',
+  'npm run plimsoll -- alerts unsilence SILENCE_ID': 'alerts-silence.test.ts',
   'npm run plimsoll -- alerts test ops': 'alerts-test.test.ts',
   'npm run plimsoll -- accounts import fleet.csv': 'import.test.ts',
   'npm run -s plimsoll -- check': 'check.test.ts',
@@ -129,6 +130,25 @@ async function follow(command: string): Promise<string> {
   if (reloaded !== undefined) expect(JSON.parse(await reloaded)).toMatchObject({ code: 'config.reloaded' })
   return (await reloaded) ?? ran.out
 }
+
+test('every part of a config in the README loads beside its smallest one', async () => {
+  const blocks = [...README.matchAll(/^ *```yaml\n([\s\S]*?)^ *```$/gm)].map(([, text = '']) => text)
+  const parts = blocks.slice(1).filter((text) => !text.includes('encryption:'))
+  expect(parts.map((text) => Object.keys(parse(text))[0])).toEqual(['routes', 'receivers', 'heartbeat'])
+  for (const text of parts) {
+    writeFileSync(join(folder, 'part.yaml'), stringify({ ...parse(await smallestConfig()), ...parse(text) }))
+    const ran = await plimsollHere(['config', 'check', 'part.yaml'], folder, { env: { ...ENV, HEARTBEAT_KEY: 'x' } })
+    expect(ran, text).toMatchObject({ code: 0 })
+  }
+})
+
+test('what is run elsewhere is run by a test that exists', () => {
+  const tests = new Set(
+    readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
+  )
+  const named = Object.values(RUN_ELSEWHERE).filter((where) => where.endsWith('.test.ts'))
+  expect(named.filter((file) => !tests.has(file))).toEqual([])
+})
 
 test('every path in the README exists, in the tree or on the server', async () => {
   const files = [...README.matchAll(/`((?:src|jobs|config|test)\/[^`*{}]*)`|\]\(([^)]+)\)/g)].map(

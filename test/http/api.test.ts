@@ -67,12 +67,12 @@ describe('accounts', () => {
       {
         ...{ metric: 'customProperties.overall', usage: 960, limit: 1000, percent: 96 },
         ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null, forecast: null },
-        forecastReason: 'no forecast: none was made in the last 3 days',
+        forecastReason: 'no forecast was made in the last 3 days',
       },
       {
         ...{ metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
         ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null },
-        ...{ forecast: null, forecastReason: 'no forecast: none was made in the last 3 days' },
+        ...{ forecast: null, forecastReason: 'no forecast was made in the last 3 days' },
       },
     ])
     const pair = json.series.find(({ metric }: { metric: string }) => metric === 'associations.atLimit')

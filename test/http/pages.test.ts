@@ -93,6 +93,20 @@ test("a stranger's words never become markup, wherever they are shown", async ()
   expect((await get('/accounts/66')).text).not.toContain('<img')
 })
 
+test('an account page says why an alert stands where it stands, of a level that lasts too', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 8 })
+  await poll(8, readings(clock.now(), 930, { pair: { atLimit: 3 } }), {
+    overall: openState('critical', 'full', clock.now()),
+    'at/0-1/0-2': openState('warning', 'full', clock.now()),
+    token: openState('critical', 'token', clock.now()),
+  })
+  const { text } = await get('/accounts/8')
+  expect(text).toContain('<br><span class="soft">critical stays until below 92 %: recoverBelow 3</span>')
+  expect(text).toContain('<br><span class="soft">3 is at or over the warning 1</span>')
+  expect(text).toMatch(/tokens: to be authorised again(?!<br>)/)
+})
+
 test('an account page shows how many days are left to the limits that have a forecast', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   await connectAccount({ hubId: 67 })
@@ -198,7 +212,9 @@ test('the page of an account shows readings, alerts and what changed', async () 
   expect(words).toContain('custom properties 96 % 960 of 1,000')
   expect(words).toContain('custom properties of Contacts (0-1) 24 % 120 of 500')
   expect(words).toContain('Contacts 0-1 0-2 12 0 100 % 100 of 100')
-  expect(words).toContain('records at their association limit (0-1 to 0-2) 12 associations.atLimit now')
+  expect(words).toContain(
+    'records at their association limit (0-1 to 0-2) 12 is at or over the warning 1 12 associations.atLimit now',
+  )
   expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
 })
 
@@ -243,7 +259,7 @@ test('the page of an account says once why no days left are told', async () => {
   await poll(4, readings(clock.now(), 10))
   const { text } = await get('/accounts/4')
   expect(text.match(/Days left are not told: [^.]*\./g)).toEqual([
-    'Days left are not told: no forecast: none was made in the last 3 days.',
+    'Days left are not told: no forecast was made in the last 3 days.',
   ])
 })
 

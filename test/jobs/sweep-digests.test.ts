@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'monday', timeZone: 'Europe/Berlin' }
+const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'Europe/Berlin' }
 
 /** Daemons beside each other at 07:59 in Berlin, and a webhook that keeps what it gets. */
 async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily }) {

@@ -90,6 +90,11 @@ describe('what an answer means', () => {
     expect(classify('crm', 500, { message: 'x'.repeat(5_000) }).message.length).toBeLessThan(300)
   })
 
+  test('says nothing that a terminal obeys, or that reads backwards', () => {
+    const message = 'go \u001b[31m\u0007\u009baway\u2028\u202enow\u200b'
+    expect(classify('token', 400, { message }).message).toBe('the provider answered 400: go [31m away now')
+  })
+
   test('is cut without leaving half an emoji, which no store would take', () => {
     for (const before of [196, 197, 198, 199, 200]) {
       const { message } = classify('token', 400, { message: `${'a '.repeat(before / 2).slice(0, before)}😀 and more` })

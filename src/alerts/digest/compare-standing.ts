@@ -1,4 +1,7 @@
-import type { Standing } from './digest-memory.ts'
+import type { Alert } from '../alert.ts'
+
+/** How an alert stood, or stands. */
+type Standing = Pick<NonNullable<Alert['previous']>, 'level' | 'usage' | 'limit'>
 
 /** Less is no news to somebody who looks once a day. */
 const LEAST_POINTS = 1

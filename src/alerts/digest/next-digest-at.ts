@@ -1,7 +1,4 @@
-import { DAY_MS, firstMomentAt, wallClock, weekdayOf } from '../../text/wall-clock.ts'
-
-export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-export type Weekday = (typeof WEEKDAYS)[number]
+import { DAY_MS, firstMomentAt, type Weekday, wallClock, weekdayOf } from '../../text/wall-clock.ts'
 
 /** When a receiver gets its digest, by the clock on the wall somewhere. */
 export interface DigestSchedule {
@@ -23,7 +20,7 @@ export function nextDigestAt(schedule: DigestSchedule, now: number): number {
   const [hours = 0, minutes = 0] = schedule.at.split(':').map(Number)
   // From the day before: clocks that are put back at midnight show that day once more.
   for (let day = wallClock(schedule.timeZone, now).day - 1; ; day++) {
-    if (schedule.every === 'week' && WEEKDAYS[weekdayOf(day)] !== schedule.on) continue
+    if (schedule.every === 'week' && weekdayOf(day) !== schedule.on) continue
     const due = firstMomentAt(schedule.timeZone, day, hours * 60 + minutes)
     if (due !== undefined && due > now) return due
   }

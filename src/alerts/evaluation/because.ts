@@ -51,7 +51,7 @@ export function sayBecause(because: Because): string {
     case 'margin':
       return `${because.level} stays until ${sayUntil(because)}: recoverBelow ${plain(because.recoverBelow)}${sayRising(because)}${sayWorse(because)}`
     case 'pending':
-      return `${because.polls} of ${countOf(because.of, 'poll')} agree on ${because.level}: ${sayHolds(because)}`
+      return `${because.polls} of ${countOf(because.of, 'poll')} ${agree(because.polls)} on ${because.level}: ${sayHolds(because)}`
     case 'unknown':
       return sayUnknown(because)
     case 'off':
@@ -66,17 +66,27 @@ export function sayBecause(because: Because): string {
 }
 
 function sayHolds({ level, asks, threshold, value }: Condition): string {
+  // Less than nothing is left: that is no number to compare with.
+  if (asks === 'remaining' && value < 0) {
+    return `it is ${formatCount(-value)} over its limit, so under the ${level} ${sayNumber(asks, threshold)} left`
+  }
   const side = risesTo(asks) ? 'at or over' : 'at or under'
   return `${sayAmount(asks, value)} is ${side} the ${level} ${sayNumber(asks, threshold)}`
 }
 
 function sayUntil({ asks, until }: { asks: Asks; until: number }): string {
   if (risesTo(asks)) return `below ${sayNumber(asks, until)}`
-  return `more than ${asks === 'daysLeft' ? `${plain(until)} days` : plain(until)} are left`
+  return `more than ${sayNumber(asks, until)} ${until === 1 ? 'is' : 'are'} left`
 }
 
 function sayRising({ rising }: InForce): string {
-  return rising === undefined ? '' : `; ${rising.polls} of ${countOf(rising.of, 'poll')} agree on ${rising.level}`
+  return rising === undefined
+    ? ''
+    : `; ${rising.polls} of ${countOf(rising.of, 'poll')} ${agree(rising.polls)} on ${rising.level}`
+}
+
+function agree(polls: number): string {
+  return polls === 1 ? 'agrees' : 'agree'
 }
 
 function sayWorse({ worseThan }: InForce): string {
@@ -105,10 +115,11 @@ function countOfPoints(points: number): string {
 
 function sayAmount(asks: Asks, value: number): string {
   if (asks === 'remaining') return `${formatCount(value)} left`
-  return asks === 'daysLeft' ? `${plain(value)} ${value === 1 ? 'day' : 'days'} left` : sayNumber(asks, value)
+  return asks === 'daysLeft' ? `${sayNumber(asks, value)} left` : sayNumber(asks, value)
 }
 
 function sayNumber(asks: Asks, number: number): string {
+  if (asks === 'daysLeft') return `${plain(number)} ${number === 1 ? 'day' : 'days'}`
   return asks === 'percent' ? `${plain(number)} %` : plain(number)
 }
 

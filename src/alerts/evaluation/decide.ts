@@ -112,7 +112,7 @@ function closeVanished(
   for (const [id, stored] of Object.entries(account.states)) {
     if (current.has(id) || parseSeriesId(id) === undefined) continue
     const before = decodeState(stored)
-    const series = previous.get(id)
+    const series = previous.get(id) ?? asTold(id, before)
     writes.changes.push([id, stored, ''])
     if (before.level === 'ok' || series === undefined) continue
     const state = toldState(before, now)
@@ -125,6 +125,14 @@ function closeVanished(
     const alert = limitAlert(settings, account, { series, previous: series, rule, before }, evaluation)
     writes.entries.push(encodeEntry(entryOf(alert, before)))
   }
+}
+
+/** Where no reading of it is known any more: what was told last. Whoever was told of an alert is told that it is over. */
+function asTold(id: string, { said }: SeriesState): Series | undefined {
+  const name = parseSeriesId(id)
+  if (name === undefined || said === null) return undefined
+  const { usage, limit = null } = said
+  return { id, ...name, usage, limit, percent: limit === null ? null : (usage * 100) / limit }
 }
 
 function limitAlert(

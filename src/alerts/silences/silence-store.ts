@@ -73,13 +73,27 @@ function encode({ matchers, author, comment, createdAt, endsAt }: Omit<Silence, 
   return JSON.stringify({ matchers: pairs, author, comment, createdAt, endsAt })
 }
 
-/** One that a newer version wrote, with something to match by that is not known here, is not taken for a wider one. */
+/**
+ * One that a newer version wrote, with something to match by that is not known here, is not taken for a wider one, and one
+ * that matches by nothing not for one that means all. What is spoilt must not keep every alert from being told.
+ */
 function decode(id: string, stored: string): Silence | undefined {
-  const { matchers: pairs, author, comment, createdAt, endsAt } = JSON.parse(stored)
-  const matchers: (Matcher | undefined)[] = pairs.map(([name, value]: [string, string]) => {
+  const { matchers: pairs, author, comment, createdAt, endsAt } = parsed(stored)
+  if (!Array.isArray(pairs) || pairs.length === 0 || !Number.isFinite(endsAt)) return undefined
+  const matchers: Matcher[] = []
+  for (const pair of pairs) {
+    const [name, value] = Array.isArray(pair) ? pair : []
     const known = MATCHER_NAMES.find((one) => one === name)
-    return known && { name: known, value }
-  })
-  const known = matchers.filter((matcher) => matcher !== undefined)
-  return known.length === matchers.length ? { id, matchers: known, author, comment, createdAt, endsAt } : undefined
+    if (known === undefined || typeof value !== 'string') return undefined
+    matchers.push({ name: known, value })
+  }
+  return { id, matchers, author: String(author), comment: String(comment), createdAt: Number(createdAt), endsAt }
+}
+
+function parsed(stored: string) {
+  try {
+    return JSON.parse(stored) ?? {}
+  } catch {
+    return {}
+  }
 }

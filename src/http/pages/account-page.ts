@@ -24,6 +24,8 @@ const MOST_ROWS = 100
 
 export interface AccountPage extends AccountView {
   changes: readonly SeriesChange[]
+  /** Why series with an open alert stand where they stand, by their ids. */
+  why: ReadonlyMap<string, string>
   now: number
 }
 
@@ -126,13 +128,13 @@ ${table(
 )}`
 }
 
-function alertsPart({ alerts, now }: AccountPage, labels: Labels): Html {
+function alertsPart({ alerts, why, now }: AccountPage, labels: Labels): Html {
   const shown = alerts.map((alert) => ({
     ...timedAlert(alert),
     ...(alert.series === undefined ? {} : { series: labelled(alert.series, labels) }),
   }))
   return html`<h2>Open alerts</h2>
-${shown.length === 0 ? nothing('No alert is open.') : alertTable(shown, now, 'of one account')}`
+${shown.length === 0 ? nothing('No alert is open.') : alertTable(shown, now, 'of one account', { why })}`
 }
 
 function customPropertiesPart({ series, alerts, now }: AccountPage): Html {

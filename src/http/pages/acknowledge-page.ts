@@ -1,6 +1,7 @@
 import { type OpenAlert, subjectOf } from '../../alerts/open-alerts.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { formatCount, formatPercent } from '../../text/format-number.ts'
+import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import type { TimedAlert } from '../../views/fleet-status.ts'
 import { plainPage } from '../page.ts'
@@ -36,7 +37,7 @@ export function acknowledgedPage(alert: OpenAlert, acknowledged: Acknowledged, n
     200,
     'Acknowledged',
     html`${facts(alert, now)}
-<p class="verdict good">It is not told again until ${when(Date.parse(acknowledged.until), now)}, unless it gets worse. You can close this page.</p>`,
+<p class="verdict good">It is not told again until ${formatTime(acknowledged.until)}, unless it gets worse. You can close this page.</p>`,
   )
 }
 
@@ -45,7 +46,7 @@ export function alreadyPage(alert: OpenAlert, { by, at, until, comment }: Acknow
     200,
     'Already acknowledged',
     html`${facts(alert, now)}
-<p>${cleanText(by)} acknowledged it ${when(Date.parse(at), now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not told again until ${when(Date.parse(until), now)}, unless it gets worse.</p>`,
+<p>Acknowledged by ${cleanText(by)} ${when(Date.parse(at), now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not told again until ${formatTime(until)}, unless it gets worse.</p>`,
   )
 }
 

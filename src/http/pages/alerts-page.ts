@@ -21,7 +21,7 @@ export function alertsPage({ alerts, counts, level, acknowledge, silences, now }
   const total = level === undefined ? counts.critical + counts.warning : counts[level]
   const more = total - alerts.length
   return html`<p class="filter">${filter(undefined, 'all', counts.critical + counts.warning, level)}${filter('critical', 'critical', counts.critical, level)}${filter('warning', 'warning', counts.warning, level)}</p>
-${alerts.length === 0 ? nothing('No alert is open.') : alertTable(alerts, now, 'with account', acknowledge)}
+${alerts.length === 0 ? nothing('No alert is open.') : alertTable(alerts, now, 'with account', { acknowledge })}
 ${more > 0 ? html`<p class="soft">${countOf(more, 'more alert')}, all of them in the API.</p>` : undefined}
 <h2>Silences in force</h2>
 ${silences.length === 0 ? nothing('None. To make one: plimsoll alerts silence.') : silenceTable(silences, now)}`

@@ -13,7 +13,7 @@ export function silenceTable(silences: readonly SilenceView[], now: number): Htm
       { title: 'What' },
       { title: 'Why' },
       { title: 'By' },
-      { title: 'Until' },
+      { title: 'Ends' },
       { title: 'Open alerts', number: true },
     ],
     silences.map(({ id, matchers, comment, author, endsAt, openAlerts }) => [

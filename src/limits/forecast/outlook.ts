@@ -46,7 +46,7 @@ export function tenths(days: number): number {
 /** Undefined where the forecast knows the series. */
 function unknownReason({ id, limit }: Pick<Series, 'id' | 'limit'>, forecasts: AccountForecasts | undefined) {
   if (limit === null) return REASONS['no-limit']
-  if (forecasts === undefined) return 'no forecast: none was made in the last 3 days'
+  if (forecasts === undefined) return 'no forecast was made in the last 3 days'
   const points = forecasts.tooFew[id]
   return points === undefined ? undefined : `not enough history: ${points} of ${ENOUGH_POINTS} days`
 }

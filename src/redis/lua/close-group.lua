@@ -19,9 +19,12 @@ end
 inChunks(scored, 'ZADD', groupToldKey(group))
 redis.call('ZREMRANGEBYSCORE', groupToldKey(group), '-inf', '(' .. now - interval)
 redis.call('PEXPIRE', groupToldKey(group), interval + 60000)
+local before, made = redis.call('HGET', groupStateKey(group), 'last') or '', {}
 for n = 9, #ARGV, 5 do
+  made[#made + 1] = ARGV[n]
   redis.call('HSET', deliveryKey(ARGV[n]), 'receiver', ARGV[n + 1], 'type', ARGV[n + 2], 'message', ARGV[n + 3],
-    'transitions', ARGV[n + 4], 'createdAt', now, 'attempts', 0)
+    'transitions', ARGV[n + 4], 'createdAt', now, 'attempts', 0, 'after', before)
   redis.call('ZADD', DELIVERIES_DUE, now, ARGV[n])
 end
+if #made > 0 then redis.call('HSET', groupStateKey(group), 'last', table.concat(made, ' ')) end
 return 'closed'

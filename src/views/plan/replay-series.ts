@@ -1,6 +1,12 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { AlertLevel, AlertReason } from '../../alerts/alert.ts'
-import { type Evaluation, evaluate, type ForeseenSeries, type SeriesState } from '../../alerts/evaluation/evaluate.ts'
+import {
+  type Evaluation,
+  evaluate,
+  type ForeseenSeries,
+  remembered,
+  type SeriesState,
+} from '../../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { DAY_MS, dayOf } from '../../limits/forecast/daily-points.ts'
 import type { Value } from '../../limits/history/change.ts'
@@ -166,11 +172,6 @@ function newsAfter(state: SeriesState | undefined, isForeseen: boolean, at: numb
   if (!isForeseen) return repeat
   const tomorrow = (dayOf(at) + 1) * DAY_MS
   return Math.min(repeat ?? tomorrow, tomorrow)
-}
-
-/** Nothing is remembered of a series that is plainly well. */
-function remembered(state: SeriesState | undefined): SeriesState | undefined {
-  return state === undefined || (state.level === 'ok' && state.pending === null) ? undefined : state
 }
 
 function limitEvent(rule: string, level: AlertLevel, reason: AlertReason, inDigest = false): Omit<ToldThen, 'at'> {

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DigestSchedule, judgeDue, nextDigestAt, WEEKDAYS } from '../../../src/alerts/digest/next-digest-at.ts'
+import { type DigestSchedule, judgeDue, nextDigestAt } from '../../../src/alerts/digest/next-digest-at.ts'
+import { WEEKDAYS } from '../../../src/text/wall-clock.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'monday', timeZone: 'Europe/Berlin' }
+const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'Europe/Berlin' }
 const weekly: DigestSchedule = { ...daily, every: 'week' }
 
 const next = (schedule: DigestSchedule, now: string) => new Date(nextDigestAt(schedule, Date.parse(now))).toISOString()
@@ -48,7 +49,7 @@ function slowNext({ every, at, on, timeZone }: DigestSchedule, now: number): num
     timeStyle: 'short',
     calendar: 'gregory',
   })
-  const weekday = new Intl.DateTimeFormat('en-US', { timeZone, weekday: 'long' })
+  const weekday = new Intl.DateTimeFormat('en-US', { timeZone, weekday: 'short' })
   const over = new Set<string>()
   // Two days before, because a day may have had its moment already when its hour comes again.
   for (let minute = Math.floor(now / MINUTE) - 2 * 1_440; ; minute++) {

@@ -41,7 +41,19 @@ describe('in a sentence, a series stands where it stands because', () => {
     [whyOf({ warning: { remaining: 20 } }, undefined, series(995)), '5 left is at or under the warning 20'],
     [
       whyOf({ critical: { daysLeft: 7 } }, undefined, series(500, 1_000, 6.5)),
-      '6.5 days left is at or under the critical 7',
+      '6.5 days left is at or under the critical 7 days',
+    ],
+    [
+      whyOf({ critical: { remaining: 20 } }, undefined, series(1_003)),
+      'it is 3 over its limit, so under the critical 20 left',
+    ],
+    [
+      whyOf({ critical: { daysLeft: 1 } }, open('critical'), series(1_000, 1_000, 0)),
+      '0 days left is at or under the critical 1 day',
+    ],
+    [
+      whyOf({ critical: { daysLeft: 0.5 }, recoverBelow: 0.5 }, open('critical'), series(500, 1_000, 0.8)),
+      'critical stays until more than 1 day is left: recoverBelow 0.5',
     ],
     [whyOf(PERCENT, open('warning'), series(775)), 'warning stays until below 77 %: recoverBelow 3'],
     [
@@ -58,7 +70,7 @@ describe('in a sentence, a series stands where it stands because', () => {
     ],
     [
       whyOf(PERCENT, undefined, series(960), { for: 3 }),
-      '1 of 3 polls agree on critical: 96 % is at or over the critical 95 %',
+      '1 of 3 polls agrees on critical: 96 % is at or over the critical 95 %',
     ],
     [
       whyOf(PERCENT, open('warning', { pending: { warning: 0, critical: 1, sinceFirstReading: false } }), series(960), {
@@ -89,7 +101,7 @@ describe('in a sentence, a series stands where it stands because', () => {
     [whyOf({ warning: { remaining: 20 } }, undefined, series(900)), '100 left is 80 more than the warning 20'],
     [
       whyOf({ critical: { daysLeft: 7 } }, undefined, series(500, 1_000, 20)),
-      '20 days left is 13 more than the critical 7',
+      '20 days left is 13 more than the critical 7 days',
     ],
     [whyOf({ critical: { daysLeft: 7 } }, undefined, series(500)), 'no condition of its rule holds'],
     [{ is: 'gone' }, 'it is no longer reported'],

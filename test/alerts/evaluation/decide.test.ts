@@ -201,6 +201,17 @@ describe('a poll that finds a limit near', () => {
 })
 
 describe('the story of an alert', () => {
+  test('ends with a word also where its series is gone and no reading of it is known any more', () => {
+    const pair = readings(NOW, properties(10, 1_000), { [PAIR]: associations(100, [], 60) })
+    const states = afterwards(decide(well, pair).writes)
+    const { writes, alerts } = decide(undefined, readings(NOW + 1, properties(10, 1_000)), states, SETTINGS, NOW + 1)
+    expect(alerts.map(({ series, usage, status, reason }) => [series?.metric, usage, status, reason])).toEqual([
+      ['associations.atLimit', 60, 'resolved', 'recovered'],
+      ['associations.fullest', 100, 'resolved', 'recovered'],
+    ])
+    expect(afterwards(writes, states)).toEqual({})
+  })
+
   test('keeps one id through all its messages, numbered, and tells each time what was told before', () => {
     let states: Record<string, string> = {}
     let before = well

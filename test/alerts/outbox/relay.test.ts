@@ -298,7 +298,8 @@ describe('a group', () => {
     ['lets it wait for the interval where the message was full of such', 20, NOW + WAIT + INTERVAL],
   ])('that closes while something urgent is collected %s', async (_, urgent, expected) => {
     const one = relay()
-    const critical = () => anAlert({ level: 'critical' })
+    let hubId = 0
+    const critical = () => anAlert({ level: 'critical', account: { hubId: ++hubId, hubDomain: '' } })
     await one.commit(anAlert())
     for (let n = 0; n < urgent; n++) await one.commit(critical())
     await one.collect(NOW)

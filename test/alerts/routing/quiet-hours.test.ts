@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { quietUntil } from '../../../src/alerts/routing/quiet-hours.ts'
-import { endOfQuietTime, type QuietHours, WEEKDAYS } from '../../../src/alerts/routing/quiet-time.ts'
+import { endOfQuietTime, type QuietHours } from '../../../src/alerts/routing/quiet-time.ts'
+import { WEEKDAYS } from '../../../src/text/wall-clock.ts'
 import { anAlert } from '../an-alert.ts'
 
 const NIGHT: QuietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }

@@ -54,6 +54,23 @@ test('one that was written with something to match by that is not known here is 
   expect(await open({}, keys).active(NOW)).toEqual([])
 })
 
+test.each([
+  ['no JSON', '{'],
+  ['nothing', 'null'],
+  ['matchers that are no list', JSON.stringify({ ...one, matchers: { account: '1' } })],
+  ['matchers that are no pairs', JSON.stringify({ ...one, matchers: ['account'] })],
+  ['a value that is no text', JSON.stringify({ ...one, matchers: [['account', 1]] })],
+  ['no matcher at all, which would mean every alert', JSON.stringify({ ...one, matchers: [] })],
+  ['no end', JSON.stringify({ ...one, matchers: [['account', '1']], endsAt: null })],
+])('one that is stored as %s silences nothing, and the others go on', async (_what, stored) => {
+  const keys = redis.freshKeys()
+  const silences = open({}, keys)
+  await redis.store.hset(keys.delivery.silences, 's-99999', stored)
+  const made = await silences.add(one)
+  expect(await silences.active(NOW)).toEqual([made])
+  expect(await silences.end('s-99999', NOW)).toEqual({ is: 'unknown' })
+})
+
 test('ending one early lets what it held back be looked at again, also when it is done twice', async () => {
   const silences = open()
   const looks: number[] = []

@@ -336,7 +336,7 @@ describe('a failure of the network', () => {
       const drip = setInterval(() => socket.write('220-wait\r\n'), 20)
       socket.on('close', () => clearInterval(drip))
     })
-    expect(await reasonOf(port, { timeoutMs: 300 })).toBe('timed out after 0.3 s')
+    expect(await reasonOf(port, { timeoutMs: 300 })).toBe('timed out after 300 ms')
   })
 
   test('a server that hangs up', async () => {

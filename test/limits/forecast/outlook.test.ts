@@ -38,7 +38,7 @@ describe('the outlook of a series', () => {
       none(undefined, 'not enough history: 3 of 7 days'),
     )
     expect(outlookOf(series(900, null), told(), NOW)).toEqual(none(undefined, 'no limit to reach'))
-    const missing = none(undefined, 'no forecast: none was made in the last 3 days')
+    const missing = none(undefined, 'no forecast was made in the last 3 days')
     expect(outlookOf(series(900), undefined, NOW)).toEqual(missing)
     expect(outlookOf(series(900), told({ at: NOW - 3 * DAY - 1 }), NOW)).toEqual(missing)
     expect(outlookOf(series(900), told({ at: NOW - 3 * DAY }), NOW).daysLeft).toBe(10)

@@ -1,4 +1,4 @@
-import type { Alert, Message } from '../../../alerts/alert.ts'
+import { type Alert, alertOfTransition, type Message } from '../../../alerts/alert.ts'
 import type { GroupBy } from '../../../alerts/groups/group.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { describeAlert } from '../../email/describe-alert.ts'
@@ -44,7 +44,7 @@ function alertOf(alert: Alert, timestamp: string, { home }: BodyContext) {
     startsAt: alert.since,
     endsAt: isOver ? alert.measuredAt : NOT_OVER,
     generatorURL: url ?? home,
-    fingerprint: fingerprintOf(alert),
+    fingerprint: alertOfTransition(alert.id),
   }
 }
 
@@ -57,9 +57,9 @@ function labelsOf({ kind, level, rule, account, series }: Alert): Pairs {
     account: account === undefined ? undefined : String(account.hubId),
     domain: account === undefined ? undefined : cleanText(account.hubDomain),
     series: series?.metric,
-    objectType: series?.objectTypeId,
-    from: series?.from,
-    to: series?.to,
+    objectType: cleaned(series?.objectTypeId),
+    from: cleaned(series?.from),
+    to: cleaned(series?.to),
   })
 }
 
@@ -75,9 +75,8 @@ function labelOf(by: GroupBy): string {
   }
 }
 
-/** Of the alert from opening to closing: an alert's id without the number of the transition. */
-function fingerprintOf({ id }: Alert): string {
-  return id.replace(/-\d+$/, '')
+function cleaned(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : cleanText(id, 40)
 }
 
 /** An empty label is, to Prometheus, one that is not there. */

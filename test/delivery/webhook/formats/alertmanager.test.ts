@@ -132,6 +132,9 @@ test("strangers' words come clean, and an account without a domain has no such l
   const account = { hubId: 5, hubDomain: 'evil\u202e\n"}]{{ .Labels }}' }
   const body = parsed(aMessage([anAlert({ id: `${ID}-1`, account })]))
   expect(body.commonLabels.domain).toBe('evil "}]{{ .Labels }}')
+  const series = { metric: 'customProperties.objectType', objectTypeId: `2-9\u202e\n${'9'.repeat(99)}` }
+  const ofType = parsed(aMessage([anAlert({ id: `${ID}-1`, series })]))
+  expect(ofType.commonLabels.objectType).toMatch(/^2-9 9{35}…$/)
   const nameless = parsed(aMessage([anAlert({ id: `${ID}-1`, account: { hubId: 5, hubDomain: '' } })]))
   expect(nameless.commonLabels).not.toHaveProperty('domain')
 })

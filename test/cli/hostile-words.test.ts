@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../config/load.ts'
+import { acknowledgeState } from '../../src/alerts/acknowledge/acknowledge-state.ts'
+import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
+import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
+import { collectOutbox } from '../../src/alerts/outbox/relay.ts'
+import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
+import { ruleSetOf } from '../../src/cli/rule-set.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { associations, properties, readings } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { plimsollHere } from '../support/command.ts'
+import { writeDaemonConfig } from '../support/daemon.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { pollAndTell } from '../support/polled-account.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+/** Colours, a cursor that goes up, a title of the window, a line of its own, and letters that run backwards. */
+const HOSTILE = '\u001b[31m\u001b[2A\u001b]0;owned\u0007\u009b1mword\r\nPLIMSOLL OK - all is well\u2028\u202eevil\u200b'
+
+let redis: TestRedis
+let folder: string
+let config: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-hostile-'))
+  redis = await startRedis()
+  const settings = {
+    encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
+    alerts: { firstRun: 'alert' },
+  }
+  const nobody = 'http://127.0.0.1:9'
+  config = writeDaemonConfig(folder, {
+    ...{ sandboxUrl: nobody, smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9, settings },
+  })
+  await anAccountOfStrangers()
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Domain, label and id of an object type, who acknowledged and who silenced, what a mail server said: all hostile. */
+async function anAccountOfStrangers(): Promise<void> {
+  const [store, keys] = [redis.store(), createKeys('plimsoll')]
+  const loaded = loadConfig({ file: config, env: {}, cwd: folder, now: NOW })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  const rules = ruleSetOf(loaded.config)
+  const at = NOW - 15 * 60_000
+  await seedAccount(store, keys, { hubId: 1, hubDomain: HOSTILE, obtainedAt: at })
+  const report = properties(960, 1_000, { [`2-9${HOSTILE}`]: [990, 1_000] })
+  const types = report.byObjectType.map((type) => ({ ...type, singularLabel: HOSTILE, pluralLabel: HOSTILE }))
+  const read = readings(at, { ...report, byObjectType: types }, { '0-1/0-2': associations(10, [9], 2) })
+  await pollAndTell(store, keys, { ...rules, pageOf: () => '' }, 1, at, read)
+  const silences = new SilenceStore(store, keys, {})
+  const relay = {
+    ...{ store, keys, routes: rules.routes, receivers: ['ops-mail', 'ops-hook'], log: logLines().log },
+    ...{ silences, group: rules.group },
+  }
+  await collectOutbox(relay, at)
+  await closeGroups(relay, at + 3_600_000)
+  const deliveries = new Deliveries(store, keys)
+  for (const id of (await deliveries.claim(at + 3_600_000, 100)).ids) {
+    const delivery = await deliveries.begin(id, at)
+    if (delivery === undefined || typeof delivery === 'string') throw new Error(`no delivery ${id}`)
+    await deliveries.record(delivery, { outcome: 'retry', nextAt: at + 5_000, reason: HOSTILE, ms: 1 }, at)
+  }
+  const matchers = [{ name: 'account' as const, value: '1' }]
+  await silences.add({ matchers, author: HOSTILE, comment: HOSTILE, createdAt: at, endsAt: NOW + 3_600_000 })
+  const { alerts } = keys.account(1)
+  const state = decodeState((await store.hget(alerts, 'overall')) ?? '')
+  if (state === undefined) throw new Error('no alert')
+  const acknowledged = acknowledgeState(state, { by: HOSTILE, comment: HOSTILE, at, until: NOW + 3_600_000 })
+  await store.hset(alerts, 'overall', encodeState(acknowledged))
+}
+
+test.each([
+  'alerts list',
+  'alerts log --since 7d',
+  'alerts explain 1 --all',
+  'alerts explain 1 --series nothing-of-the-kind',
+  'alerts silences',
+  'outbox verify',
+  'accounts list',
+  'accounts show 1',
+  'accounts history 1',
+  'check --max 50',
+  'status',
+])('strangers’ words in `plimsoll %s` are harmless', async (line) => {
+  const ran = await plimsollHere([...line.split(' '), '--config', config], folder, { clock: new HandClock(NOW) })
+  const said = ran.out + ran.err
+  expect(said).not.toMatch(/(?!\n)\p{Cc}|[\u2028\u2029\u202a-\u202e\u200b]/u)
+  expect(said).not.toMatch(/^(PLIMSOLL OK|evil)/m)
+  expect(said.length).toBeGreaterThan(10)
+  if (!/verify|status|silences/.test(line)) expect(said).toContain('word')
+})
