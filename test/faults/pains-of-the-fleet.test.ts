@@ -1,0 +1,191 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Daemon } from '../support/daemon.ts'
+import {
+  connectAccount,
+  connectAll,
+  type JournalEntry as Entry,
+  eventually,
+  hubIdsOf,
+  journalOf,
+} from '../support/fleet.ts'
+import { at, type JournalEntry, lookInto } from '../support/look-into.ts'
+import { openScene, pauses, type Scene, sceneFor } from '../support/scene.ts'
+
+// What the whole fleet suffers from; pains.test.ts lists which test shows what.
+
+let scene: Scene
+const { accountOf, control, addFault, faultMet, refreshesOf, told, statesOf, refreshedSince } = lookInto(() => scene)
+
+describe('the whole fleet, lives of 12 seconds', () => {
+  const LIFE_MS = 12_000
+  const ACCOUNTS = 30
+  let daemon: Daemon
+  let hubIds: number[]
+  beforeAll(async () => {
+    scene = await openScene({ accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS })
+    daemon = await scene.daemon({ limits: { every: '5s' } })
+    hubIds = await hubIdsOf(scene.sandbox.url)
+    await connectAll(daemon.url, hubIds)
+  })
+  afterAll(() => scene.close())
+
+  const refusesWrites = async (during: () => Promise<void>) => {
+    const store = scene.redis.store()
+    await store.config('SET', 'min-replicas-to-write', '1')
+    try {
+      await during()
+    } finally {
+      await store.config('SET', 'min-replicas-to-write', '0')
+    }
+  }
+
+  test('a new token was obtained and could not be saved: it is kept until it can be', async () => {
+    const [hubId = 0] = hubIds
+    await addFault({ endpoint: 'token', hubId, after: true, delayMs: 1_500, times: 1 })
+    await faultMet(hubId)
+    await refusesWrites(async () => {
+      await daemon.line(new RegExp(`"token\\.not-stored","hubId":${hubId}\\b`), 0)
+    })
+    await refreshedSince(hubIds, Date.now())
+    expect((await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)).toEqual([])
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+    expect(await told()).toEqual([])
+  })
+
+  test('a new token was obtained and Redis was gone: it is stored once Redis is back', async () => {
+    const [, hubId = 0] = hubIds
+    await addFault({ endpoint: 'token', hubId, after: true, delayMs: 1_500, times: 1 })
+    await faultMet(hubId)
+    const asked = Date.now()
+    await scene.redis.end('SIGKILL')
+    await eventually('the answer', async () => (await refreshesOf(hubId)).some((entry) => at(entry) > asked - 1_000))
+    await scene.redis.again()
+    await refreshedSince(hubIds, Date.now())
+    expect((await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)).toEqual([])
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+  })
+
+  test('the lifetime follows expires_in also when the provider changes it', async () => {
+    const changed = Date.now()
+    const lifeMs = 8_000
+    await control('PUT', 'token-lifetime', { ms: lifeMs })
+    await refreshedSince(hubIds, changed)
+    const since = Date.now()
+    await refreshedSince(hubIds, since, 2)
+    const journal = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since)
+    const { shortest, longest } = pauses(journal, Date.now())
+    expect(shortest).toBeGreaterThan(lifeMs * 0.5 - 250)
+    expect(longest).toBeLessThan(lifeMs)
+    expect(journal.filter(({ status }) => status === 401)).toEqual([])
+    const { obtainedAt, expiresAt } = (await accountOf(daemon, hubIds[0] as number)).token
+    expect(Date.parse(expiresAt) - Date.parse(obtainedAt)).toBe(lifeMs)
+    await control('PUT', 'token-lifetime', { ms: LIFE_MS })
+  })
+
+  test('a 429 of the token endpoint: all stay away for as long as it says, and no account is blamed', async () => {
+    const since = Date.now()
+    await addFault({ endpoint: 'token', status: 429, headers: { 'Retry-After': 2 }, times: 1 })
+    await refreshedSince(hubIds, since)
+    const asked = (await journalOf(scene.sandbox.url)).filter((e) => e.endpoint === 'token' && at(e) >= since)
+    const refused = asked.filter(({ status }) => status !== 200)
+    expect(refused).toMatchObject([{ status: 429 }])
+    const after = asked.map((entry) => at(entry) - at(refused[0] as Entry)).filter((ms) => ms > 0)
+    // Those that were on their way at that moment are no disobedience.
+    expect(after.filter((ms) => ms > 300 && ms < 1_900)).toEqual([])
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+    expect(await told()).toEqual([])
+  })
+
+  test('a token endpoint that allows less than the fleet would ask at once: the pace is learnt', async () => {
+    const since = Date.now()
+    await control('PUT', 'token-limit', { requests: 6, perMs: 1_000 })
+    await refreshedSince(hubIds, since, 2)
+    await control('DELETE', 'token-limit')
+    const asked = (await journalOf(scene.sandbox.url)).filter((e) => e.endpoint === 'token' && at(e) >= since)
+    const refused = asked.filter(({ status }) => status === 429)
+    expect(asked.filter(({ status }) => status !== 200 && status !== 429)).toEqual([])
+    expect(refused.length / asked.length).toBeLessThan(0.2)
+    expect(await statesOf(daemon)).toEqual({ active: ACCOUNTS })
+    expect(await told()).toEqual([])
+  })
+
+  test('a mass failure is not mistaken for mass uninstall: all refresh tokens refused for longer than they live', async () => {
+    await addFault({ endpoint: 'token', status: 400 })
+    const fleetAlerts = async () => (await told()).filter(({ kind }) => kind === 'fleet')
+    await eventually('the alert', async () => (await fleetAlerts()).length > 0)
+    // The subject itself: for longer than a single account would be believed.
+    await pause(LIFE_MS + 2_000)
+    const [alert] = await fleetAlerts()
+    const opened = Date.parse(alert?.measuredAt ?? '') + 500
+    const asked = (await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'token')
+    // Those that were on their way at that moment have arrived by then; what comes now is a probe.
+    expect(asked.filter((entry) => at(entry) > opened).length).toBeLessThanOrEqual(8)
+    const states = await statesOf(daemon)
+    expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
+    expect(states.failing ?? 0).toBeLessThanOrEqual(10)
+    expect(await fleetAlerts()).toMatchObject([
+      { level: 'critical', message: expect.stringContaining('refuses the refresh tokens of many accounts at once') },
+    ])
+
+    await control('DELETE', 'faults')
+    await refreshedSince(hubIds, Date.now())
+    await eventually('all active', async () => (await statesOf(daemon)).active === ACCOUNTS)
+    await eventually('told that it is over', async () => (await fleetAlerts()).at(-1)?.status === 'resolved', 60_000)
+    expect((await told()).filter(({ kind }) => kind === 'token')).toEqual([])
+    expect((await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'delete')).toEqual([])
+  })
+})
+
+test.concurrent('v1 ends: the dialect is switched in the config, with the same stored fleet', async (context) => {
+  const scene = await sceneFor(context, { accounts: 5, tokenLifetimeMs: 10_000 })
+  const { control, requestsOf, inState, refreshedSince } = lookInto(() => scene)
+  const [leaving = 0, dead = 0, ...staying] = await hubIdsOf(scene.sandbox.url)
+  const newcomer = staying.pop() ?? 0
+  const before = await scene.daemon()
+  expect(await before.line(/"config\.notice".*"provider\.api"/, 0)).toContain('2027-02-16')
+  await connectAll(before.url, [leaving, dead, ...staying])
+  await control('DELETE', `accounts/${dead}`)
+  await inState(before, dead, 'reauthorize')
+  await before.stop()
+
+  const since = Date.now()
+  const after = await scene.daemon({ provider: { api: '2026-03' } })
+  expect(after.lines.filter((line) => line.includes('provider.api'))).toEqual([])
+  await refreshedSince([leaving, ...staying], since, 2)
+  await connectAccount(after.url, newcomer)
+  await fetch(`${after.url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
+  await inState(after, leaving, 'uninstalled')
+  await eventually('a poll of the newcomer', async () =>
+    (await requestsOf(newcomer)).some(({ endpoint, status }) => endpoint === 'associations' && status === 200),
+  )
+  const journal = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since) as JournalEntry[]
+  expect(journal.filter(({ status }) => status >= 400)).toEqual([])
+  const asked = journal.filter(({ endpoint }) => endpoint === 'metadata' || endpoint === 'delete')
+  // Bodies instead of paths: that is what tells the two apart from outside.
+  expect([...new Set(asked.map(({ endpoint, method, hubId }) => `${endpoint} ${method} ${hubId}`))]).toEqual([
+    `metadata POST ${newcomer}`,
+    `delete POST ${leaving}`,
+  ])
+  // A restart is no reason to ask for the dead one again.
+  expect(journal.filter(({ hubId }) => hubId === dead)).toEqual([])
+})
+
+test.concurrent('accounts that hang, fail or are dead do not starve the others', async (context) => {
+  const LIFE_MS = 10_000
+  const scene = await sceneFor(context, { accounts: 60, tokenLifetimeMs: LIFE_MS })
+  const { control, addFault, told, statesOf, refreshedSince } = lookInto(() => scene)
+  const daemon = await scene.daemon({ limits: { every: '1h' } })
+  const hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  // Fewer of each kind than would be a trouble of the whole fleet.
+  const [hanging, failing, dead, well] = [[0, 4], [4, 8], [8, 14], [14]].map(([from, to]) => hubIds.slice(from, to))
+  for (const hubId of hanging ?? []) await addFault({ endpoint: 'token', hubId, delayMs: 60_000 })
+  for (const hubId of failing ?? []) await addFault({ endpoint: 'token', hubId, status: 500 })
+  for (const hubId of dead ?? []) await control('DELETE', `accounts/${hubId}`)
+  await refreshedSince(well ?? [], Date.now(), 3)
+  const ofWell = (await journalOf(scene.sandbox.url)).filter(({ hubId }) => well?.includes(hubId ?? 0))
+  expect(pauses(ofWell, Date.now()).longest).toBeLessThan(LIFE_MS)
+  expect(await statesOf(daemon)).toEqual({ active: 46, failing: 8, reauthorize: 6 })
+  expect((await told()).filter(({ kind }) => kind === 'fleet')).toEqual([])
+})
