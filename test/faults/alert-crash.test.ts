@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createQueues, type Queues } from '../../jobs/queues.ts'
+import { createQueues } from '../../jobs/queues.ts'
 import type { Alert, Message } from '../../src/alerts/alert.ts'
 import { readLedger } from '../../src/alerts/ledger/ledger.ts'
 import { refOf, splitRefs, type TransitionRef } from '../../src/alerts/ledger/transition-ref.ts'
@@ -11,6 +11,7 @@ import { dice, type Roll } from '../bench/dice.ts'
 import { plimsollHere } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { connectAll, eventually, hubIdsOf } from '../support/fleet.ts'
+import { Impatience } from '../support/impatience.ts'
 import { logLines } from '../support/log-lines.ts'
 import { MovedSeries } from '../support/moved-series.ts'
 import { type Copy, startRoughHook, startRoughMailServer } from '../support/rough-receivers.ts'
@@ -49,7 +50,7 @@ test('daemons killed at random moments, receivers that fail half the time: every
   const begun = Date.now()
   const queues = createQueues(scene.redis.store('queues'), KEYS.queues, systemClock, logLines().log)
   context.onTestFinished(() => queues.close())
-  const impatience = new Impatience(store, queues)
+  const impatience = new Impatience(store, KEYS, queues)
   const killing = Promise.all(
     Array.from({ length: DAEMONS }, (_, n) => keepKilling(scene, settings, killed, isEnough, dice(SEED + 3 + n))),
   )
@@ -162,39 +163,6 @@ async function keepKilling(
 function mustBeAlive(daemon: Daemon): Daemon {
   if (daemon.child.exitCode === null) return daemon
   throw new Error(`a daemon ended by itself:\n${daemon.lines.slice(-20).join('\n')}`)
-}
-
-/** Deliveries that wait for the claim of a dead daemon to end, or for their next attempt, wait seconds in place of minutes. */
-class Impatience {
-  static readonly LONGEST_MS = 2_000
-  readonly #store: Store
-  readonly #queues: Queues
-  #waiting = new Map<string, { score: string; since: number }>()
-
-  constructor(store: Store, queues: Queues) {
-    this.#store = store
-    this.#queues = queues
-  }
-
-  async look(now: number): Promise<void> {
-    const { deliveriesDue } = KEYS.delivery
-    const found = await this.#store.zrange(deliveriesDue, 0, '-1', 'WITHSCORES')
-    const waiting = new Map<string, { score: string; since: number }>()
-    const late: string[] = []
-    for (let n = 0; n + 1 < found.length; n += 2) {
-      const [id = '', score = ''] = [found[n], found[n + 1]]
-      const before = this.#waiting.get(id)
-      const since = before?.score === score ? before.since : now
-      waiting.set(id, { score, since })
-      if (Number(score) > now && now - since > Impatience.LONGEST_MS) late.push(id)
-    }
-    this.#waiting = waiting
-    if (late.length === 0) return
-    const passing = this.#store.pipeline()
-    for (const id of late) passing.hdel(KEYS.delivery.delivery(id), 'heldUntil').zadd(deliveriesDue, 'XX', now, id)
-    await passing.exec()
-    await this.#queues.wake('alerts', now)
-  }
 }
 
 async function dropQueues(store: Store): Promise<void> {

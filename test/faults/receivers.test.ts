@@ -1,15 +1,19 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { createQueues } from '../../jobs/queues.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
 import type { OutgoingDelivery } from '../../src/delivery/receiver.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { verifyOutbox } from '../../src/views/verify-outbox.ts'
 import { dice } from '../bench/dice.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { plimsollHere } from '../support/command.ts'
 import { connectAll, eventually, hooksOf, hubIdsOf, mailsOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { Impatience } from '../support/impatience.ts'
+import { logLines } from '../support/log-lines.ts'
 import { MovedSeries } from '../support/moved-series.ts'
 import { say } from '../support/say.ts'
 import { sceneFor } from '../support/scene.ts'
@@ -128,7 +132,11 @@ test.concurrent('a Redis that crashes amid all this and loses its last second: t
     return series.isCommitted()
   })
   const config = await scene.configFile(settings)
+  const queues = createQueues(own.store('queues'), keys.queues, systemClock, logLines().log)
+  context.onTestFinished(() => queues.close())
+  const impatience = new Impatience(store, keys, queues)
   const proof = await eventually('a quiet outbox', async () => {
+    await impatience.look(Date.now())
     const { out } = await plimsollHere(['outbox', 'verify', '--json', '--config', config], scene.folder)
     const found = JSON.parse(out) as { pending: number; committed: number; balanced: boolean; gaps: unknown[] }
     return found.pending === 0 && found

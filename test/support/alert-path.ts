@@ -46,8 +46,9 @@ export async function openAlertPath(
   await seedAccount(store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * DAY })
   const metrics = createMetrics()
   const jobs: DeliverJob[] = []
+  const woken: number[] = []
   const queues = {
-    wake: async () => undefined,
+    wake: async (_kind: string, at: number) => void woken.push(at),
     deliver: { addBulk: async (added: { data: DeliverJob }[]) => void jobs.push(...added.map(({ data }) => data)) },
   }
   const polling: PollLimitsDeps = {
@@ -83,7 +84,8 @@ export async function openAlertPath(
   async function doWhatIsDue(): Promise<number | undefined> {
     const next = await sweepAlerts(work)
     for (const job of jobs.splice(0)) await deliver(work, job, { stopping: never, abandon: never })
-    return next
+    const moments = [...(next === undefined ? [] : [next]), ...woken.splice(0)]
+    return moments.length === 0 ? undefined : Math.min(...moments)
   }
 
   return {
