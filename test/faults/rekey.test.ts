@@ -85,7 +85,7 @@ async function rekeyKilledMidway(file: string, store: Store, quiet: readonly num
 test('the key is changed under a fleet that is refreshed all the while, by a rekey that is killed midway and run again', {
   timeout: 240_000,
 }, async () => {
-  scene = await openScene({ accounts: 100, tokenLifetimeMs: 13_000 })
+  scene = await openScene({ accounts: 100, tokenLifetimeMs: 18_000 })
   const { sandbox, redis } = scene
   const store = redis.store()
   const file = await scene.configFile()
