@@ -34,7 +34,7 @@ export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOu
 }
 
 /** One line for whoever shows one line: what is wrong, then counts for programs behind the bar. */
-export function summaryLine(counts: CheckCounts): string {
+function summaryLine(counts: CheckCounts): string {
   const { accounts, notOk, series, critical, warning, unknown, withoutLimit } = counts
   const status = statusOf(counts)
   const figures = `accounts=${accounts} critical=${critical} warning=${warning} unknown=${unknown}`

@@ -17,7 +17,7 @@ export type ReceiverNews = { is: 'firing'; level: AlertLevel; message: string } 
 export type DeliveryAnnouncer = (receiver: string, before: string, news: ReceiverNews, now: number) => AlertWrites
 
 /** The field of a receiver's alert among the alerts of the whole installation. */
-export function deliveryField(receiver: string): string {
+function deliveryField(receiver: string): string {
   return `${DELIVERY_FIELD}${receiver}`
 }
 

@@ -26,7 +26,7 @@ export interface RelayDeps {
 /** A transition as it stands in the outbox. */
 interface Committed {
   id: string
-  /** '' where it has none, as entries of older versions. */
+  /** '' where it has none: it is given one. */
   number: string
   entry: OutboxEntry
 }

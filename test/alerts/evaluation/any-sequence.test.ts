@@ -192,42 +192,30 @@ describe('whatever is read, changed in the rules, restarted or acknowledged', ()
 
   test('a hundred times over a threshold and back within recoverBelow is one message', () => {
     const usage = (n: number) => (n % 2 === 0 ? 800 : 771)
-    const poll = (n: number): Step => ({
-      is: 'poll',
-      usage: usage(n),
-      limit: 1_000,
-      atLimit: 0,
-      perDay: undefined,
-      hours: 0.1,
-    })
-    const { ids } = live({ steps: Array.from({ length: 200 }, (_, n) => poll(n)), needed: 0 })
+    const { ids } = live({ steps: pollsOf(200, usage), needed: 0 })
     expect(ids.size).toBe(1)
   })
 
   test('a hundred times over a threshold and out of recoverBelow is a message for each', () => {
     const usage = (n: number) => (n % 2 === 0 ? 800 : 769)
-    const poll = (n: number): Step => ({
-      is: 'poll',
-      usage: usage(n),
-      limit: 1_000,
-      atLimit: 0,
-      perDay: undefined,
-      hours: 0.1,
-    })
-    const { ids } = live({ steps: Array.from({ length: 200 }, (_, n) => poll(n)), needed: 0 })
+    const { ids } = live({ steps: pollsOf(200, usage), needed: 0 })
     expect(ids.size).toBe(200)
   })
 
   test('a hundred times over a threshold, but never for as many polls as must agree, is no message', () => {
     const usage = (n: number) => (n % 3 === 0 ? 500 : 990)
-    const poll = (n: number): Step => ({
-      is: 'poll',
-      usage: usage(n),
-      limit: 1_000,
-      atLimit: 0,
-      perDay: undefined,
-      hours: 0.1,
-    })
-    expect(live({ steps: Array.from({ length: 300 }, (_, n) => poll(n)), needed: 3 }).ids.size).toBe(0)
+    expect(live({ steps: pollsOf(300, usage), needed: 3 }).ids.size).toBe(0)
   })
 })
+
+/** Polls six minutes apart, each with its usage of a limit of 1,000. */
+function pollsOf(count: number, usage: (n: number) => number): Step[] {
+  return Array.from({ length: count }, (_, n) => ({
+    is: 'poll',
+    usage: usage(n),
+    limit: 1_000,
+    atLimit: 0,
+    perDay: undefined,
+    hours: 0.1,
+  }))
+}
