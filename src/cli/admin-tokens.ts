@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { faultOfName, SCOPES, type Scope } from '../http/admin-token.ts'
-import { AdminTokenStore } from '../http/admin-token-store.ts'
+import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
+import { AdminTokenStore } from '../http/access/admin-token-store.ts'
 import { iso } from '../text/format-time.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'

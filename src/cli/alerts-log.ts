@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import { distance } from '../http/when.ts'
+import { distance } from '../http/pages/parts/when.ts'
 import { formatTime } from '../text/format-time.ts'
 import { type LoggedTransition, readAlertLog } from '../views/alert-log.ts'
 import { whyPending } from '../views/why-pending.ts'

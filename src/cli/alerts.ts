@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
-import { distance } from '../http/when.ts'
+import { distance } from '../http/pages/parts/when.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
-import { isApi } from './access.ts'
-import { plainPage, sendPage } from './page.ts'
+import { isApi } from './access/access.ts'
+import { plainPage, sendPage } from './pages/page.ts'
 import { Problem } from './problem.ts'
 import { isRedisAway, redisAway } from './redis-away.ts'
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
@@ -22,24 +21,29 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
-import { AdminTokenStore } from './admin-token-store.ts'
+import { AdminTokenStore } from './access/admin-token-store.ts'
+import { guardRequest } from './access/guard.ts'
+import { KnownTokens } from './access/known-tokens.ts'
+import { createSessions } from './access/session.ts'
 import { about, answerError, sendProblem } from './answer-error.ts'
-import { registerGauges } from './gauges.ts'
-import { guardRequest } from './guard.ts'
+import { serveApi } from './api/serve-api.ts'
+import { type SilencesDeps, serveSilences } from './api/serve-silences.ts'
+import { serveToken } from './api/serve-token.ts'
+import { serveAssets } from './assets/serve-assets.ts'
 import type { HealthReport } from './health.ts'
-import { KnownTokens } from './known-tokens.ts'
-import { MARK_SVG } from './page.ts'
+import { registerGauges } from './metrics/gauges.ts'
+import {
+  type AcknowledgeDeps,
+  serveAcknowledgeApi,
+  serveAcknowledgeLinks,
+} from './pages/acknowledge/serve-acknowledge.ts'
+import { serveInstall } from './pages/install/serve-install.ts'
+import type { PagesDeps } from './pages/pages-deps.ts'
+import { servePages } from './pages/serve-pages.ts'
+import { type Guard, serveSignIn } from './pages/sign-in/serve-sign-in.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
-import { type AcknowledgeDeps, serveAcknowledgeApi, serveAcknowledgeLinks } from './serve-acknowledge.ts'
-import { serveApi } from './serve-api.ts'
-import { serveInstall } from './serve-install.ts'
-import { type PagesDeps, servePages } from './serve-pages.ts'
 import { serveProbes } from './serve-probes.ts'
-import { type Guard, serveSignIn } from './serve-sign-in.ts'
-import { type SilencesDeps, serveSilences } from './serve-silences.ts'
-import { serveToken } from './serve-token.ts'
-import { createSessions } from './session.ts'
 
 export interface HttpDeps {
   listen: { host: string; port: number }
@@ -177,7 +181,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
 
 const HEADERS = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   // The address of the callback carries a code: no link may pass it on.
   'referrer-policy': 'no-referrer',
@@ -199,16 +203,6 @@ function acceptJsonOnly(app: FastifyInstance): void {
     if (body === '') done(null, undefined)
     else void parseJson(request, String(body), done)
   })
-}
-
-function serveAssets(app: FastifyInstance): void {
-  const styles = readFileSync(new URL('./plimsoll.css', import.meta.url), 'utf8')
-  const asset = (path: string, type: string, content: string) =>
-    app.get(path, async (_request, reply) =>
-      reply.type(type).header('cache-control', 'public, max-age=300').send(content),
-    )
-  asset('/assets/plimsoll.css', 'text/css; charset=utf-8', styles)
-  asset('/assets/mark.svg', 'image/svg+xml', MARK_SVG)
 }
 
 function urlOf(app: FastifyInstance): string {

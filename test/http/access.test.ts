@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Credentials, judgeAccess, scopeFor } from '../../src/http/access.ts'
-import { isDirectFromThisMachine } from '../../src/http/loopback.ts'
+import { type Credentials, judgeAccess, scopeFor } from '../../src/http/access/access.ts'
+import { isDirectFromThisMachine } from '../../src/http/access/loopback.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { BEARER, JSON_BODY, openServer } from './open-server.ts'
 

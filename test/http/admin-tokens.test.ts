@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeToken, encodeToken, faultOfName, hashOf, ownerOf } from '../../src/http/admin-token.ts'
-import { AdminTokenStore } from '../../src/http/admin-token-store.ts'
+import { decodeToken, encodeToken, faultOfName, hashOf, ownerOf } from '../../src/http/access/admin-token.ts'
+import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
 import { eventually } from '../support/fleet.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hashOf, SCOPES } from '../../src/http/admin-token.ts'
-import { localPath } from '../../src/http/local-path.ts'
-import { createSessions } from '../../src/http/session.ts'
-import { SignInAttempts } from '../../src/http/sign-in-attempts.ts'
+import { hashOf, SCOPES } from '../../src/http/access/admin-token.ts'
+import { localPath } from '../../src/http/access/local-path.ts'
+import { createSessions } from '../../src/http/access/session.ts'
+import { SignInAttempts } from '../../src/http/access/sign-in-attempts.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 

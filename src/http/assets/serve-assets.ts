@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+
+/** What pages load beside themselves: all of it from here, as the Content-Security-Policy says. */
+export const ASSETS = {
+  '/assets/plimsoll.css': { type: 'text/css; charset=utf-8', files: ['plimsoll.css'] },
+  '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },
+} as const
+
+export function serveAssets(app: FastifyInstance): void {
+  for (const [path, { type, files }] of Object.entries(ASSETS)) {
+    const content = files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')
+    app.get(path, async (_request, reply) =>
+      reply.type(type).header('cache-control', 'public, max-age=300').send(content),
+    )
+  }
+}

@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { ACKNOWLEDGE_PATH, type AckLinks } from '../../../alerts/acknowledge/ack-links.ts'
+import type { AcknowledgeOutcome, SeenAlert } from '../../../alerts/acknowledge/acknowledge-alert.ts'
+import { findAlert } from '../../../alerts/acknowledge/find-alert.ts'
+import { alertOfTransition } from '../../../alerts/alert.ts'
+import { type OpenAlert, readOpenAlerts } from '../../../alerts/open-alerts.ts'
+import { NOBODY } from '../../../redis/steps.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { type FleetStatusDeps, timedAcknowledgement } from '../../../views/fleet-status.ts'
+import { Problem } from '../../problem.ts'
+import { check } from '../../query.ts'
+import { requireRedis } from '../../redis-away.ts'
+import { sendPage } from '../page.ts'
+import {
+  acknowledgedPage,
+  acknowledgePage,
+  alreadyPage,
+  type LinkPage,
+  notOpenPage,
+  refusedLinkPage,
+  worsePage,
+} from './acknowledge-page.ts'
+
+export interface AcknowledgeDeps extends FleetStatusDeps {
+  ackLinks: AckLinks
+  actions: {
+    acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
+  }
+}
+
+const text = (most: number) => z.string('must be a text').trim().max(most, `is longer than ${most} characters`)
+/** What is left empty is not said, and neither is what nobody could see. */
+const said = (most: number) =>
+  text(most)
+    .transform((given) => cleanText(given, most) || undefined)
+    .optional()
+
+const BY = { by: said(100), comment: said(500) }
+
+/** For programs, by an admin token. */
+export function serveAcknowledgeApi(app: FastifyInstance, deps: AcknowledgeDeps): void {
+  app.post('/alerts/:id/acknowledge', (request) => acknowledgeById(deps, request))
+}
+
+const API_BODY = z.strictObject(BY).optional()
+
+async function acknowledgeById(deps: AcknowledgeDeps, request: FastifyRequest): Promise<object> {
+  const { by, comment } = check(API_BODY, request.body ?? undefined) ?? {}
+  const { id: given } = request.params as { id: string }
+  const found = await findAlert(deps, given)
+  if (found.is === 'several') throw new Problem(409, `Several open alerts begin so: ${found.ids.join(', ')}.`)
+  if (found.is !== 'found') throw new Problem(404, `No alert ${given.slice(0, 40)} is open.`)
+  const { id, hubId, state } = found.alert
+  const outcome = await deps.actions.acknowledge(
+    { id, hubId, level: state.level },
+    { by: by ?? request.caller, comment },
+  )
+  if (outcome.is === 'not-open') throw new Problem(404, `Alert ${id} has just been closed.`)
+  if (outcome.is === 'gone-worse') throw new Problem(409, `Alert ${id} has just got worse: look at it again.`)
+  const acknowledged = timedAcknowledgement(outcome.acknowledged)
+  return { id, hubId: hubId === NOBODY ? null : hubId, outcome: outcome.is, acknowledged }
+}
+
+/**
+ * For people, by a signed link: in a mail, or on the page of alerts. Programs that follow links to see what is behind them
+ * send GET and HEAD, and those only look. What they can't know is that the page's button sends a POST.
+ */
+export function serveAcknowledgeLinks(app: FastifyInstance, deps: AcknowledgeDeps): void {
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(String(body))))
+  })
+  app.get(ACKNOWLEDGE_PATH, (request, reply) => show(deps, request, reply))
+  app.post(ACKNOWLEDGE_PATH, (request, reply) => confirm(deps, request, reply))
+}
+
+async function show(deps: AcknowledgeDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const now = deps.clock.now()
+  const link = deps.ackLinks.read(request.query, now)
+  if (link.is !== 'good') return answer(reply, refusedLinkPage(link.is))
+  await requireRedis(deps.store)
+  const alert = await openAlert(deps, link.hubId, link.alertId)
+  if (alert === undefined) return answer(reply, notOpenPage())
+  const { acknowledged } = alert
+  if (acknowledged !== undefined && now < acknowledged.until) {
+    return answer(reply, alreadyPage(alert, timedAcknowledgement(acknowledged), now))
+  }
+  return answer(reply, acknowledgePage(alert, hereWith(link.query), now))
+}
+
+const FORM = z.object({ ...BY, level: z.enum(['warning', 'critical']).optional() }).optional()
+
+async function confirm(deps: AcknowledgeDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const now = deps.clock.now()
+  const link = deps.ackLinks.read(request.query, now)
+  if (link.is !== 'good') return answer(reply, refusedLinkPage(link.is))
+  const { by = 'somebody with the link', comment, level } = check(FORM, request.body ?? undefined) ?? {}
+  await requireRedis(deps.store)
+  const alert = await openAlert(deps, link.hubId, link.alertId)
+  if (alert === undefined) return answer(reply, notOpenPage())
+  const seen = { id: link.alertId, hubId: link.hubId, level: level ?? alert.level }
+  const outcome = await deps.actions.acknowledge(seen, { by, comment })
+  switch (outcome.is) {
+    case 'acknowledged':
+      return answer(reply, acknowledgedPage(alert, timedAcknowledgement(outcome.acknowledged), now))
+    case 'already':
+      return answer(reply, alreadyPage(alert, timedAcknowledgement(outcome.acknowledged), now))
+    case 'not-open':
+      return answer(reply, notOpenPage())
+    case 'gone-worse':
+      return answer(reply, worsePage(hereWith(link.query)))
+  }
+}
+
+/** To the page that is shown: a proxy may have it under another path. */
+function hereWith(query: string): string {
+  return `?${query}`
+}
+
+async function openAlert({ store, keys }: AcknowledgeDeps, hubId: number, id: string): Promise<OpenAlert | undefined> {
+  return (await readOpenAlerts(store, keys, [hubId])).find((alert) => alertOfTransition(alert.id) === id)
+}
+
+/** What a link shows is for whoever has it, and for no search engine. */
+function answer(reply: FastifyReply, { status, page }: LinkPage): FastifyReply {
+  return sendPage(reply.header('x-robots-tag', 'noindex, nofollow, noarchive'), status, page)
+}

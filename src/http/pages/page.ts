@@ -1,0 +1,91 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Html, html } from '../../text/html.ts'
+
+export interface PageContent {
+  title: string
+  body: Html
+  /** Load the page again after so many seconds. */
+  refreshSeconds?: number
+  /** Load this address instead. */
+  goOnTo?: string
+  /** For no search engine. */
+  noIndex?: boolean
+}
+
+/** A page for one thing: no menu, a narrow column. */
+export function plainPage(content: PageContent): Html {
+  return frame(
+    content,
+    'plain',
+    html`<main>
+${mark()}
+<h1>${content.title}</h1>
+${content.body}
+</main>`,
+  )
+}
+
+const MENU = [
+  ['/', 'Status'],
+  ['/accounts', 'Accounts'],
+  ['/alerts', 'Alerts'],
+  ['/deliveries', 'Deliveries'],
+] as const
+
+export interface OperatorPage extends PageContent {
+  at: (typeof MENU)[number][0] | undefined
+}
+
+/** A page of the operators. `at` is the entry of the menu that it belongs to. */
+export function operatorPage(content: OperatorPage & { signedIn: boolean }): Html {
+  const links = MENU.map(
+    ([path, name]) =>
+      html`<a href="${path}"${path === content.at ? html` aria-current="page"` : undefined}>${name}</a>`,
+  )
+  const signOut = html`<form method="post" action="/sign-out"><button class="quiet">Sign out</button></form>`
+  return frame(
+    content,
+    'wide',
+    html`<header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
+${content.signedIn ? signOut : undefined}</header>
+<main>
+<h1>${content.title}</h1>
+${content.body}
+</main>`,
+  )
+}
+
+function frame({ title, refreshSeconds, goOnTo, noIndex }: PageContent, width: 'plain' | 'wide', body: Html): Html {
+  const refresh = goOnTo === undefined ? refreshSeconds : html`0; url=${goOnTo}`
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${refresh === undefined ? undefined : html`<meta http-equiv="refresh" content="${refresh}">`}
+${noIndex === true ? html`<meta name="robots" content="noindex, nofollow">` : undefined}
+<title>${title} · Plimsoll</title>
+<link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/plimsoll.css">
+</head>
+<body class="${width}">
+${body}
+</body>
+</html>
+`
+}
+
+/** The mark on a ship's hull: a circle with a line through it. */
+function mark(): Html {
+  return html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="9"/><path d="M1 16h30"/></svg>`
+}
+
+export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
+  return reply.code(status).type('text/html; charset=utf-8').send(page.toString())
+}
+
+/** Answers an operator, who may be signed in. */
+export function showOperatorPage(request: FastifyRequest, reply: FastifyReply, page: OperatorPage): FastifyReply {
+  return sendPage(reply, 200, operatorPage({ ...page, signedIn: request.signedIn }))
+}

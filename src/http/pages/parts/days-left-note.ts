@@ -1,0 +1,16 @@
+import { formatDaysLeft, formatDaysRange } from '../../../text/days-left.ts'
+import { type Html, html } from '../../../text/html.ts'
+import type { CurrentSeries } from '../../../views/account-view.ts'
+
+/** When a series reaches its limit, beside how full it is; nothing where no forecast says it. */
+export function daysLeftNote({ forecast }: Pick<CurrentSeries, 'forecast'>): Html | undefined {
+  if (forecast === null || forecast.days === 0) return undefined
+  return html` <span class="soft">${formatDaysLeft(forecast.days)}${formatDaysRange(forecast.days, forecast)}</span>`
+}
+
+/** Why no series of a table has days left, where that is so: told once, of the first, which is the fullest. */
+export function noDaysLeft(rows: readonly Pick<CurrentSeries, 'forecast' | 'forecastReason'>[]): string | undefined {
+  if (rows.some(({ forecast }) => forecast !== null)) return undefined
+  const reason = rows[0]?.forecastReason
+  return reason == null ? undefined : ` Days left are not told: ${reason}.`
+}

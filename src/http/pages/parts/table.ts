@@ -1,0 +1,36 @@
+import { type Html, html } from '../../../text/html.ts'
+
+export interface Column {
+  title: string
+  /** Numbers stand on the right. */
+  number?: boolean
+}
+
+/** A table that becomes a list of cards on a phone: each cell brings the title of its column along. */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly (Html | string)[])[],
+): Html {
+  const heads = columns.map(({ title, number }) => html`<th scope="col"${numeric(number)}>${title}</th>`)
+  const body = rows.map((cells) => {
+    const row = cells.map(
+      (cell, n) => html`<td data-label="${columns[n]?.title}"${numeric(columns[n]?.number)}><div>${cell}</div></td>`,
+    )
+    return html`<tr>${row}</tr>\n`
+  })
+  return html`<table aria-label="${caption}">
+<thead><tr>${heads}</tr></thead>
+<tbody>
+${body}</tbody>
+</table>`
+}
+
+function numeric(number: boolean | undefined): Html | undefined {
+  return number === true ? html` class="number"` : undefined
+}
+
+/** What stands where a table would be empty. */
+export function nothing(text: string): Html {
+  return html`<p class="nothing">${text}</p>`
+}
