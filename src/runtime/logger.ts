@@ -1,11 +1,27 @@
-import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
+import { type ChildLoggerOptions, type DestinationStream, pino } from 'pino'
+import type { LogCode } from './log-codes.ts'
 import { pinoPretty } from './pretty.ts'
 
 /**
- * Structured logs: one JSON object a line. Every line that reports an event carries a `code` (`token.refreshed`,
- * `delivery.failed`), which is what an operator greps for; `hubId` names the account where there is one.
+ * Structured logs: one JSON object a line. Every line carries the `code` of its event (`token.expired`,
+ * `delivery.dead`), which is what an operator greps for; `hubId` names the account where there is one.
  */
-export type Logger = PinoLogger
+export interface LogEvent {
+  code: LogCode
+  [fact: string]: unknown
+}
+
+type Log = (event: LogEvent, message: string) => void
+
+export interface Logger {
+  /** The least that is logged. */
+  level: string
+  debug: Log
+  info: Log
+  warn: Log
+  error: Log
+  child(facts: Record<string, unknown>, options: ChildLoggerOptions): Logger
+}
 
 export interface LogSettings {
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -55,7 +71,7 @@ function describeError(error: unknown, depth = 0): unknown {
   }
 }
 
-export function createLogger(settings: Pick<LogSettings, 'level' | 'pretty'>, destination?: DestinationStream): Logger {
+export function createLogger(settings: LogSettings, destination?: DestinationStream): Logger {
   return pino(
     {
       level: settings.level,
