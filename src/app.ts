@@ -4,9 +4,11 @@ import { startClock } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
 import { refreshOne } from '../jobs/refresh-tokens.ts'
 import { startWorkers } from '../jobs/workers.ts'
+import { DueSets } from './accounts/due-sets.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
+import { ConfigGauges } from './app/config-gauges.ts'
 import { createCourier } from './app/courier.ts'
 import { readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
@@ -14,6 +16,7 @@ import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
 import { openWork } from './app/work.ts'
+import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { Patience } from './runtime/patience.ts'
@@ -29,6 +32,11 @@ export interface App {
    * nothing, when its keys are not those that stored tokens need.
    */
   reload(next: Config): Promise<Reloaded>
+  /** The file was read, and is of no use. */
+  refused(): void
+  health(): Promise<HealthReport>
+  /** Accounts whose tokens are kept alive, and how many of them should have been refreshed a minute ago. */
+  counts(): Promise<{ accounts: number; overdue: number }>
 }
 
 /** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
@@ -38,6 +46,7 @@ const WORK_PATIENCE_MS = 8_000
 const REPORT_PATIENCE_MS = 500
 const HTTP_PATIENCE_MS = 5_000
 const COURIER_PATIENCE_MS = 1_000
+const OVERDUE_AFTER_MS = 60_000
 
 /**
  * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
@@ -47,6 +56,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
   const inForce = { parts }
+  const fileGauges = new ConfigGauges(parts.metrics, clock)
   let startedAt: number | undefined
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
@@ -66,9 +76,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const running: Running = Object.assign(inForce, { work: openWork(parts, hands), hands })
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
-  const http = await startHttp(running, pages, accessTokens, () =>
-    readHealth(running.parts, pages, startedAt, movement),
-  )
+  const health = () => readHealth(running.parts, pages, startedAt, movement)
+  const http = await startHttp(running, pages, accessTokens, health)
   lifecycle.onClose('the HTTP server', () => http.close(patience.of(HTTP_PATIENCE_MS)))
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
@@ -93,7 +102,24 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
 
   startedAt = clock.now()
   log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
-  return { url: http.url, reload: (next) => reload(running, { workers, reports, ticks }, next) }
+  const due = new DueSets(pages, keys)
+  return {
+    url: http.url,
+    reload: async (next) => {
+      const reloaded = await reload(running, { workers, reports, ticks }, next)
+      fileGauges.taken()
+      return reloaded
+    },
+    refused: () => fileGauges.refused(),
+    health,
+    counts: async () => {
+      const [accounts, overdue] = await Promise.all([
+        due.countDue('refresh', Number.POSITIVE_INFINITY),
+        due.countDue('refresh', clock.now() - OVERDUE_AFTER_MS),
+      ])
+      return { accounts, overdue }
+    },
+  }
 }
 
 /** Reads for whoever asks and gives up soon; refreshes as the job does, on the connection that waits. */
