@@ -14,6 +14,8 @@ export interface LogEvent {
 type Log = (event: LogEvent, message: string) => void
 
 export interface Logger {
+  /** The least that is logged. */
+  level: string
   debug: Log
   info: Log
   warn: Log
@@ -69,7 +71,7 @@ function describeError(error: unknown, depth = 0): unknown {
   }
 }
 
-export function createLogger(settings: LogSettings, destination?: DestinationStream): Logger & { level: string } {
+export function createLogger(settings: LogSettings, destination?: DestinationStream): Logger {
   return pino(
     {
       level: settings.level,
@@ -79,7 +81,17 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
       serializers: { err: (error: unknown) => describeError(error) },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
-    // Synchronous: the lines written last before a crash are the ones that will be needed.
-    destination ?? (settings.pretty ? pinoPretty() : pino.destination({ dest: 1, sync: true })),
+    destination ?? (settings.pretty ? pinoPretty() : standardOutput()),
   )
+}
+
+/** So much waits for an output that takes nothing; what comes then is lost. */
+const MOST_WAITING_BYTES = 1_000_000
+
+/** Synchronous: the lines written last before a crash are the ones that will be needed. */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_WAITING_BYTES })
+  // It may lead to a disk that is full: no reason to end.
+  output.on('error', () => {})
+  return output
 }
