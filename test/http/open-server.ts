@@ -124,7 +124,10 @@ export async function openServer(
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     silences,
-    ackLinks: new AckLinks(() => connect.vault.deriveEach('acknowledge'), acknowledgeForMs),
+    ackLinks: new AckLinks(
+      () => connect.vault.deriveEach('acknowledge'),
+      () => acknowledgeForMs,
+    ),
     judging: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
       ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
