@@ -96,6 +96,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   })
 
   startedAt = clock.now()
+  parts.metrics.started(startedAt)
+  parts.metrics.configReload(true, startedAt)
   log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
   let inForce = config
   return {

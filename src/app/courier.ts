@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Courier } from '../tokens/courier/courier.ts'
 import { redeemAndStore } from '../tokens/redeem.ts'
 import { encryptionKeys } from './encryption-keys.ts'
+import { observeCalls } from './observe-calls.ts'
 import { type Parts, providerOptions } from './parts.ts'
 import type { workerDeps } from './worker-deps.ts'
 
@@ -21,6 +22,7 @@ export function createCourier(parts: Parts, work: ReturnType<typeof workerDeps>,
     },
     unstored: work.unstored,
     redeemHere: (job, lease) => redeemAndStore(work, job, lease),
+    observe: observeCalls(parts.metrics),
     clock,
     log,
   })
