@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
+import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
@@ -64,6 +65,7 @@ export function startHttp(
     ackLinks: ackLinks(vault, () => inForce.parts.config),
     judging: live(() => judging(inForce.parts.config)),
     receiverStore: new ReceiverStore(pages, keys),
+    queueDepths: () => readQueueDepths(parts.queues, pages),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall(asked(), hubId, { by: 'api', reason }),

@@ -21,6 +21,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
+import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
@@ -31,7 +32,8 @@ import { type SilencesDeps, serveSilences } from './api/serve-silences.ts'
 import { serveToken } from './api/serve-token.ts'
 import { serveAssets } from './assets/serve-assets.ts'
 import type { HealthReport } from './health.ts'
-import { registerGauges } from './metrics/gauges.ts'
+import { countRequest } from './metrics/count-request.ts'
+import { registerGauges } from './metrics/register-gauges.ts'
 import {
   type AcknowledgeDeps,
   serveAcknowledgeApi,
@@ -67,6 +69,7 @@ export interface HttpDeps {
   ackLinks: AckLinks
   judging: PagesDeps['judging']
   receiverStore: ReceiverStore
+  queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics
   actions: {
     uninstall(hubId: number, reason: string): Promise<BegunUninstall>
@@ -170,6 +173,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
     if (closing.begun) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
+    countRequest(deps.metrics, request, reply)
     const ms = Math.round(reply.elapsedTime)
     deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
   })
