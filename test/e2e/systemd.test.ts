@@ -31,7 +31,7 @@ describe.skipIf(!isOnPath('systemd-analyze'))('the unit (left out where there is
 
 test('the unit loads the credentials that its config reads, and no other', () => {
   const loaded = [...unit.matchAll(/^LoadCredential=([^:]+):/gm)].map(([, name]) => name)
-  const config = readFileSync(join(ROOT, 'config/deploy/plimsoll.yaml'), 'utf8')
+  const config = readFileSync(join(ROOT, 'config/deploy/systemd/plimsoll.yaml'), 'utf8')
   const read = [...config.matchAll(/\$\{CREDENTIALS_DIRECTORY\}\/([\w-]+)/g)].map(([, name]) => name)
   expect(read.sort()).toEqual(loaded.sort())
 })
