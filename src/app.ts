@@ -8,7 +8,6 @@ import { DueSets } from './accounts/due-sets.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
-import { ConfigGauges } from './app/config-gauges.ts'
 import { createCourier } from './app/courier.ts'
 import { readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
@@ -56,7 +55,6 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
   const inForce = { parts }
-  const fileGauges = new ConfigGauges(parts.metrics, clock)
   let startedAt: number | undefined
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
@@ -101,16 +99,18 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   replanInBackground(running.work)
 
   startedAt = clock.now()
+  parts.metrics.started(startedAt)
+  parts.metrics.configReload(true, startedAt)
   log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
   const due = new DueSets(pages, keys)
   return {
     url: http.url,
     reload: async (next) => {
       const reloaded = await reload(running, { workers, reports, ticks }, next)
-      fileGauges.taken()
+      parts.metrics.configReload(true, clock.now())
       return reloaded
     },
-    refused: () => fileGauges.refused(),
+    refused: () => parts.metrics.configReload(false, clock.now()),
     health,
     counts: async () => {
       const [accounts, overdue] = await Promise.all([

@@ -65,7 +65,7 @@ export function startHttp(
     ackLinks: ackLinks(vault, () => inForce.parts.config),
     judging: live(() => judging(inForce.parts.config)),
     receiverStore: new ReceiverStore(pages, keys),
-    queueDepths: () => readQueueDepths(parts.queues, pages),
+    queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall(asked(), hubId, { by: 'api', reason }),

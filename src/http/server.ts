@@ -32,7 +32,8 @@ import { type SilencesDeps, serveSilences } from './api/serve-silences.ts'
 import { serveToken } from './api/serve-token.ts'
 import { serveAssets } from './assets/serve-assets.ts'
 import type { HealthReport } from './health.ts'
-import { registerGauges } from './metrics/gauges.ts'
+import { countRequest } from './metrics/count-request.ts'
+import { registerGauges } from './metrics/register-gauges.ts'
 import {
   type AcknowledgeDeps,
   serveAcknowledgeApi,
@@ -172,6 +173,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
     if (closing.begun) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
+    countRequest(deps.metrics, request, reply)
     const ms = Math.round(reply.elapsedTime)
     deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
   })

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import type { Metrics } from '../../../runtime/metrics.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { ownerOf } from '../../access/admin-token.ts'
 import type { KnownTokens } from '../../access/known-tokens.ts'
@@ -12,6 +13,7 @@ import { plainPage, sendPage } from '../page.ts'
 
 export interface SignInDeps {
   guard: Guard
+  metrics: Metrics
   clock: Clock
   log: Logger
 }
@@ -21,7 +23,7 @@ export interface Guard {
   sessions: Sessions
 }
 
-export function serveSignIn(app: FastifyInstance, { guard, clock, log }: SignInDeps): void {
+export function serveSignIn(app: FastifyInstance, { guard, metrics, clock, log }: SignInDeps): void {
   const attempts = new SignInAttempts()
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))))
@@ -40,6 +42,7 @@ export function serveSignIn(app: FastifyInstance, { guard, clock, log }: SignInD
     const now = clock.now()
     const waitMs = attempts.waitMs(request.ip, now)
     if (waitMs > 0) {
+      metrics.signInFailures.inc()
       reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
       return sendPage(reply, 429, signInPage(localPath(next), 'Too many attempts. Wait a minute, then try again.'))
     }
@@ -47,6 +50,7 @@ export function serveSignIn(app: FastifyInstance, { guard, clock, log }: SignInD
     if (owner === undefined) {
       if (!complete) throw redisAway()
       attempts.failed(request.ip, now)
+      metrics.signInFailures.inc()
       log.warn({ code: 'http.sign-in', address: request.ip }, 'somebody failed to sign in')
       return sendPage(reply, 401, signInPage(localPath(next), 'That is no admin token.'))
     }
