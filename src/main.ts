@@ -1,6 +1,9 @@
 #!/usr/bin/env node
+import { wantsColours } from './cli/colours.ts'
 import { runCommandLine } from './cli/program.ts'
 import { systemClock } from './runtime/clock.ts'
+
+const args = process.argv.slice(2)
 
 /** Arguments, signals, exit code. A second signal ends at once what the first one asked to end. */
 const stop = new AbortController()
@@ -19,7 +22,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(141)
 })
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+process.exitCode = await runCommandLine(args, {
   env: process.env,
   cwd: process.cwd(),
   out: (text) => process.stdout.write(text),
@@ -27,6 +30,9 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   isTerminal: process.stdout.isTTY === true,
   errIsTerminal: process.stderr.isTTY === true,
   columns: process.stdout.columns ?? 120,
+  errColumns: process.stderr.columns ?? 120,
+  hasColours: wantsColours(args, process.env, process.stdout.isTTY === true),
+  stdin: () => process.stdin,
   stop: stop.signal,
   onHangUp: (listener) => process.on('SIGHUP', listener),
   clock: systemClock,

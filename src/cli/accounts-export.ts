@@ -7,6 +7,7 @@ import { countOf } from '../text/format-number.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
+import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'sealedRefreshToken'] as const
@@ -19,7 +20,7 @@ export async function exportFile(io: Io, name: string, options: CommonOptions): 
   const exported = await withParts(io, options.config, async ({ store, keys, registry }) => {
     const counts = await registry.countByState()
     const total = LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
-    const progress = showProgress(io, 'accounts exported')
+    const progress = showProgress(io, 'accounts exported', total)
     return replaceFile(file, name, async (handle) => {
       let count = 0
       if (!isJson) await handle.appendFile(`${COLUMNS.join(',')}\n`)
@@ -33,9 +34,10 @@ export async function exportFile(io: Io, name: string, options: CommonOptions): 
     }).finally(progress.end)
   })
   if (options.json === true) return printJson(io, { exported, file })
-  io.out(
+  say(
+    io,
     `exported ${countOf(exported, 'live account')} to ${name}, uninstalled ones left out; ` +
-      'the refresh tokens in it open only with the key of this installation\n',
+      'the refresh tokens in it open only with the key of this installation',
   )
 }
 

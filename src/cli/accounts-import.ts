@@ -7,6 +7,7 @@ import { countOf, formatCount } from '../text/format-number.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
+import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 export interface ImportArguments extends CommonOptions {
@@ -22,7 +23,7 @@ export async function importFile(io: Io, name: string, options: ImportArguments)
   const total = await countLines(file, name)
   const bad: BadLine[] = []
   let done = 0
-  const progress = showProgress(io, 'lines')
+  const progress = showProgress(io, 'lines', total)
   const summary = await withParts(io, options.config, async (parts) => {
     const result = await importAccounts(parts, readRows(createReadStream(file), file), {
       replace: options.replace === true,
@@ -47,14 +48,15 @@ export async function importFile(io: Io, name: string, options: ImportArguments)
 }
 
 function print(io: Io, summary: ImportSummary, bad: readonly BadLine[]): void {
-  for (const { line, problem } of bad) io.out(`line ${line} ${problem}\n`)
-  if (summary.bad > bad.length) io.out(`and ${formatCount(summary.bad - bad.length)} more bad lines\n`)
+  for (const { line, problem } of bad) say(io, `line ${line} ${problem}`)
+  if (summary.bad > bad.length) say(io, `and ${formatCount(summary.bad - bad.length)} more bad lines`)
   const { imported, kept, keptUninstalled, replaced } = summary
   const uninstalled =
     keptUninstalled === 0 ? '' : ` (${formatCount(keptUninstalled)} of them uninstalled: --replace brings them back)`
-  io.out(
+  say(
+    io,
     `imported ${formatCount(imported)}, kept ${formatCount(kept)}${uninstalled}, replaced ${formatCount(replaced)}, ` +
-      `bad ${formatCount(summary.bad)}\n`,
+      `bad ${formatCount(summary.bad)}`,
   )
 }
 

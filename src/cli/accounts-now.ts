@@ -1,12 +1,13 @@
 import { openAccountJobs } from '../app/account-jobs.ts'
 import type { Parts } from '../app/parts.ts'
 import { countOf } from '../text/format-number.ts'
-import { iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
-import { printTable, timeCell } from './table.ts'
+import { say } from './say.ts'
+import { named, printTable, spare, state, timeCell, whole } from './table.ts'
 import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
@@ -19,7 +20,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
   else {
     printTable(
       io,
-      ['HUB ID', 'DOMAIN', 'OUTCOME', 'LAST READ', 'WHY'],
+      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('LAST READ')), 'WHY'],
       polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
         ...[String(hubId), hubDomain, outcome, timeCell(polledAt), reason ?? ''],
       ]),
@@ -32,7 +33,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
 
 async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]) {
   const jobs = openAccountJobs(parts, io.stop)
-  const progress = showProgress(io, 'accounts polled')
+  const progress = showProgress(io, 'accounts polled', hubIds.length)
   let done = 0
   const pollOne = async (hubId: number) => {
     const reason = await jobs.poll(hubId)
@@ -62,7 +63,7 @@ export async function refresh(io: Io, hubId: number, options: CommonOptions): Pr
   if (problem !== undefined) throw new CommandError(`account ${hubId} was not refreshed: ${problem}`)
   const expiresAt = iso(account?.token.expiresAt ?? null)
   if (options.json === true) return printJson(io, { hubId, outcome: 'refreshed', expiresAt })
-  io.out(`refreshed account ${hubId}: its access token is valid until ${expiresAt}\n`)
+  say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(expiresAt)}`)
 }
 
 function whyNotRefreshed(outcome: RefreshOutcome): string | undefined {
@@ -77,7 +78,7 @@ function whyNotRefreshed(outcome: RefreshOutcome): string | undefined {
     case 'gone':
       return 'it is uninstalled, or about to be'
     case 'waiting':
-      return `the token endpoint is closed until ${iso(outcome.until)}: plimsoll status says why`
+      return `the token endpoint is closed until ${formatMoment(outcome.until)}: plimsoll status says why`
     case 'failed':
       return outcome.failure.message
   }

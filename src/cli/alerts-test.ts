@@ -6,6 +6,7 @@ import { formatSeconds } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { say } from './say.ts'
 
 export function addAlertsTest(alerts: Command, io: Io): void {
   withExample(withJson(withConfig(alerts.command('test <receiver>'))), 'plimsoll alerts test ops-mail')
@@ -31,7 +32,7 @@ function printDelivered(io: Io, name: string, tested: ReceiverTest): void {
   const { outcome, ms } = tested
   const answered = outcome.answer === undefined ? '' : `, answered ${outcome.answer}`
   const detail = outcome.outcome === 'delivered' && outcome.detail !== undefined ? ` (${outcome.detail})` : ''
-  io.out(`${name}: delivered in ${formatSeconds(ms)}${answered}${detail}${notedText(tested)}\n`)
+  say(io, `${name}: delivered in ${formatSeconds(ms)}${answered}${detail}${notedText(tested)}`)
 }
 
 function notedText({ noted }: ReceiverTest): string {

@@ -77,7 +77,7 @@ async function judgeAll(
   const total = hubIds.length > 0 ? new Set(hubIds).size : await countLive(parts)
   // Cron mails whatever is written: how far it is, is for who sits before it.
   const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
-  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged')
+  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged', total)
   let polled = 0
   const poll = live ? livePoll(parts, io.stop, () => progress.at(++polled, total)) : undefined
   const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }

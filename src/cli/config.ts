@@ -8,6 +8,7 @@ import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { say } from './say.ts'
 
 export function addConfig(program: Command, io: Io): void {
   const config = program.command('config').description('check, describe or print the config')
@@ -37,13 +38,13 @@ function checkFile(io: Io, file: string, { json }: CommonOptions): void {
   if (json === true) {
     printJson(io, result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems })
   } else if (result.ok) {
-    for (const notice of result.notices) io.out(`${renderProblem(file, notice)}\n`)
+    for (const notice of result.notices) say(io, renderProblem(file, notice))
     const { thresholds, routes, receivers } = result.config
     const counts = [countOf(thresholds.length, 'rule'), countOf(routes.length, 'route')]
     counts.push(countOf(Object.keys(receivers).length, 'receiver'))
-    io.out(`${file} is fine: ${counts.join(', ')}\n`)
+    say(io, `${file} is fine: ${counts.join(', ')}`)
   } else {
-    for (const problem of result.problems) io.out(`${renderProblem(file, problem)}\n`)
+    for (const problem of result.problems) say(io, renderProblem(file, problem))
   }
   if (!result.ok) throw new CommandError(`${file} has ${countOf(result.problems.length, 'problem')}`)
 }

@@ -7,10 +7,12 @@ import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
+import { printFacts } from './facts.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printFacts } from './table.ts'
+import { say } from './say.ts'
+import { momentCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface VerifyOptions extends CommonOptions {
@@ -80,7 +82,7 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['committed', `${committed}, of which ${withheld} withheld`],
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
     ...fact('pending', places.join(', ')),
-    ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
+    ...fact('oldest pending', momentCell(oldestPendingAt)),
     ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
@@ -129,18 +131,19 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
     },
   )
   if (json === true) return printJson(io, { replayed, disabled })
-  io.out(
+  say(
+    io,
     replayed === 0 && disabled.length === 0
       ? nothingGivenUp(since, receiver)
-      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`,
+      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again`,
   )
   for (const name of disabled)
-    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
+    say(io, `${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}`)
 }
 
 function nothingGivenUp(since: number, receiver: string | undefined): string {
   const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
-  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}\n`
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}`
 }
 
 function checkName(receiver: string, known: readonly string[]): void {

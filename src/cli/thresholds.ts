@@ -16,6 +16,7 @@ import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { ruleSetOf } from './rule-set.ts'
+import { say } from './say.ts'
 import { type PlanOutput, planOutput } from './thresholds-output.ts'
 import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
@@ -61,15 +62,15 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   if (result.ok) return result.config
   const { problems } = result
   if (json) printJson(io, { ok: false, problems })
-  else for (const problem of problems) io.out(`${renderProblem(file, problem)}\n`)
+  else for (const problem of problems) say(io, renderProblem(file, problem))
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }
 
 async function compare(io: Io, parts: Parts, file: string, planned: Config, options: PlanOptions): Promise<void> {
   const { config, clock } = parts
   const output = outputOf(io, parts, file, planned, options)
-  const progress = showProgress(io, 'accounts compared')
   const total = await countLive(parts)
+  const progress = showProgress(io, 'accounts compared', total)
   const request: PlanRequest = {
     old: ruleSetOf(config),
     planned: ruleSetOf(planned),
