@@ -52,24 +52,29 @@ async function history(io: Io, hubIds: readonly number[], options: HistoryOption
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
   if (from > to) throw new CommandError('--from must be before --to')
   const print = printerOf(io, options)
-  await withParts(io, options.config, async (parts) => {
-    const { accounts, count } = await chosenAccounts(parts, hubIds)
-    const deps = { ...parts, historyKeep: historyKeep(parts.config) }
-    // Where people read along, the accounts themselves show how far it is.
-    const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
-    print.begin()
-    let done = 0
-    try {
-      for await (const account of accounts) {
-        if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
-        print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
-        progress?.at(++done, count)
+  await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const { accounts, count } = await chosenAccounts(parts, hubIds)
+      const deps = { ...parts, historyKeep: historyKeep(parts.config) }
+      // Where people read along, the accounts themselves show how far it is.
+      const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
+      print.begin()
+      let done = 0
+      try {
+        for await (const account of accounts) {
+          if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
+          print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+          progress?.at(++done, count)
+        }
+      } finally {
+        progress?.end()
       }
-    } finally {
-      progress?.end()
-    }
-    print.end()
-  })
+      print.end()
+    },
+    { stops: 'by itself' },
+  )
 }
 
 async function chosenAccounts(

@@ -18,27 +18,34 @@ export interface ImportArguments extends CommonOptions {
 const MOST_NAMED = 50
 
 /** `plimsoll accounts import FILE`: the good lines are in, the bad ones named; run again, it goes on where it ended. */
-export async function importFile(io: Io, name: string, options: ImportArguments): Promise<void> {
-  const file = resolve(io.cwd, name)
-  const total = await countLines(file, name)
+export async function importFile(io: Io, given: string, options: ImportArguments): Promise<void> {
+  const file = resolve(io.cwd, given)
+  const name = given === '-' ? 'standard input' : given
+  const isPiped = given === '-'
+  const total = isPiped ? undefined : await countLines(file, name)
   const bad: BadLine[] = []
   let done = 0
   const progress = showProgress(io, 'lines', total)
-  const summary = await withParts(io, options.config, async (parts) => {
-    const result = await importAccounts(parts, readRows(createReadStream(file), file), {
-      replace: options.replace === true,
-      stop: io.stop,
-      onBad: (line) => {
-        if (bad.length < MOST_NAMED) bad.push(line)
-      },
-      onProgress: (count) => {
-        done += count
-        progress.at(done, total)
-      },
-    }).finally(progress.end)
-    if (result.imported + result.replaced > 0) await imported(parts)
-    return result
-  }).catch((error: unknown) => {
+  const summary = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const result = await importAccounts(parts, readRows(isPiped ? io.stdin() : createReadStream(file), file), {
+        replace: options.replace === true,
+        stop: io.stop,
+        onBad: (line) => {
+          if (bad.length < MOST_NAMED) bad.push(line)
+        },
+        onProgress: (count) => {
+          done += count
+          progress.at(done, total)
+        },
+      }).finally(progress.end)
+      if (result.imported + result.replaced > 0) await imported(parts)
+      return result
+    },
+    { stops: 'by itself' },
+  ).catch((error: unknown) => {
     throw error instanceof UnreadableFileError ? new CommandError(`${name} can't be imported: ${error.message}`) : error
   })
   if (options.json === true) printJson(io, { ...summary, badLines: bad })

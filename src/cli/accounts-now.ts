@@ -8,14 +8,13 @@ import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { named, printTable, spare, state, timeCell, whole } from './table.ts'
-import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 /** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
 export async function poll(io: Io, hubIds: readonly number[], options: CommonOptions): Promise<void> {
-  const polled = await withParts(io, options.config, (parts) =>
-    untilStopped(io, pollAll(io, parts, [...new Set(hubIds)])),
-  )
+  const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]), {
+    stops: 'by itself',
+  })
   if (options.json === true) printJson(io, polled)
   else {
     printTable(
@@ -52,13 +51,19 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]) {
 
 /** `plimsoll accounts refresh HUB_ID`: at once, unless the account's next attempt is planned after one that failed. */
 export async function refresh(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const { account, outcome, isNew } = await withParts(io, options.config, async (parts) => {
-    const before = await parts.registry.get(hubId)
-    if (before === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-    const is = await openAccountJobs(parts, io.stop).refresh(hubId, before.token.generation)
-    const after = await parts.registry.get(hubId)
-    return { outcome: is, account: after, isNew: after?.token.generation !== before.token.generation }
-  })
+  const { account, outcome, isNew } = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const before = await parts.registry.get(hubId)
+      if (before === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+      const progress = showProgress(io, `refreshing account ${hubId}`)
+      const is = await openAccountJobs(parts, io.stop).refresh(hubId, before.token.generation).finally(progress.end)
+      const after = await parts.registry.get(hubId)
+      return { outcome: is, account: after, isNew: after?.token.generation !== before.token.generation }
+    },
+    { stops: 'by itself' },
+  )
   const problem = isNew ? undefined : whyNotRefreshed(outcome)
   if (problem !== undefined) throw new CommandError(`account ${hubId} was not refreshed: ${problem}`)
   const expiresAt = iso(account?.token.expiresAt ?? null)

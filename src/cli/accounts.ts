@@ -24,7 +24,7 @@ import {
 import { timedAlert } from '../views/fleet-status.ts'
 import { staleAccounts } from '../views/stale-accounts.ts'
 import { watchText } from '../views/watch.ts'
-import { exportFile } from './accounts-export.ts'
+import { type ExportArguments, exportFile, FORMATS } from './accounts-export.ts'
 import { addAccountsHistory } from './accounts-history.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
 import { poll, refresh } from './accounts-now.ts'
@@ -32,6 +32,7 @@ import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { momentCell, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
@@ -64,16 +65,25 @@ export function addAccounts(program: Command, io: Io): void {
 
   withExample(
     add('import')
-      .argument('<file>', 'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line')
+      .argument(
+        '<file>',
+        'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line; - is standard input',
+      )
       .option('--replace', 'overwrite accounts that are known already, and bring back those that were uninstalled'),
     'plimsoll accounts import fleet.csv',
   )
     .description('bring many accounts in with their refresh tokens; run again, it goes on where it ended')
     .action((file: string, options: ImportArguments) => importFile(io, file, options))
 
-  withExample(add('export').argument('<file>', 'ends in .csv or .jsonl'), 'plimsoll accounts export fleet.csv')
+  withExample(
+    add('export')
+      .argument('<file>', 'ends in .csv or .jsonl; - is standard output')
+      .addOption(new Option('--format <format>', 'where the name of the file does not say it').choices(FORMATS)),
+    'plimsoll accounts export fleet.csv',
+    'plimsoll accounts export - --format jsonl > fleet.jsonl',
+  )
     .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
-    .action((file: string, options: CommonOptions) => exportFile(io, file, options))
+    .action((file: string, options: ExportArguments) => exportFile(io, file, options))
 
   withExample(add('poll').argument('<hubIds...>', 'the accounts', parseHubIds), 'plimsoll accounts poll 1234567')
     .description('read the limits of accounts now, as the daemon does when they are due')
@@ -190,13 +200,18 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
 
 async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
   const file = resolve(io.cwd, options.refreshTokenFile)
-  const outcome = await withParts(io, options.config, async (parts) => {
-    const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file), (latest) =>
-      writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
-    )
-    if (connecting.is !== 'failed') await connected(parts)
-    return connecting
-  })
+  const outcome = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file), (latest) =>
+        writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
+      )
+      if (connecting.is !== 'failed') await connected(parts)
+      return connecting
+    },
+    { stops: 'by itself' },
+  )
   if (outcome.is === 'failed') {
     const { step, failure } = outcome
     throw new CommandError(
@@ -227,11 +242,19 @@ interface RemoveOptions {
 }
 
 async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOptions): Promise<void> {
-  const { begun, departure } = await withParts(io, options.config, async (parts) => {
-    const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
-    const waits = options.wait === true && asked !== 'unknown'
-    return { begun: asked, departure: waits ? await awaitDeparture(parts, hubId, io.stop) : undefined }
-  })
+  const { begun, departure } = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
+      const waits = options.wait === true && asked !== 'unknown'
+      if (!waits) return { begun: asked, departure: undefined }
+      const progress = showProgress(io, 'seconds waited for the provider')
+      const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
+      return { begun: asked, departure: departed }
+    },
+    { stops: 'by itself' },
+  )
   if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
   if (options.json === true) return printJson(io, { hubId, outcome: begun })

@@ -6,6 +6,7 @@ import { formatSeconds } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 
 export function addAlertsTest(alerts: Command, io: Io): void {
@@ -19,7 +20,8 @@ async function test(io: Io, name: string, options: CommonOptions): Promise<void>
   const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
-  const tested = await testReceiver(config, name, settings, io.clock, io.stop)
+  const progress = showProgress(io, `sending to ${name}`)
+  const tested = await testReceiver(config, name, settings, io.clock, io.stop).finally(progress.end)
   const fix = tested.outcome.outcome === 'delivered' ? undefined : wayOut(settings.type, name, tested.outcome)
   if (options.json === true) printTested(io, name, tested, fix)
   else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)

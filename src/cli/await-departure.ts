@@ -21,9 +21,12 @@ export async function awaitDeparture(
   deps: { registry: Registry; due: DueSets; clock: Clock },
   hubId: number,
   stop: AbortSignal,
+  waited: (seconds: number, most: number) => void = () => {},
 ): Promise<Departure> {
-  const end = deps.clock.now() + WAIT_MS
+  const begun = deps.clock.now()
+  const end = begun + WAIT_MS
   for (;;) {
+    waited(Math.floor((deps.clock.now() - begun) / 1_000), WAIT_MS / 1_000)
     const account = await deps.registry.get(hubId)
     if (account === undefined) return { is: 'gone' }
     if (account.state === 'uninstalled' && account.uninstall !== null) return { is: 'gone', proof: account.uninstall }

@@ -13,7 +13,6 @@ import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from '
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
 import { type CommonOptions, parseHubIds, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 interface CheckOptions extends CommonOptions, OutputOptions {
@@ -53,9 +52,9 @@ async function check(io: Io, hubIds: readonly number[], options: CheckOptions): 
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
-    await withParts(io, options.config, (parts) =>
-      untilStopped(io, judgeAll(io, parts, hubIds, options, output, counts)),
-    )
+    await withParts(io, options.config, (parts) => judgeAll(io, parts, hubIds, options, output, counts), {
+      stops: 'by itself',
+    })
   } catch (error) {
     const why = describeError(error)
     output.failed(why)

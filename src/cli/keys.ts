@@ -20,15 +20,15 @@ async function rekey(io: Io, options: CommonOptions): Promise<void> {
   const watcher = {
     progress: progress.at,
     waiting: (writers: readonly Writer[]) => {
-      progress.end()
+      progress.clear()
       io.err(`waiting for whoever still encrypts with another key: ${writers.map(writerText).join(', ')}\n`)
     },
     signal: io.stop,
   }
   // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
-  const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), 'allowed').finally(
-    progress.end,
-  )
+  const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), {
+    ...{ missingKeys: 'allowed', stops: 'by itself' },
+  }).finally(progress.end)
   if (options.json === true) printJson(io, jsonOf(rekeyed))
   else say(io, ...summaryOf(rekeyed))
   failUnlessDone(rekeyed)

@@ -11,6 +11,7 @@ import { printFacts } from './facts.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { momentCell } from './table.ts'
 import { withParts } from './with-parts.ts'
@@ -58,7 +59,11 @@ async function verify(io: Io, options: VerifyOptions, command: Command): Promise
   const author = options.author.trim()
   if (author === '') return command.error('error: --author must not be empty')
   const proof = await withParts(io, options.config, async ({ store, keys, clock, log }) => {
-    const look = () => verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) })
+    const look = () => {
+      const progress = showProgress(io, 'looking for every transition')
+      const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
+      return verifyOutbox(deps).finally(progress.end)
+    }
     const { gaps, ...found } = await look()
     if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
     const accepted = await acceptGaps({ store, keys }, gaps, author, clock.now())
@@ -122,7 +127,8 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
     io,
     config,
     async ({ deliveries, queues, clock, config: { receivers } }) => {
-      const count = await deliveries.replay(since, receiver, clock.now())
+      const progress = showProgress(io, 'looking for what was given up')
+      const count = await deliveries.replay(since, receiver, clock.now()).finally(progress.end)
       if (count > 0) await queues.wake('alerts', clock.now())
       // One that the config no longer has may have got something that was given up.
       if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))

@@ -38,6 +38,9 @@ function buildProgram(io: Io): Command {
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
     )
     .version(packageJson.version)
+    .option('-c, --config <file>', 'config file, also after the command; else $PLIMSOLL_CONFIG or config/plimsoll.yaml')
+    .option('--color', 'colours also where no terminal is')
+    .option('--no-color', 'no colours; so does the environment variable NO_COLOR')
   const groups = [
     addStart,
     addDemo,
@@ -55,7 +58,13 @@ function buildProgram(io: Io): Command {
   ]
   for (const add of groups) add(program, io)
   prepare(program, io)
-  return program
+  return program.hook('preAction', (_, command) => handDownConfig(program, command, io))
+}
+
+/** Before the command or after it: `--config` is one option. */
+function handDownConfig(program: Command, command: Command, io: Io): void {
+  const { config = io.env.PLIMSOLL_CONFIG } = program.opts<{ config?: string }>()
+  if (config !== undefined && config !== '') command.setOptionValue('config', config)
 }
 
 /** Every command reports to `io` and returns instead of ending the process. */

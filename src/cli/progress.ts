@@ -14,7 +14,9 @@ const RATE_AFTER_MS = 3_000
 export interface Progress {
   /** `total` is undefined where nobody knows. */
   at(done: number, total: number | undefined): void
-  /** Takes the bar away; before anything else is written. */
+  /** Takes the bar away, before something else is written; it comes back if the work goes on. */
+  clear(): void
+  /** The work is over, and no more of it is shown. */
   end(): void
 }
 
@@ -29,7 +31,7 @@ interface Step {
  * time passes also while nothing is reported.
  */
 export function showProgress(
-  io: Pick<Io, 'err' | 'errIsTerminal' | 'errColumns' | 'clock'>,
+  io: Pick<Io, 'err' | 'errIsTerminal' | 'errColumns' | 'clock' | 'stop'>,
   what: string,
   total?: number,
 ): Progress {
@@ -48,6 +50,10 @@ export function showProgress(
     // The last column stays free: some terminals go to the next line once it is taken.
     io.err(io.errIsTerminal ? `\r\x1b[K${barWithin(text, { done, total: all }, io.errColumns - 1)}` : `${text}\n`)
   }
+  const clear = () => {
+    if (isShown) io.err('\r\x1b[K')
+    isShown = false
+  }
   const tick = async () => {
     while (!ended.signal.aborted) {
       await io.clock.wait(Math.max(1, nextAt - io.clock.now()), ended.signal)
@@ -55,22 +61,26 @@ export function showProgress(
     }
   }
   void tick()
+  const end = () => {
+    ended.abort()
+    clear()
+  }
+  // Whoever ends it finds a clean line, whatever is said next.
+  io.stop.addEventListener('abort', end, { once: true, signal: ended.signal })
   return {
     at: (now, of) => {
       done = now
       all = of
       show()
     },
-    end: () => {
-      ended.abort()
-      if (isShown) io.err('\r\x1b[K')
-      isShown = false
-    },
+    clear,
+    end,
   }
 }
 
 function progressText(what: string, step: Step): string {
-  const { done, total } = step
+  const { done, total, elapsedMs } = step
+  if (done === 0 && total === undefined) return `${what}, ${formatSpan(elapsedMs)} so far`
   const count = `${what}: ${formatCount(done)}${total === undefined ? '' : ` of ${formatCount(total)}`}`
   return [count, ...paceOf(step)].join(', ')
 }

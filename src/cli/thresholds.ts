@@ -18,7 +18,6 @@ import { showProgress } from './progress.ts'
 import { ruleSetOf } from './rule-set.ts'
 import { say } from './say.ts'
 import { type PlanOutput, planOutput } from './thresholds-output.ts'
-import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {
@@ -53,7 +52,7 @@ function parseOver(text: string): number {
 /** Reads only: neither config is put in force, and nothing is written to Redis. */
 async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
   const planned = readPlanned(io, file, options.json === true)
-  await withParts(io, options.config, (parts) => untilStopped(io, compare(io, parts, file, planned, options)))
+  await withParts(io, options.config, (parts) => compare(io, parts, file, planned, options), { stops: 'by itself' })
 }
 
 /** As `config check` says it: all problems, and exit code 1. */

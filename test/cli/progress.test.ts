@@ -4,12 +4,13 @@ import { HandClock } from '../support/hand-clock.ts'
 
 function show(errIsTerminal: boolean, errColumns = 80, total?: number) {
   const clock = new HandClock()
+  const stop = new AbortController()
   let text = ''
   const err = (more: string) => {
     text += more
   }
-  const progress = showProgress({ err, errIsTerminal, errColumns, clock }, 'accounts', total)
-  return { clock, progress, text: () => text }
+  const progress = showProgress({ err, errIsTerminal, errColumns, clock, stop: stop.signal }, 'accounts', total)
+  return { clock, progress, stop, text: () => text }
 }
 
 test('work that is done within two seconds says nothing', () => {
@@ -65,6 +66,16 @@ test('a narrow terminal has the text without the bar, cut before its last column
   }
 })
 
+test('work that nobody can count says how long it has taken', async () => {
+  const { clock, progress, text } = show(true)
+  await clock.sleeper()
+  clock.move(12_000)
+  await clock.sleeper()
+  progress.clear()
+  progress.end()
+  expect(text()).toBe('\r\x1b[Kaccounts, 12 s so far\r\x1b[K')
+})
+
 test('it shows itself also while the first account takes its time', async () => {
   const { clock, progress, text } = show(true, 80, 3)
   await clock.sleeper()
@@ -73,6 +84,18 @@ test('it shows itself also while the first account takes its time', async () => 
   expect(text()).toBe(`\r\x1b[K[${'.'.repeat(30)}] accounts: 0 of 3`)
   progress.end()
   expect(text().endsWith('\r\x1b[K')).toBe(true)
+})
+
+test('whoever stops it finds a clean line, and no bar after that', () => {
+  const { clock, progress, stop, text } = show(true)
+  clock.move(2_000)
+  progress.at(1, 10)
+  stop.abort()
+  expect(text().endsWith('\r\x1b[K')).toBe(true)
+  const before = text()
+  clock.move(2_000)
+  progress.at(2, 10)
+  expect(text()).toBe(before)
 })
 
 test('elsewhere it is a line now and then', () => {
