@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { wantsColours } from './cli/colours.ts'
-import { runCommandLine } from './cli/program.ts'
+import { completeValues } from './cli/completion/complete-values.ts'
 import { systemClock } from './runtime/clock.ts'
 
 const args = process.argv.slice(2)
@@ -28,6 +28,17 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
+// A shell asks while somebody types: all that commands need takes longer to load than anybody waits.
+if (args[0] === '__complete') {
+  process.stdout.write(
+    completeValues(args.slice(1), process.env)
+      .map((value) => `${value}\n`)
+      .join(''),
+  )
+  process.exit()
+}
+
+const { runCommandLine } = await import('./cli/program.ts')
 const code = await runCommandLine(args, {
   env: process.env,
   cwd: process.cwd(),

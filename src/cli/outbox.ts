@@ -48,7 +48,7 @@ export function addOutbox(program: Command, io: Io): void {
           .argParser((text) => parseTime(text, io.clock.now()))
           .makeOptionMandatory(),
       )
-      .addOption(new Option('--receiver <name>', 'only what one receiver was to get')),
+      .addOption(new Option('--receiver <receiver>', 'only what one receiver was to get')),
     'plimsoll outbox replay --since 2h --receiver ops-hook',
   )
     .description('send again what was given up since a moment, each under its own id, for another three days')

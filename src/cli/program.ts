@@ -4,6 +4,7 @@ import { addAccounts } from './accounts.ts'
 import { addAdminTokens } from './admin-tokens.ts'
 import { addAlerts } from './alerts.ts'
 import { addCheck, checkUsage } from './check.ts'
+import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
@@ -55,6 +56,7 @@ function buildProgram(io: Io): Command {
     addOutbox,
     addAdminTokens,
     addKeys,
+    addCompletion,
   ]
   for (const add of groups) add(program, io)
   prepare(program, io)
