@@ -51,6 +51,7 @@ export function startHttp(
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
     silences,
+    tags: config.tags,
     ackLinks: ackLinks(parts.vault, config),
     judging: {
       rules: withTags(config.thresholds, config.tags),

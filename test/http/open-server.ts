@@ -124,6 +124,7 @@ export async function openServer(
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     silences,
+    tags: { vip: ['1'] },
     ackLinks: new AckLinks(() => connect.vault.deriveEach('acknowledge'), acknowledgeForMs),
     judging: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
