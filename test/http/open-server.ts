@@ -131,6 +131,7 @@ export async function openServer(
       ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
     },
     receiverStore: new ReceiverStore(store, keys),
+    queueDepths: async () => [],
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
