@@ -62,6 +62,7 @@ export function startHttp(
     due: new DueSets(pages, keys),
     deliveries: new Deliveries(pages, keys),
     silences,
+    tags: live(() => inForce.parts.config.tags),
     ackLinks: ackLinks(vault, () => inForce.parts.config),
     judging: live(() => judging(inForce.parts.config)),
     receiverStore: new ReceiverStore(pages, keys),

@@ -5,6 +5,7 @@ import type { ConnectDeps } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
+import { Directory } from '../accounts/search/directory.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
@@ -66,6 +67,7 @@ export interface HttpDeps {
   due: DueSets
   deliveries: Deliveries
   silences: SilenceStore
+  tags: PagesDeps['tags']
   ackLinks: AckLinks
   judging: PagesDeps['judging']
   receiverStore: ReceiverStore
@@ -119,7 +121,8 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   serveAssets(app)
   serveProbes(app, deps)
   serveInstall(app, deps)
-  servePages(app, deps)
+  const directory = new Directory(deps.store, deps.keys)
+  servePages(app, { ...deps, directory })
   app.register((scope, _options, done) => {
     serveSignIn(scope, { ...deps, guard })
     done()
@@ -130,7 +133,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   })
   app.register(
     (scope, _options, done) => {
-      serveApi(scope, deps)
+      serveApi(scope, { ...deps, directory })
       serveToken(scope, deps)
       serveSilences(scope, deps)
       serveAcknowledgeApi(scope, deps)

@@ -124,6 +124,7 @@ export async function openServer(
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     silences,
+    tags: { vip: ['1'] },
     ackLinks: new AckLinks(
       () => connect.vault.deriveEach('acknowledge'),
       () => acknowledgeForMs,
