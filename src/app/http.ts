@@ -17,6 +17,8 @@ import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
+import { replayDeliveries, testOneReceiver } from './delivery-actions.ts'
+import { groupSettings } from './group-settings.ts'
 import { historyKeep } from './history-keep.ts'
 import { type Parts, sampleSettings } from './parts.ts'
 
@@ -28,7 +30,9 @@ export function startHttp(
 ): Promise<HttpServer> {
   const { config, keys, provider, metrics, clock, log } = parts
   const silences = new SilenceStore(pages, keys, config.tags)
-  const asked = { ...parts, store: pages, silences }
+  const deliveries = new Deliveries(pages, keys)
+  const receiverStore = new ReceiverStore(pages, keys)
+  const asked = { ...parts, store: pages, silences, deliveries, receiverStore }
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
@@ -49,14 +53,16 @@ export function startHttp(
     coverage: new CoverageStore(pages, keys, parts.coverage.settings),
     samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
-    deliveries: new Deliveries(pages, keys),
+    deliveries,
     silences,
     ackLinks: ackLinks(parts.vault, config),
     judging: {
       rules: withTags(config.thresholds, config.tags),
       ...{ recoverBelow: config.alerts.recoverBelow, for: config.alerts.for, repeatEveryMs: config.alerts.repeatEvery },
     },
-    receiverStore: new ReceiverStore(pages, keys),
+    receiverStore,
+    receivers: Object.keys(config.receivers),
+    group: groupSettings(config),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),
@@ -65,6 +71,8 @@ export function startHttp(
       silence: (silence) => silenceAlerts(asked, silence),
       unsilence: (id) => unsilence(asked, id),
       acknowledge: (seen, by) => acknowledge(asked, seen, by),
+      replay: (wanted) => replayDeliveries(asked, wanted),
+      testReceiver: (name) => testOneReceiver(asked, name),
     },
     health,
     clock,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
@@ -22,6 +23,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
+import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions } from './access/session.ts'
@@ -39,7 +41,7 @@ import {
 } from './pages/acknowledge/serve-acknowledge.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
-import { servePages } from './pages/serve-pages.ts'
+import { type PageActions, servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in/serve-sign-in.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
@@ -66,6 +68,8 @@ export interface HttpDeps {
   silences: SilenceStore
   ackLinks: AckLinks
   judging: PagesDeps['judging']
+  receivers: PagesDeps['receivers']
+  group: PagesDeps['group']
   receiverStore: ReceiverStore
   metrics: Metrics
   actions: {
@@ -75,7 +79,8 @@ export interface HttpDeps {
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
   } & SilencesDeps['actions'] &
-    AcknowledgeDeps['actions']
+    AcknowledgeDeps['actions'] &
+    PageActions
   health: () => Promise<HealthReport>
   clock: Clock
   log: Logger
@@ -117,10 +122,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   serveProbes(app, deps)
   serveInstall(app, deps)
   servePages(app, deps)
-  app.register((scope, _options, done) => {
-    serveSignIn(scope, { ...deps, guard })
-    done()
-  })
+  serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
     serveAcknowledgeLinks(scope, deps)
     done()
@@ -154,6 +156,7 @@ function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDep
   return {
     known,
     sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
+    forms: createFormTokens(() => connect.vault.derive('form'), randomBytes(32)),
   }
 }
 
@@ -161,6 +164,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayWrite', false)
+  app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     return guardRequest(guard, deps.clock, request, reply)
