@@ -31,7 +31,9 @@ export function serveSignIn(app: FastifyInstance, deps: SignInDeps): void {
   app.register((scope, _options, done) => {
     readForms(scope)
     // The form's own page: without it browsers keep quiet about whose page it was.
-    scope.addHook('onRequest', async (_request, reply) => reply.header('referrer-policy', 'same-origin'))
+    scope.addHook('onRequest', async (_request, reply) => {
+      reply.header('referrer-policy', 'same-origin')
+    })
     scope.get('/sign-in', (request, reply) => showForm(deps, request, reply))
     scope.post('/sign-in', (request, reply) => signIn(deps, attempts, request, reply))
     done()
