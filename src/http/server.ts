@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
@@ -24,6 +25,7 @@ import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
+import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions } from './access/session.ts'
@@ -42,7 +44,7 @@ import {
 } from './pages/acknowledge/serve-acknowledge.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
-import { servePages } from './pages/serve-pages.ts'
+import { type PageActions, servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in/serve-sign-in.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
@@ -70,6 +72,8 @@ export interface HttpDeps {
   tags: PagesDeps['tags']
   ackLinks: AckLinks
   judging: PagesDeps['judging']
+  receivers: PagesDeps['receivers']
+  group: PagesDeps['group']
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics
@@ -80,7 +84,8 @@ export interface HttpDeps {
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
   } & SilencesDeps['actions'] &
-    AcknowledgeDeps['actions']
+    AcknowledgeDeps['actions'] &
+    PageActions
   health: () => Promise<HealthReport>
   clock: Clock
   log: Logger
@@ -123,10 +128,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   serveInstall(app, deps)
   const directory = new Directory(deps.store, deps.keys)
   servePages(app, { ...deps, directory })
-  app.register((scope, _options, done) => {
-    serveSignIn(scope, { ...deps, guard })
-    done()
-  })
+  serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
     serveAcknowledgeLinks(scope, deps)
     done()
@@ -160,6 +162,7 @@ function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDep
   return {
     known,
     sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
+    forms: createFormTokens(() => connect.vault.derive('form'), randomBytes(32)),
   }
 }
 
@@ -167,6 +170,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayWrite', false)
+  app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     return guardRequest(guard, deps.clock, request, reply)
