@@ -1,7 +1,6 @@
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { DueSets } from '../accounts/due-sets.ts'
-import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
@@ -19,6 +18,7 @@ import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { historyKeep } from './history-keep.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { ruleSetOf } from './rule-set.ts'
 
 export function startHttp(
   parts: Parts,
@@ -52,10 +52,8 @@ export function startHttp(
     deliveries: new Deliveries(pages, keys),
     silences,
     ackLinks: ackLinks(parts.vault, config),
-    judging: {
-      rules: withTags(config.thresholds, config.tags),
-      ...{ recoverBelow: config.alerts.recoverBelow, for: config.alerts.for, repeatEveryMs: config.alerts.repeatEvery },
-    },
+    explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
+    receivers: Object.keys(config.receivers),
     receiverStore: new ReceiverStore(pages, keys),
     metrics,
     actions: {

@@ -13,7 +13,7 @@ import type { AccountExplanation, ExplainedAlert, ExplainedSeries, RulePlace } f
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
-import { ruleSetOf } from './rule-set.ts'
+import { ruleSetOf } from '../app/rule-set.ts'
 import { named, printFacts, printTable, spare, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 

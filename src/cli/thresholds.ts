@@ -15,7 +15,7 @@ import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { ruleSetOf } from './rule-set.ts'
+import { ruleSetOf } from '../app/rule-set.ts'
 import { type PlanOutput, planOutput } from './thresholds-output.ts'
 import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'

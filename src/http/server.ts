@@ -65,7 +65,9 @@ export interface HttpDeps {
   deliveries: Deliveries
   silences: SilenceStore
   ackLinks: AckLinks
-  judging: PagesDeps['judging']
+  explain: PagesDeps['explain']
+  /** Names of all receivers. */
+  receivers: readonly string[]
   receiverStore: ReceiverStore
   metrics: Metrics
   actions: {

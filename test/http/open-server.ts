@@ -125,10 +125,13 @@ export async function openServer(
     deliveries: new Deliveries(store, keys),
     silences,
     ackLinks: new AckLinks(() => connect.vault.deriveEach('acknowledge'), acknowledgeForMs),
-    judging: {
+    explain: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
-      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
+      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', alertAfter: 3 },
+      routes: [{ to: ['ops-mail'] }],
+      group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     },
+    receivers: ['ops-mail'],
     receiverStore: new ReceiverStore(store, keys),
     metrics: createMetrics(),
     actions: {
