@@ -58,11 +58,17 @@ export interface Customer {
   scopes?: string[]
 }
 
+type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> }
+
 /** A server with a Redis prefix of its own, a provider that answers what a test says, and a clock that stands still. */
-export async function openServer(
-  redis: TestRedis,
-  { actions, ...options }: Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> } = {},
-) {
+export async function openServer(redis: TestRedis, options: ServerOptions = {}) {
+  const opened = await openLastingServer(redis, options)
+  onTestFinished(() => opened.server.close(5_000))
+  return opened
+}
+
+/** The same for several tests: who opens it closes it. */
+export async function openLastingServer(redis: TestRedis, { actions, ...options }: ServerOptions = {}) {
   const clock = new HandClock()
   const logs = logLines()
   const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
@@ -153,7 +159,6 @@ export async function openServer(
     ...options,
   }
   const server = await startHttpServer(deps)
-  onTestFinished(() => server.close(5_000))
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body)
 

@@ -6,7 +6,7 @@ import type { AccountSeries } from './account-series.ts'
 import { type SeriesChange, seriesChanges } from './series-changes.ts'
 import { seriesLink } from './series-link.ts'
 
-const MOST_CHANGES = 50
+const MOST_CHANGES = 20
 const WEEK_MS = 7 * 86_400_000
 
 export function changesPart(all: AccountSeries): Html {

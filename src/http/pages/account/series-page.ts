@@ -13,7 +13,7 @@ import { storyOf } from './chart/story.ts'
 import { rangeChoice } from './charts-part.ts'
 
 const HEIGHT = 280
-const ROWS = 200
+const ROWS = 60
 
 /** One series: how it moved, where it stands and why, what was told of it. */
 export function seriesPage(explained: AccountExplanation, all: AccountSeries, series: ShownSeries): Html {
