@@ -1,9 +1,7 @@
-import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
-import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
@@ -21,10 +19,10 @@ import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { replayDeliveries, testOneReceiver } from './delivery-actions.ts'
-import { groupSettings } from './group-settings.ts'
 import { historyKeep } from './history-keep.ts'
 import { live } from './live.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { ruleSetOf } from './rule-set.ts'
 
 /** What may change with the config is read anew for each request, or each part of one. */
 export function startHttp(
@@ -68,10 +66,12 @@ export function startHttp(
     silences,
     tags: live(() => inForce.parts.config.tags),
     ackLinks: ackLinks(vault, () => inForce.parts.config),
-    judging: live(() => judging(inForce.parts.config)),
+    explain: live(() => ({
+      ...ruleSetOf(inForce.parts.config),
+      alertAfter: inForce.parts.config.limits.alertAfter,
+    })),
     receiverStore,
     receivers: live(() => Object.keys(inForce.parts.config.receivers)),
-    group: live(() => groupSettings(inForce.parts.config)),
     queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {
@@ -88,11 +88,6 @@ export function startHttp(
     clock,
     log,
   })
-}
-
-function judging({ thresholds, tags, alerts }: Config) {
-  const { recoverBelow, for: polls, repeatEvery } = alerts
-  return { rules: withTags(thresholds, tags), recoverBelow, for: polls, repeatEveryMs: repeatEvery }
 }
 
 export async function readHealth(

@@ -71,9 +71,9 @@ export interface HttpDeps {
   silences: SilenceStore
   tags: PagesDeps['tags']
   ackLinks: AckLinks
-  judging: PagesDeps['judging']
-  receivers: PagesDeps['receivers']
-  group: PagesDeps['group']
+  explain: PagesDeps['explain']
+  /** Names of all receivers. */
+  receivers: readonly string[]
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics

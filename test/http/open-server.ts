@@ -58,11 +58,17 @@ export interface Customer {
   scopes?: string[]
 }
 
+type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> }
+
 /** A server with a Redis prefix of its own, a provider that answers what a test says, and a clock that stands still. */
-export async function openServer(
-  redis: TestRedis,
-  { actions, ...options }: Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> } = {},
-) {
+export async function openServer(redis: TestRedis, options: ServerOptions = {}) {
+  const opened = await openLastingServer(redis, options)
+  onTestFinished(() => opened.server.close(5_000))
+  return opened
+}
+
+/** The same for several tests: who opens it closes it. */
+export async function openLastingServer(redis: TestRedis, { actions, ...options }: ServerOptions = {}) {
   const clock = new HandClock()
   const logs = logLines()
   const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
@@ -130,14 +136,15 @@ export async function openServer(
       () => connect.vault.deriveEach('acknowledge'),
       () => acknowledgeForMs,
     ),
-    judging: {
+    explain: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
-      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
+      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', alertAfter: 3 },
+      routes: [{ to: ['ops-mail'] }],
+      group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     },
     receiverStore: new ReceiverStore(store, keys),
     queueDepths: async () => [],
     receivers: ['ops-hook', 'ops-mail'],
-    group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
@@ -163,7 +170,6 @@ export async function openServer(
     ...options,
   }
   const server = await startHttpServer(deps)
-  onTestFinished(() => server.close(5_000))
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body)
 

@@ -9,9 +9,8 @@ import { NOBODY } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { html } from '../../../text/html.ts'
 import type { ToldTransition } from '../../../views/account-facts.ts'
-import { readAccountView } from '../../../views/account-view.ts'
 import { timedAlert } from '../../../views/fleet-status.ts'
-import { whyOpen } from '../../../views/series-because.ts'
+import { readExplanation } from '../../../views/read-explanation.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { toldOfAccount } from '../../../views/told-of-account.ts'
 import { goTo } from '../../access/accept-forms.ts'
@@ -44,7 +43,7 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   const { id, hubId } = await askedFor(deps, request)
   const [silences, told, found] = await Promise.all([
     deps.silences.active(now),
-    toldOfAccount(deps, hubId),
+    toldOfAccount({ ...deps, group: deps.explain.group }, hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const [open] = withMarks(
@@ -55,7 +54,7 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   if (open === undefined) throw notOpen(id)
   const alert = timedAlert(open)
   const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
-  const why = (await whyOf(deps, open, now)) ?? lastMessage(transitions)
+  const why = (await whyOf(deps, open)) ?? lastMessage(transitions)
   const token = request.mayWrite ? formToken(request) : undefined
   const covers = token === undefined ? undefined : await coveredBy(deps, readSilenceForm(matchersFor(alert)))
   const body = html`${flash(request.query)}${alertPage({ alert, why, transitions, covers, token, now, tags: deps.silences.tagNames })}`
@@ -79,13 +78,10 @@ function notOpen(id: string): Problem {
   return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
 }
 
-async function whyOf(deps: PagesDeps, { hubId, field, series }: OpenAlert, now: number): Promise<string | undefined> {
+async function whyOf(deps: PagesDeps, { hubId, field, series }: OpenAlert): Promise<string | undefined> {
   if (hubId === null || series === undefined) return undefined
-  const [view, states] = await Promise.all([
-    readAccountView(deps, hubId),
-    deps.store.hgetall(deps.keys.account(hubId).alerts),
-  ])
-  return view === undefined ? undefined : whyOpen(deps.judging, view.account, view.series, states, now).get(field)
+  const explained = await readExplanation(deps, hubId)
+  return explained?.series.find((one) => one.field === field)?.why
 }
 
 /** Kinds that are not about a number say in words what happened, and what to do. */
