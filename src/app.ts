@@ -9,6 +9,7 @@ import { startWorkers } from '../jobs/workers.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
+import { accountJobs } from './app/account-jobs.ts'
 import { ackUrls } from './app/ack-links.ts'
 import { createCourier } from './app/courier.ts'
 import { encryptionKeys } from './app/encryption-keys.ts'
@@ -66,8 +67,16 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
   const work = { ...ownWork, courier }
   const accessTokens = createAccessTokens(parts, pages, work)
-  const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
-  lifecycle.onClose('the HTTP server', () => http.close(patience.of(HTTP_PATIENCE_MS)))
+  const stopping = new AbortController()
+  const jobs = accountJobs(parts, work, stopping.signal)
+  const http = await startHttp(parts, pages, accessTokens, jobs, stopping.signal, () =>
+    readHealth(parts, pages, startedAt, movement),
+  )
+  lifecycle.onClose('the HTTP server', () => {
+    // Who asked for a poll, a refresh or a test is told that it was cut off.
+    stopping.abort()
+    return http.close(patience.of(HTTP_PATIENCE_MS))
+  })
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
-import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import { type PollLimitsDeps, type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import { InFlight } from '../runtime/in-flight.ts'
@@ -28,15 +28,21 @@ const COURIER_PATIENCE_MS = 1_000
 
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
-  setMaxListeners(0, stop) // One or two per account under way.
   const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
   const ownWork = workerDeps(parts, new Map(), endpoint)
   const courier = createCourier(parts, ownWork, `${hostname()} pid ${process.pid}`)
   parts.lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
   parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const work = { ...ownWork, courier }
-  const { clock, registry } = parts
+  return accountJobs(parts, { ...ownWork, courier }, stop)
+}
 
+/** The same with what a daemon's workers have. */
+export function accountJobs(
+  { clock, registry }: Pick<Parts, 'clock' | 'registry'>,
+  work: PollLimitsDeps,
+  stop: AbortSignal,
+): AccountJobs {
+  setMaxListeners(0, stop) // One or two per account under way.
   async function pollWithPatience(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await pollOne(work, hubId, 'wanted', stop)

@@ -15,20 +15,29 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import type { AccountJobs } from './account-jobs.ts'
+import { pollNow, refreshNow } from './account-now.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { historyKeep } from './history-keep.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { replayDeliveries } from './replay-deliveries.ts'
+import { ruleSetOf } from './rule-set.ts'
+import { testReceiver } from './test-receiver.ts'
 
 export function startHttp(
   parts: Parts,
   pages: Store,
   accessTokens: AccessTokens,
+  jobs: AccountJobs,
+  stop: AbortSignal,
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
   const { config, keys, provider, metrics, clock, log } = parts
   const silences = new SilenceStore(pages, keys, config.tags)
-  const asked = { ...parts, store: pages, silences }
+  const deliveries = new Deliveries(pages, keys)
+  const receiverStore = new ReceiverStore(pages, keys)
+  const asked = { ...parts, store: pages, silences, deliveries }
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
@@ -49,14 +58,16 @@ export function startHttp(
     coverage: new CoverageStore(pages, keys, parts.coverage.settings),
     samples: new KeptSamples(pages, keys, sampleSettings(config)),
     due: new DueSets(pages, keys),
-    deliveries: new Deliveries(pages, keys),
+    deliveries,
     silences,
     ackLinks: ackLinks(parts.vault, config),
     judging: {
       rules: withTags(config.thresholds, config.tags),
       ...{ recoverBelow: config.alerts.recoverBelow, for: config.alerts.for, repeatEveryMs: config.alerts.repeatEvery },
     },
-    receiverStore: new ReceiverStore(pages, keys),
+    receiverStore,
+    explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
+    receivers: Object.keys(config.receivers),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),
@@ -65,6 +76,13 @@ export function startHttp(
       silence: (silence) => silenceAlerts(asked, silence),
       unsilence: (id) => unsilence(asked, id),
       acknowledge: (seen, by) => acknowledge(asked, seen, by),
+      poll: (hubId) => pollNow(jobs, parts.registry, hubId),
+      refresh: (hubId) => refreshNow(jobs, parts.registry, hubId),
+      replay: (since, receiver) => replayDeliveries(asked, since, receiver),
+      testReceiver: async (name) => {
+        const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
+        return settings && testReceiver(config, name, settings, clock, stop, (note) => note(receiverStore))
+      },
     },
     health,
     clock,

@@ -10,18 +10,16 @@ import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { iso } from '../text/format-time.ts'
-import { storyJson } from '../views/account-story.ts'
 import {
+  accountDetailsJson,
   accountJson,
   allAccounts,
   driftText,
   nextPollBecause,
   type PlannedAccount,
   readAccountView,
-  seriesJson,
   withPlan,
 } from '../views/account-view.ts'
-import { timedAlert } from '../views/fleet-status.ts'
 import { staleAccounts } from '../views/stale-accounts.ts'
 import { watchText } from '../views/watch.ts'
 import { exportFile } from './accounts-export.ts'
@@ -127,9 +125,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   const { account, scopes, alerts, series, story } = shown
   if (options.json === true) {
-    const current = series.map((one) => ({ id: one.id, ...seriesJson(one) }))
-    const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
-    return printJson(io, { ...accountJson(account), nextPollBecause: nextPollBecause(shown), ...details })
+    return printJson(io, accountDetailsJson(shown))
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
@@ -194,7 +190,7 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
     )
   }
   const { hubId, hubDomain, scopes, is } = outcome
-  if (options.json === true) return printJson(io, { hubId, hubDomain, scopes, outcome: is })
+  if (options.json === true) return printJson(io, { hubId, hubDomain, state: 'active', scopes, outcome: is })
   io.out(`${is} account ${hubId} ${cleanText(hubDomain)}\n`)
 }
 
@@ -222,7 +218,7 @@ async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOpti
   })
   if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
-  if (options.json === true) return printJson(io, { hubId, outcome: begun })
+  if (options.json === true) return printJson(io, { hubId, outcome: begun === 'begun' ? 'begun' : 'already' })
   io.out(
     begun === 'begun'
       ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider\n`

@@ -130,6 +130,12 @@ export async function openServer(
       ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
     },
     receiverStore: new ReceiverStore(store, keys),
+    explain: {
+      rules: [],
+      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', routes: [], alertAfter: 3 },
+      group: { by: ['rule'], waitMs: 0, intervalMs: 0, max: 200 },
+    },
+    receivers: ['ops'],
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
@@ -141,6 +147,13 @@ export async function openServer(
       silence: (silence) => silences.add(silence),
       unsilence: (id) =>
         endSilence({ silences, held: { lookAgain: async (at) => void looks.push(at) } }, id, clock.now()),
+      poll: async (hubId) => ({ account: await new Registry(store, keys).get(hubId), reason: undefined }),
+      refresh: async (hubId) => {
+        const account = await new Registry(store, keys).get(hubId)
+        return account === undefined ? { is: 'unknown' } : { is: 'refreshed', account }
+      },
+      replay: async () => ({ is: 'replayed', replayed: 0, disabled: [] }),
+      testReceiver: async () => undefined,
       acknowledge: (seen, by) => acknowledgeAlert({ store, keys, acknowledgeForMs }, seen, by, clock.now()),
       ...actions,
     },

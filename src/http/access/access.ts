@@ -26,7 +26,7 @@ export function areaOf(route: string | undefined, method: string, address: strin
   if (route === TOKEN_ROUTE) return 'tokens'
   // By the route where there is one: an address may also be written out in full, host and all.
   if (!isApi(route ?? address)) return 'page'
-  return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'write'
 }
 
 export function isApi(address: string): boolean {

@@ -1,9 +1,8 @@
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
-import type { RuleSet } from '../views/plan/rule-set.ts'
 
 /** What a config says about what is told, to whom, in which messages. */
-export function ruleSetOf({ thresholds, alerts, routes, tags }: Config): RuleSet {
+export function ruleSetOf({ thresholds, alerts, routes, tags }: Config) {
   const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
   return {
     rules: withTags(thresholds, tags),
