@@ -73,7 +73,7 @@ const ROOMS: RoomTable = {
       'src/text/pattern.ts',
     ],
   },
-  jobs: { of: ROOMS_OF_SRC },
+  jobs: { of: ROOMS_OF_SRC, types: ['views'] },
   doctor: { of: [...ROOMS_OF_SRC, 'jobs', 'config'], files: ['src/http/health.ts'] },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },

@@ -1,5 +1,6 @@
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
+import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
@@ -68,6 +69,7 @@ export function startHttp(
     receiverStore,
     explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
     receivers: Object.keys(config.receivers),
+    queueDepths: () => readQueueDepths(parts.queues, pages),
     metrics,
     actions: {
       uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),

@@ -20,6 +20,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { ExplainSettings } from '../views/explain-account.ts'
+import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
@@ -62,6 +63,7 @@ export interface HttpDeps {
   ackLinks: AckLinks
   judging: PagesDeps['judging']
   receiverStore: ReceiverStore
+  queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics
   /** What `alerts explain` goes by, and the names of all receivers. */
   explain: ExplainSettings

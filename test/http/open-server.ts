@@ -136,6 +136,7 @@ export async function openServer(
       group: { by: ['rule'], waitMs: 0, intervalMs: 0, max: 200 },
     },
     receivers: ['ops'],
+    queueDepths: async () => [],
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
