@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import type { Registry } from '../accounts/registry.ts'
-import { iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
 import type { AccountJobs } from './account-jobs.ts'
 
@@ -52,7 +52,11 @@ function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
       return { is: 'gone', why: 'it is uninstalled, or about to be' }
     case 'waiting': {
       const { until } = outcome
-      return { is: 'closed', why: `the token endpoint is closed until ${iso(until)}: plimsoll status says why`, until }
+      return {
+        is: 'closed',
+        why: `the token endpoint is closed until ${formatMoment(until)}: plimsoll status says why`,
+        until,
+      }
     }
     case 'failed':
       return { is: 'failed', why: outcome.failure.message }

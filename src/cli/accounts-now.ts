@@ -7,20 +7,20 @@ import type { PolledShape } from '../views/shapes/account.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
-import { printTable, timeCell } from './table.ts'
-import { untilStopped } from './until-stopped.ts'
+import { say } from './say.ts'
+import { named, printTable, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 /** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
 export async function poll(io: Io, hubIds: readonly number[], options: CommonOptions): Promise<void> {
-  const polled = await withParts(io, options.config, (parts) =>
-    untilStopped(io, pollAll(io, parts, [...new Set(hubIds)])),
-  )
+  const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]), {
+    stops: 'by itself',
+  })
   if (options.json === true) printJson(io, polled)
   else {
     printTable(
       io,
-      ['HUB ID', 'DOMAIN', 'OUTCOME', 'LAST READ', 'WHY'],
+      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('LAST READ')), 'WHY'],
       polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
         ...[String(hubId), hubDomain, outcome, timeCell(polledAt), reason ?? ''],
       ]),
@@ -33,7 +33,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
 
 async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise<PolledShape[]> {
   const jobs = openAccountJobs(parts, io.stop)
-  const progress = showProgress(io, 'accounts polled')
+  const progress = showProgress(io, 'accounts polled', hubIds.length)
   let done = 0
   const pollOne = async (hubId: number) => {
     const { account, reason } = await pollNow(jobs, parts.registry, hubId)
@@ -45,8 +45,14 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise
 
 /** `plimsoll accounts refresh HUB_ID`: at once, unless the account's next attempt is planned after one that failed. */
 export async function refresh(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const refreshed = await withParts(io, options.config, (parts) =>
-    refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId),
+  const refreshed = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const progress = showProgress(io, `refreshing account ${hubId}`)
+      return refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
+    },
+    { stops: 'by itself' },
   )
   if (refreshed.is === 'unknown') {
     throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
@@ -54,5 +60,5 @@ export async function refresh(io: Io, hubId: number, options: CommonOptions): Pr
   if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
   const told = refreshedJson(refreshed.account)
   if (options.json === true) return printJson(io, told)
-  io.out(`refreshed account ${hubId}: its access token is valid until ${told.expiresAt}\n`)
+  say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(told.expiresAt)}`)
 }
