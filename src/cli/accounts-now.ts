@@ -16,7 +16,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
   const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]), {
     stops: 'by itself',
   })
-  if (options.json === true) printJson(io, polled)
+  if (options.json === true) printJson(io, 'accounts poll', polled)
   else {
     printTable(
       io,
@@ -59,6 +59,6 @@ export async function refresh(io: Io, hubId: number, options: CommonOptions): Pr
   }
   if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
   const told = refreshedJson(refreshed.account)
-  if (options.json === true) return printJson(io, told)
+  if (options.json === true) return printJson(io, 'accounts refresh', told)
   say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(told.expiresAt)}`)
 }

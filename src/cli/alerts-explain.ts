@@ -40,7 +40,7 @@ async function explain(io: Io, hubId: number, options: ExplainOptions): Promise<
   const found = await withParts(io, options.config, (parts) => readExplanation(explanationDeps(parts), hubId))
   if (found === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
-  if (options.json === true) printJson(io, explanationJson(shown))
+  if (options.json === true) printJson(io, 'alerts explain', explanationJson(shown))
   else printExplanation(io, shown, options.all === true || options.series !== undefined)
 }
 

@@ -53,6 +53,7 @@ async function log(io: Io, options: LogOptions): Promise<void> {
   if (options.json === true) {
     return printJson(
       io,
+      'alerts log',
       found.map((one) => transitionJson(one, held)),
     )
   }

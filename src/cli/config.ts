@@ -26,7 +26,7 @@ export function addConfig(program: Command, io: Io): void {
 
   withExample(withJson(config.command('schema')), 'plimsoll config schema > plimsoll.schema.json')
     .description('print the JSON Schema of the config file, for editors')
-    .action(() => printJson(io, configJsonSchema()))
+    .action(() => printJson(io, 'config schema', configJsonSchema()))
 
   withExample(withJson(withConfig(config.command('print'))), 'plimsoll config print --config config/plimsoll.yaml')
     .description('print the config that is in force, defaults filled in, secrets masked')
@@ -35,7 +35,7 @@ export function addConfig(program: Command, io: Io): void {
 
 function print(io: Io, options: CommonOptions): void {
   const { config } = readConfig(io, options.config)
-  if (options.json === true) printJson(io, configInForce(config))
+  if (options.json === true) printJson(io, 'config print', { ...configInForce(config) })
   else io.out(printConfig(config))
 }
 
@@ -47,7 +47,11 @@ async function checkFile(io: Io, given: string, { json }: CommonOptions): Promis
   const place = { env: io.env, cwd: io.cwd, readFile }
   const result = loadConfig({ file, ...place, validateCron: isCronExpression, now: io.clock.now() })
   if (json === true) {
-    printJson(io, result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems })
+    printJson(
+      io,
+      'config check',
+      result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems },
+    )
   } else if (result.ok) {
     for (const notice of result.notices) say(io, renderProblem(file, notice))
     const { thresholds, routes, receivers } = result.config

@@ -72,7 +72,7 @@ async function verify(io: Io, options: VerifyOptions, command: Command): Promise
     log.warn({ code: 'outbox.gaps-accepted', gaps, accepted, by: author }, 'missing transitions count as dead')
     return look()
   })
-  if (options.json === true) printJson(io, jsonOf(proof))
+  if (options.json === true) printJson(io, 'outbox verify', jsonOf(proof))
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
 }
@@ -131,7 +131,7 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
   })
   if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
   const { replayed, disabled } = outcome
-  if (json === true) return printJson(io, { replayed, disabled })
+  if (json === true) return printJson(io, 'outbox replay', { replayed, disabled })
   say(
     io,
     replayed === 0 && disabled.length === 0

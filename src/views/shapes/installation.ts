@@ -44,7 +44,7 @@ export const RekeyedShape = z
     removable: z.array(z.string()).describe('Configured keys that nothing is encrypted with any more.'),
     writingKeys: z.array(z.string()).exactOptional().describe('With `writing`: with which keys.'),
     writers: z
-      .array(z.looseObject({ daemon: z.string(), keyId: z.string() }))
+      .array(z.object({ daemon: z.string(), keyId: z.string() }))
       .exactOptional()
       .describe('With `writing`: who, where that is known.'),
   })
@@ -84,3 +84,10 @@ export const DemoFactsShape = z
     tokensExpired: count('Tokens that were used or held after their end: 0.'),
   })
   .meta({ id: 'DemoFacts', description: 'What a run of the demo did.' })
+
+export const PublishedSchemaShape = z
+  .union([z.array(z.string()).describe('Commands that have one.'), AnyObjectShape])
+  .meta({
+    id: 'PublishedSchema',
+    description: 'The JSON Schema of what a command prints, or a list of those commands.',
+  })

@@ -5,6 +5,11 @@ export type Shape = z.ZodType
 /** What a program is given that asks for this. */
 export type Told<S extends Shape> = z.output<S>
 
+/** A whole list: the command line does not page. */
+export function listOf<S extends Shape>(shape: S) {
+  return z.array(shape)
+}
+
 /**
  * `open`: as it is published; a reader must take fields that it doesn't know, for later versions add some. `closed`: what
  * this version gives, for tests.

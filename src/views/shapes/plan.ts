@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { alertReason, ConditionsShape } from './alert.ts'
+import { BadConfigShape } from './installation.ts'
 import { LabelledSeriesName, SeriesShape } from './series.ts'
 import { AccountName, count, level, moment, momentOrNull, text } from './words.ts'
 
@@ -84,3 +85,7 @@ export const PlanShape = z
     ...PlanSummaryShape.shape,
   })
   .meta({ id: 'Plan', description: 'What another config would change.' })
+
+export const PlanOutcomeShape = z
+  .discriminatedUnion('ok', [PlanShape, BadConfigShape])
+  .meta({ id: 'PlanOutcome', description: 'What another config would change, or why it can not be used.' })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { METRICS } from '../../limits/series.ts'
-import { count, momentOrNull, strangersText, text } from './words.ts'
+import { AccountName, count, momentOrNull, strangersText, text } from './words.ts'
 
 const metric = z.enum(METRICS).describe('What is measured.')
 const objectTypeId = z.string().exactOptional().describe('Of `customProperties.objectType`: the object type.')
@@ -81,6 +81,6 @@ export const SnapshotShape = z
 export type SnapshotShape = z.infer<typeof SnapshotShape>
 
 export const AccountHistoryShape = z
-  .object({ hubId: z.int(), hubDomain: z.string(), state: z.string(), items: z.array(SnapshotShape) })
+  .object({ ...AccountName, items: z.array(SnapshotShape) })
   .meta({ id: 'AccountHistory', description: 'How the series of one account moved, oldest first.' })
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
