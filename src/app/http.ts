@@ -15,20 +15,28 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import type { AccountJobs } from './account-jobs.ts'
+import { pollNow, refreshNow } from './account-now.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
-import { replayDeliveries, testOneReceiver } from './delivery-actions.ts'
 import { historyKeep } from './history-keep.ts'
 import { live } from './live.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { replayDeliveries } from './replay-deliveries.ts'
 import { ruleSetOf } from './rule-set.ts'
+import { testReceiver } from './test-receiver.ts'
+
+/** How long whoever asks for a test waits for a slow receiver. */
+const TEST_PATIENCE_MS = 10_000
 
 /** What may change with the config is read anew for each request, or each part of one. */
 export function startHttp(
   inForce: { readonly parts: Parts },
   pages: Store,
   accessTokens: AccessTokens,
+  jobs: AccountJobs,
+  stop: AbortSignal,
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
   const { config, keys, vault, metrics, clock, log } = inForce.parts
@@ -81,8 +89,16 @@ export function startHttp(
       silence: (silence) => silenceAlerts(asked(), silence),
       unsilence: (id) => unsilence(asked(), id),
       acknowledge: (seen, by) => acknowledge(asked(), seen, by),
+      poll: (hubId) => pollNow(jobs, asked().registry, hubId),
+      refresh: (hubId) => refreshNow(jobs, asked().registry, hubId),
       replay: (wanted) => replayDeliveries(asked(), wanted),
-      testReceiver: (name) => testOneReceiver(asked(), name),
+      testReceiver: async (name) => {
+        const { config } = inForce.parts
+        const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
+        // Whoever asks waits no longer for a slow one.
+        const patience = AbortSignal.any([stop, AbortSignal.timeout(TEST_PATIENCE_MS)])
+        return settings && testReceiver(config, name, settings, clock, patience, (note) => note(receiverStore))
+      },
     },
     health,
     clock,

@@ -60,7 +60,7 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
   if (result.ok) return result.config
   const { problems } = result
-  if (json) printJson(io, { ok: false, problems })
+  if (json) printJson(io, 'thresholds plan', { ok: false, problems })
   else for (const problem of problems) say(io, renderProblem(file, problem))
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { AcknowledgeOutcome, SeenAlert } from '../../../alerts/acknowledge/acknowledge-alert.ts'
 import { findAlert, findAlertOf } from '../../../alerts/acknowledge/find-alert.ts'
 import { alertOfTransition } from '../../../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../../../alerts/open-alerts.ts'
@@ -15,6 +14,7 @@ import { withMarks } from '../../../views/silenced.ts'
 import { toldOfAccount } from '../../../views/told-of-account.ts'
 import { goTo } from '../../access/accept-forms.ts'
 import { formToken } from '../../access/form-token.ts'
+import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf, parseHubId } from '../../query.ts'
 import { showOperatorPage } from '../page.ts'
@@ -25,16 +25,15 @@ import { alertPage, alertTitle } from './alert-page.ts'
 import { coveredBy } from './serve-silence-forms.ts'
 import { readSilenceForm } from './silence-fields.ts'
 
-export interface AcknowledgeAction {
-  acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
-}
-
 /** One alert. `?account=` says whose it is; without it all are looked through. */
 export function serveAlertPage(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/alerts/:id', (request, reply) => showAlert(deps, request, reply))
 }
 
-export function serveAcknowledgeForm(app: FastifyInstance, deps: PagesDeps & { actions: AcknowledgeAction }): void {
+export function serveAcknowledgeForm(
+  app: FastifyInstance,
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
+): void {
   app.post('/alerts/:id/acknowledge', (request, reply) => acknowledge(deps, request, reply))
 }
 
@@ -100,7 +99,7 @@ const FORM = z.object({
 })
 
 async function acknowledge(
-  deps: PagesDeps & { actions: AcknowledgeAction },
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
