@@ -3,7 +3,7 @@ import { BEHIND_MS, type Deliveries, type Delivery } from '../src/delivery/deliv
 import type { AttemptOutcome, Receiver } from '../src/delivery/receiver.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
-import type { Logger } from '../src/runtime/logger.ts'
+import type { LogEvent, Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { DeliverJob, Queues } from './queues.ts'
 import type { StopSignals } from './stop-signals.ts'
@@ -118,7 +118,7 @@ function note(
   deps.metrics.deliveries.inc({ receiver, outcome })
   if (ms !== null) deps.metrics.deliveryDuration.observe({ receiver }, ms / 1_000)
   if (outcome === 'delivered') observeDelay(deps, delivery)
-  const details = {
+  const details: LogEvent = {
     code: `delivery.${outcome}`,
     delivery: id,
     receiver,

@@ -86,9 +86,22 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
-    silences: new SilenceStore(store, keys, config.tags),
     receiverStore: new ReceiverStore(store, keys),
     history: new History(store, keys),
+    metrics: createMetrics(),
+    ...configured(store, keys, config),
+  }
+}
+
+/** The same parts by another config. */
+export function withConfig(parts: Parts, config: Config): Parts {
+  return { ...parts, config, ...configured(parts.store, parts.keys, config) }
+}
+
+/** The stores that read with settings. */
+function configured(store: Store, keys: Keys, config: Config) {
+  return {
+    silences: new SilenceStore(store, keys, config.tags),
     coverage: new CoverageStore(store, keys, coverageSettings(config)),
     samples: new KeptSamples(store, keys, sampleSettings(config)),
   }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { AppIdentity } from '../../provider/client.ts'
 import type { ObservedCall } from '../../provider/observed-call.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { LogEvent, Logger } from '../../runtime/logger.ts'
 import type { Lease } from '../lease.ts'
 import type { Redeemed, RedeemJob } from '../redeem.ts'
 import type { VaultKey } from '../vault.ts'
@@ -216,9 +216,9 @@ export class Courier {
 
   /** Its line goes on as ours; the error in it was described where it happened. */
   #log(running: Running, line: string): void {
-    const { level, time: _, msg, ...facts } = JSON.parse(line) as { level: string; time: string; msg: string }
+    const { level, time: _, msg, ...event } = JSON.parse(line) as LogEvent & { level: string; msg: string }
     const log = this.#deps.log.child({ courier: running.child.pid }, { serializers: { err: (described) => described } })
-    log[level === 'error' || level === 'warn' || level === 'debug' ? level : 'info'](facts, msg)
+    log[level === 'error' || level === 'warn' || level === 'debug' ? level : 'info'](event, msg)
   }
 
   #retire(running: Running): void {
