@@ -11,6 +11,7 @@ import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
 import { ackUrls } from './app/ack-links.ts'
 import { createCourier } from './app/courier.ts'
+import { startDaemonReports } from './app/daemon-reports.ts'
 import { encryptionKeys } from './app/encryption-keys.ts'
 import { readHealth, startHttp } from './app/http.ts'
 import { type AppInput, openParts, type Parts } from './app/parts.ts'
@@ -72,6 +73,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
+  const presence = await startDaemonReports(parts, ownName())
+  lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
 
   await parts.deliveries.enableAll()
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
