@@ -18,5 +18,5 @@ export function nearestTable(limits: readonly NearLimit[]): Html {
 }
 
 function daysLeftOf({ daysLeft }: NearLimit): Html | string {
-  return daysLeft === null ? html`<span class="soft">no steady growth</span>` : formatDaysLeft(daysLeft)
+  return daysLeft === null ? html`<span class="soft">–</span>` : formatDaysLeft(daysLeft)
 }
