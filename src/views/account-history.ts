@@ -4,6 +4,7 @@ import { type Keep, zonesOf } from '../limits/history/thin-out.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import type { PlannedAccount } from './account-view.ts'
+import type { SnapshotShape } from './shapes/series.ts'
 
 export const RESOLUTIONS = ['raw', 'hourly', 'daily'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
@@ -45,6 +46,7 @@ export function readUntil({
 }
 
 /** A snapshot as API and command line tell it. */
-export function snapshotJson({ at, missingSince, series }: Snapshot): object {
-  return { at: iso(at), ...(missingSince === undefined ? {} : { missingSince: iso(missingSince) }), series }
+export function snapshotJson({ at, missingSince, series }: Snapshot): SnapshotShape {
+  const since = iso(missingSince ?? null)
+  return { at: new Date(at).toISOString(), ...(since === null ? {} : { missingSince: since }), series }
 }

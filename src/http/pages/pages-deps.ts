@@ -1,3 +1,4 @@
+import type { Directory } from '../../accounts/search/directory.ts'
 import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { History } from '../../limits/history/history.ts'
@@ -9,12 +10,16 @@ import type { HealthReport } from '../health.ts'
 
 /** What the pages are made from. */
 export interface PagesDeps extends FleetStatusDeps {
+  directory: Directory
+  /** The config's names for some accounts. */
+  tags: Readonly<Record<string, readonly string[]>>
   history: History
   samples: KeptSamples
   silences: SilenceStore
   ackLinks: AckLinks
+  /** Names of all receivers. */
   receivers: ExplanationDeps['receivers']
-  /** What levels are decided by, and who is told. */
+  /** What levels are decided by, how alerts are grouped, and who is told. */
   explain: ExplanationDeps['explain']
   /** When tokens are refreshed. */
   connect: { settings: RefreshSettings }
