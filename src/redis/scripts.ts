@@ -67,7 +67,7 @@ declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
     dueTokens(...args: Argument[]): Result<string[], Context>
-    readDomains(...args: Argument[]): Result<[found: string[], hubId: string], Context>
+    readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>
     claimTokens(...args: Argument[]): Result<string[], Context>

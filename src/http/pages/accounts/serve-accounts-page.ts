@@ -13,10 +13,15 @@ import type { PagesDeps } from '../pages-deps.ts'
 import type { AccountsAddress } from './accounts-address.ts'
 import { accountsPage } from './accounts-page.ts'
 
+export type AccountsPageDeps = Pick<
+  PagesDeps,
+  'store' | 'keys' | 'registry' | 'directory' | 'due' | 'coverage' | 'clock' | 'tags'
+>
+
 const ACCOUNTS_A_PAGE = 50
 
 /** All accounts, searched, filtered and ordered. */
-export function serveAccountsPage(app: FastifyInstance, deps: PagesDeps): void {
+export function serveAccountsPage(app: FastifyInstance, deps: AccountsPageDeps): void {
   app.get('/accounts', (request, reply) => showAccounts(deps, request, reply))
 }
 
@@ -35,13 +40,14 @@ const ACCOUNT_SEARCH = z.object({
   before: once(400).default(''),
 })
 
-async function showAccounts(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
+async function showAccounts(deps: AccountsPageDeps, request: FastifyRequest, reply: FastifyReply) {
   const asked = addressOf(request.query)
   const { tag, ...query } = asked
   const [page, byState] = await Promise.all([
     searchAccounts(deps, { ...query, ...(tag === undefined ? {} : { tag: tagOf(deps, tag) }), limit: ACCOUNTS_A_PAGE }),
     deps.registry.countByState(),
   ])
+  void deps.directory.warm().catch(() => undefined) // Whoever searches is told.
   const now = deps.clock.now()
   const rows = await Promise.all(
     page.accounts.map(async (account) => {
@@ -75,7 +81,7 @@ function placeOf(parameter: string, text: string, sort: AccountSort): Place | un
   throw new Problem(400, `${parameter}: ${detail}`, {}, [{ parameter, detail }])
 }
 
-function tagOf({ tags }: PagesDeps, name: string) {
+function tagOf({ tags }: AccountsPageDeps, name: string) {
   const accounts = Object.hasOwn(tags, name) ? tags[name] : undefined
   if (accounts !== undefined) return { name, accounts }
   const detail = 'is no tag of the config'
