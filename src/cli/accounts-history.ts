@@ -42,7 +42,7 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
       .addOption(new Option('--csv', 'print CSV, one line per series and moment').conflicts(['json', 'jsonl']))
       .addOption(new Option('--jsonl', 'print one JSON object per series and moment').conflicts(['json', 'csv'])),
     'plimsoll accounts history 1234567 --from 2d',
-    'plimsoll accounts history --resolution daily --from 90d --csv > fleet.csv',
+    'plimsoll accounts history --resolution daily --from 90d --csv > history.csv',
   )
     .description("show how accounts' limits moved")
     .action((hubIds: number[], options: HistoryOptions) => history(io, hubIds, options))
