@@ -8,6 +8,7 @@ import { countOf, formatCount } from '../text/format-number.ts'
 import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import type { AccountHistoryShape } from '../views/shapes/series.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io } from './io.ts'
 import { parseTime } from './moment.ts'
@@ -48,12 +49,7 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
     .action((hubIds: number[], options: HistoryOptions, command: Command) => history(io, hubIds, options, command))
 }
 
-async function history(
-  io: Io,
-  hubIds: readonly number[],
-  options: HistoryOptions,
-  command: Command,
-): Promise<void> {
+async function history(io: Io, hubIds: readonly number[], options: HistoryOptions, command: Command): Promise<void> {
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
   if (from > to) return command.error('--from must be before --to')
   const print = printerOf(io, options)
@@ -128,8 +124,8 @@ function jsonPrinter(io: Io): Printer {
   return {
     begin: () => io.out('['),
     account: ({ hubId, hubDomain, state }, snapshots) => {
-      const items = [...snapshots].map(snapshotJson)
-      io.out(`${separator}${JSON.stringify({ hubId, hubDomain, state, items })}`)
+      const told: AccountHistoryShape = { hubId, hubDomain, state, items: [...snapshots].map(snapshotJson) }
+      io.out(`${separator}${JSON.stringify(told)}`)
       separator = ','
     },
     end: () => io.out(']\n'),

@@ -3,7 +3,8 @@ import type { Alert, AlertLevel } from '../alerts/alert.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { type LoggedTransition, readAlertLog } from '../views/alert-log.ts'
+import { readAlertLog } from '../views/alert-log.ts'
+import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
 import { type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
@@ -50,11 +51,11 @@ async function log(io: Io, options: LogOptions): Promise<void> {
     const receivers = Object.keys(parts.config.receivers)
     return { found: logged, held: await whyPending({ ...parts, receivers }, logged) }
   })
-  const whyOf = ({ transition, fate }: LoggedTransition) => ('why' in fate ? fate.why : (held.get(transition) ?? ''))
   if (options.json === true) {
     return printJson(
       io,
-      found.map((one) => jsonOf(one, whyOf(one))),
+      'alerts log',
+      found.map((one) => transitionJson(one, held)),
     )
   }
   if (found.length === 0) return say(io, `no alert did anything since ${formatMoment(since)}`)
@@ -72,7 +73,7 @@ async function log(io: Io, options: LogOptions): Promise<void> {
       whatOf(alert),
       howFull(alert),
       fate.is,
-      whyOf({ transition, alert, fate }),
+      whyOf({ transition, alert, fate }, held),
       alert.id,
     ]),
   )
@@ -83,8 +84,4 @@ function whatOf({ kind, level, rule, cause, series }: Alert): string {
   if (series !== undefined) return seriesName(series)
   if (kind === 'fleet' || kind === 'delivery') return rule
   return subjectOf({ kind, field: '', level, rule, ...(cause === undefined ? {} : { cause }) })
-}
-
-function jsonOf({ transition, alert, fate }: LoggedTransition, why: string): object {
-  return { at: alert.measuredAt, transition, fate: fate.is, ...(why === '' ? {} : { why }), alert }
 }

@@ -5,6 +5,7 @@ import { configJsonSchema } from '../../config/json-schema.ts'
 import { loadConfig } from '../../config/load.ts'
 import { configInForce, printConfig } from '../../config/print.ts'
 import { renderProblem } from '../../config/problems.ts'
+import { configReference } from '../../config/reference.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
 import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
@@ -24,9 +25,12 @@ export function addConfig(program: Command, io: Io): void {
     .description('report every problem of a config file')
     .action((file: string | undefined, options: CommonOptions) => checkFile(io, file ?? options.config, options))
 
-  withExample(withJson(config.command('schema')), 'plimsoll config schema > plimsoll.schema.json')
+  const schema = withJson(config.command('schema')).option('--markdown', 'every setting as a page to read instead')
+  withExample(schema, 'plimsoll config schema > plimsoll.schema.json')
     .description('print the JSON Schema of the config file, for editors')
-    .action(() => printJson(io, configJsonSchema()))
+    .action(({ markdown }: { markdown?: true }) =>
+      markdown === true ? io.out(configReference()) : printJson(io, 'config schema', configJsonSchema()),
+    )
 
   withExample(withJson(withConfig(config.command('print'))), 'plimsoll config print --config config/plimsoll.yaml')
     .description('print the config that is in force, defaults filled in, secrets masked')
@@ -35,7 +39,7 @@ export function addConfig(program: Command, io: Io): void {
 
 function print(io: Io, options: CommonOptions): void {
   const { config } = readConfig(io, options.config)
-  if (options.json === true) printJson(io, configInForce(config))
+  if (options.json === true) printJson(io, 'config print', { ...configInForce(config) })
   else io.out(printConfig(config))
 }
 
@@ -47,7 +51,11 @@ async function checkFile(io: Io, given: string, { json }: CommonOptions): Promis
   const place = { env: io.env, cwd: io.cwd, readFile }
   const result = loadConfig({ file, ...place, validateCron: isCronExpression, now: io.clock.now() })
   if (json === true) {
-    printJson(io, result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems })
+    printJson(
+      io,
+      'config check',
+      result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems },
+    )
   } else if (result.ok) {
     for (const notice of result.notices) say(io, renderProblem(file, notice))
     const { thresholds, routes, receivers } = result.config
