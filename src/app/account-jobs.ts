@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
+import { Movement } from '../../jobs/movement.ts'
 import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
@@ -7,6 +8,7 @@ import { InFlight } from '../runtime/in-flight.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
 import { createCourier } from './courier.ts'
+import { createLasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
 import { openEndpoint } from './token-endpoint.ts'
 import { workerDeps } from './worker-deps.ts'
@@ -29,13 +31,17 @@ const COURIER_PATIENCE_MS = 1_000
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
   setMaxListeners(0, stop) // One or two per account under way.
-  const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
-  const ownWork = workerDeps(parts, new Map(), endpoint)
-  const courier = createCourier(parts, ownWork, `${hostname()} pid ${process.pid}`)
+  const lasting = createLasting(parts.clock)
+  const courier = createCourier(parts, lasting, `${hostname()} pid ${process.pid}`)
+  const endpoint = openEndpoint(
+    parts,
+    () => parts.config,
+    () => courier.skewMs ?? parts.provider.skewMs(),
+  )
   parts.lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
   parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const work = { ...ownWork, courier }
   const { clock, registry } = parts
+  const work = workerDeps(parts, { ...lasting, endpoint, courier, movement: new Movement(clock) }, new Map())
 
   async function pollWithPatience(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {

@@ -1,5 +1,7 @@
+import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
+import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
@@ -17,67 +19,79 @@ import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
+import { coverageSettings } from './coverage-settings.ts'
 import { replayDeliveries, testOneReceiver } from './delivery-actions.ts'
 import { groupSettings } from './group-settings.ts'
 import { historyKeep } from './history-keep.ts'
+import { live } from './live.ts'
 import { type Parts, sampleSettings } from './parts.ts'
 
+/** What may change with the config is read anew for each request, or each part of one. */
 export function startHttp(
-  parts: Parts,
+  inForce: { readonly parts: Parts },
   pages: Store,
   accessTokens: AccessTokens,
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
-  const { config, keys, provider, metrics, clock, log } = parts
-  const silences = new SilenceStore(pages, keys, config.tags)
+  const { config, keys, vault, metrics, clock, log } = inForce.parts
+  const silences = new SilenceStore(
+    pages,
+    keys,
+    live(() => inForce.parts.config.tags),
+  )
   const deliveries = new Deliveries(pages, keys)
   const receiverStore = new ReceiverStore(pages, keys)
-  const asked = { ...parts, store: pages, silences, deliveries, receiverStore }
+  const asked = (): Parts => ({ ...inForce.parts, store: pages, silences, deliveries, receiverStore })
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
-    // Read anew for each install: the app may be another one after a reload.
-    install: {
-      ...config.provider,
-      get clientId() {
-        return provider.app.clientId
-      },
-    },
-    connect: connectDeps(parts),
+    install: live(() => inForce.parts.config.provider),
+    connect: live(() => connectDeps(inForce.parts)),
     store: pages,
     keys,
     registry: new Registry(pages, keys),
     history: new History(pages, keys),
-    historyKeep: historyKeep(config),
-    coverage: new CoverageStore(pages, keys, parts.coverage.settings),
-    samples: new KeptSamples(pages, keys, sampleSettings(config)),
+    historyKeep: live(() => historyKeep(inForce.parts.config)),
+    coverage: new CoverageStore(
+      pages,
+      keys,
+      live(() => coverageSettings(inForce.parts.config)),
+    ),
+    samples: new KeptSamples(
+      pages,
+      keys,
+      live(() => sampleSettings(inForce.parts.config)),
+    ),
     due: new DueSets(pages, keys),
     deliveries,
     silences,
-    ackLinks: ackLinks(parts.vault, config),
-    judging: {
-      rules: withTags(config.thresholds, config.tags),
-      ...{ recoverBelow: config.alerts.recoverBelow, for: config.alerts.for, repeatEveryMs: config.alerts.repeatEvery },
-    },
+    ackLinks: ackLinks(vault, () => inForce.parts.config),
+    judging: live(() => judging(inForce.parts.config)),
     receiverStore,
-    receivers: Object.keys(config.receivers),
-    group: groupSettings(config),
+    receivers: live(() => Object.keys(inForce.parts.config.receivers)),
+    group: live(() => groupSettings(inForce.parts.config)),
+    queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {
-      uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),
+      uninstall: (hubId, reason) => uninstall(asked(), hubId, { by: 'api', reason }),
       accessToken: (hubId, to) => accessTokens.serve(hubId, to),
-      connected: () => connected(parts),
-      silence: (silence) => silenceAlerts(asked, silence),
-      unsilence: (id) => unsilence(asked, id),
-      acknowledge: (seen, by) => acknowledge(asked, seen, by),
-      replay: (wanted) => replayDeliveries(asked, wanted),
-      testReceiver: (name) => testOneReceiver(asked, name),
+      connected: () => connected(inForce.parts),
+      silence: (silence) => silenceAlerts(asked(), silence),
+      unsilence: (id) => unsilence(asked(), id),
+      acknowledge: (seen, by) => acknowledge(asked(), seen, by),
+      replay: (wanted) => replayDeliveries(asked(), wanted),
+      testReceiver: (name) => testOneReceiver(asked(), name),
     },
     health,
     clock,
     log,
   })
+}
+
+function judging({ thresholds, tags, alerts }: Config) {
+  const { recoverBelow, for: polls, repeatEvery } = alerts
+  return { rules: withTags(thresholds, tags), recoverBelow, for: polls, repeatEveryMs: repeatEvery }
 }
 
 export async function readHealth(

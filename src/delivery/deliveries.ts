@@ -220,10 +220,11 @@ export class Deliveries {
     await this.#store.hset(this.#keys.delivery.disabled, receiver, reason)
   }
 
-  /** Gives every receiver another chance. */
-  async enableAll(): Promise<void> {
+  /** Gives these receivers another chance, or every one. */
+  async enable(receivers: 'all' | readonly string[]): Promise<void> {
     const { disabled, receiver } = this.#keys.delivery
-    await this.#store.enableReceivers(disabled, receiver(''))
+    const names = receivers === 'all' ? Object.keys(await this.disabled()) : receivers
+    if (names.length > 0) await this.#store.enableReceivers(disabled, receiver(''), ...names)
   }
 
   /** Receivers that want nothing more, each with why. */

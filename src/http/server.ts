@@ -22,6 +22,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
+import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
 import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
@@ -33,7 +34,8 @@ import { type SilencesDeps, serveSilences } from './api/serve-silences.ts'
 import { serveToken } from './api/serve-token.ts'
 import { serveAssets } from './assets/serve-assets.ts'
 import type { HealthReport } from './health.ts'
-import { registerGauges } from './metrics/gauges.ts'
+import { countRequest } from './metrics/count-request.ts'
+import { registerGauges } from './metrics/register-gauges.ts'
 import {
   type AcknowledgeDeps,
   serveAcknowledgeApi,
@@ -71,6 +73,7 @@ export interface HttpDeps {
   receivers: PagesDeps['receivers']
   group: PagesDeps['group']
   receiverStore: ReceiverStore
+  queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics
   actions: {
     uninstall(hubId: number, reason: string): Promise<BegunUninstall>
@@ -174,6 +177,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
     if (closing.begun) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
+    countRequest(deps.metrics, request, reply)
     const ms = Math.round(reply.elapsedTime)
     deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
   })

@@ -125,7 +125,10 @@ export async function openServer(
     due: new DueSets(store, keys),
     deliveries,
     silences,
-    ackLinks: new AckLinks(() => connect.vault.deriveEach('acknowledge'), acknowledgeForMs),
+    ackLinks: new AckLinks(
+      () => connect.vault.deriveEach('acknowledge'),
+      () => acknowledgeForMs,
+    ),
     judging: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
       ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
@@ -133,6 +136,7 @@ export async function openServer(
     receiverStore: new ReceiverStore(store, keys),
     receivers: ['ops-hook', 'ops-mail'],
     group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
+    queueDepths: async () => [],
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>

@@ -12,17 +12,19 @@ const ID_LENGTH = 5
 
 /** The silences in Redis, each with the accounts that its tags mean. */
 export class SilenceStore {
-  /** The tags that there are. */
-  readonly tagNames: readonly string[]
   readonly #store: Store
   readonly #key: string
   readonly #tags: Readonly<Record<string, readonly string[]>>
 
   constructor(store: Store, keys: Keys, tags: Readonly<Record<string, readonly string[]>>) {
-    this.tagNames = Object.keys(tags)
     this.#store = store
     this.#key = keys.delivery.silences
     this.#tags = tags
+  }
+
+  /** The tags that there are. */
+  get tagNames(): readonly string[] {
+    return Object.keys(this.#tags)
   }
 
   async add(silence: Omit<Silence, 'id'>): Promise<Silence> {

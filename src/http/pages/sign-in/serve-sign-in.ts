@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import type { Metrics } from '../../../runtime/metrics.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { acceptOwnForms, readForms, refuseFormsFromElsewhere } from '../../access/accept-forms.ts'
 import { ownerOf } from '../../access/admin-token.ts'
@@ -16,6 +17,7 @@ import { signInPage } from './sign-in-page.ts'
 export interface SignInDeps {
   guard: Guard
   publicUrl: string
+  metrics: Metrics
   clock: Clock
   log: Logger
 }
@@ -54,7 +56,7 @@ async function showForm({ guard }: SignInDeps, request: FastifyRequest, reply: F
 }
 
 async function signIn(
-  { guard, publicUrl, clock, log }: SignInDeps,
+  { guard, publicUrl, metrics, clock, log }: SignInDeps,
   attempts: SignInAttempts,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -68,6 +70,7 @@ async function signIn(
   const attempt = attemptOf(request)
   const waitMs = attempts.waitMs(attempt, now)
   if (waitMs > 0) {
+    metrics.signInFailures.inc()
     const seconds = Math.ceil(waitMs / 1000)
     const complaint = `Too many attempts failed. Wait ${countOf(seconds, 'second')}, then try again.`
     return sendPage(reply.header('retry-after', String(seconds)), 429, signInPage(next, complaint))
@@ -76,6 +79,7 @@ async function signIn(
   if (owner === undefined) {
     if (!complete) throw redisAway()
     attempts.failed(attempt, now)
+    metrics.signInFailures.inc()
     log.warn({ code: 'http.sign-in', address: attempt.forwardedFor ?? attempt.peer }, 'somebody failed to sign in')
     return sendPage(reply, 401, signInPage(next, 'That is no admin token.'))
   }
