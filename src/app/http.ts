@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
+import { openQueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
@@ -71,6 +72,7 @@ export function startHttp(
     receiverStore,
     receivers: live(() => Object.keys(inForce.parts.config.receivers)),
     group: live(() => groupSettings(inForce.parts.config)),
+    queueBoard: openQueueBoard(inForce.parts.queues),
     queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {

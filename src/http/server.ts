@@ -74,6 +74,7 @@ export interface HttpDeps {
   group: PagesDeps['group']
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
+  queueBoard: PagesDeps['queueBoard']
   metrics: Metrics
   actions: {
     uninstall(hubId: number, reason: string): Promise<BegunUninstall>

@@ -4,8 +4,10 @@ import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { History } from '../../limits/history/history.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
 import type { FleetStatusDeps } from '../../views/fleet-status.ts'
+import type { QueueDepth } from '../../views/queue-depth.ts'
 import type { Judging } from '../../views/series-because.ts'
 import type { HealthReport } from '../health.ts'
+import type { QueueBoard } from './queues/queue-board.ts'
 
 /** What the pages are made from. */
 export interface PagesDeps extends FleetStatusDeps {
@@ -17,6 +19,8 @@ export interface PagesDeps extends FleetStatusDeps {
   receivers: readonly string[]
   /** How alerts are grouped into messages. */
   group: GroupSettings
+  queueDepths: () => Promise<QueueDepth[]>
+  queueBoard: QueueBoard
   /** What levels are decided by. */
   judging: Judging
   health: () => Promise<HealthReport>

@@ -9,6 +9,7 @@ import { serveDeliveriesPage } from './deliveries/serve-deliveries-page.ts'
 import { type DeliveryActions, serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
 import { serveFleetPage } from './fleet/serve-fleet-page.ts'
 import type { PagesDeps } from './pages-deps.ts'
+import { serveQueues } from './queues/serve-queues.ts'
 
 /** What the forms of the pages ask for. */
 export type PageActions = AcknowledgeAction & SilenceActions & DeliveryActions
@@ -24,6 +25,7 @@ export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
   serveAlertPage(app, deps)
   serveSilencePage(app, deps)
   serveDeliveriesPage(app, deps)
+  serveQueues(app, deps)
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
     serveAcknowledgeForm(scope, deps)
