@@ -67,6 +67,7 @@ export function startHttp(
     due: new DueSets(pages, keys),
     deliveries,
     silences,
+    tags: live(() => inForce.parts.config.tags),
     ackLinks: ackLinks(vault, () => inForce.parts.config),
     judging: live(() => judging(inForce.parts.config)),
     receiverStore,

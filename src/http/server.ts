@@ -6,6 +6,7 @@ import type { ConnectDeps } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
+import { Directory } from '../accounts/search/directory.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
@@ -68,6 +69,7 @@ export interface HttpDeps {
   due: DueSets
   deliveries: Deliveries
   silences: SilenceStore
+  tags: PagesDeps['tags']
   ackLinks: AckLinks
   judging: PagesDeps['judging']
   receivers: PagesDeps['receivers']
@@ -125,7 +127,8 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   serveAssets(app)
   serveProbes(app, deps)
   serveInstall(app, deps)
-  servePages(app, deps)
+  const directory = new Directory(deps.store, deps.keys)
+  servePages(app, { ...deps, directory })
   serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
     serveAcknowledgeLinks(scope, deps)
@@ -133,7 +136,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   })
   app.register(
     (scope, _options, done) => {
-      serveApi(scope, deps)
+      serveApi(scope, { ...deps, directory })
       serveToken(scope, deps)
       serveSilences(scope, deps)
       serveAcknowledgeApi(scope, deps)

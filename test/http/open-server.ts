@@ -130,6 +130,7 @@ export async function openServer(
     due: new DueSets(store, keys),
     deliveries,
     silences,
+    tags: { vip: ['1'] },
     ackLinks: new AckLinks(
       () => connect.vault.deriveEach('acknowledge'),
       () => acknowledgeForMs,

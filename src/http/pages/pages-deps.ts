@@ -1,3 +1,4 @@
+import type { Directory } from '../../accounts/search/directory.ts'
 import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
 import type { GroupSettings } from '../../alerts/groups/group.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
@@ -11,6 +12,9 @@ import type { QueueBoard } from './queues/queue-board.ts'
 
 /** What the pages are made from. */
 export interface PagesDeps extends FleetStatusDeps {
+  directory: Directory
+  /** The config's names for some accounts. */
+  tags: Readonly<Record<string, readonly string[]>>
   history: History
   samples: KeptSamples
   silences: SilenceStore

@@ -16,8 +16,8 @@ import { signInPage } from './sign-in-page.ts'
 
 export interface SignInDeps {
   guard: Guard
-  publicUrl: string
   metrics: Metrics
+  publicUrl: string
   clock: Clock
   log: Logger
 }
