@@ -5,6 +5,7 @@ import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
+import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
@@ -12,8 +13,12 @@ import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { type CoverageStatus, readCoverage } from './coverage-status.ts'
+import { type DaemonStatus, daemonStatus } from './daemon-status.ts'
 import { type HeartbeatStatus, readHeartbeat } from './heartbeat-status.ts'
+import { nearestExpiry } from './nearest-expiry.ts'
+import { type NearLimit, readNearestLimits } from './nearest-limits.ts'
 import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
+import type { QueueDepth } from './queue-depth.ts'
 import { type ReceiverStatus, receiverStatus } from './receiver-status.ts'
 import { withMarks } from './silenced.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
@@ -24,7 +29,7 @@ export interface FleetStatus {
   /** ISO 8601, as all times here. */
   at: string
   accounts: { total: number; byState: Record<AccountState, number> }
-  tokens: DueStatus
+  tokens: TokenStatus
   tokenEndpoint: TokenEndpointStatus | null
   polls: DueStatus
   coverage: CoverageStatus
@@ -38,6 +43,11 @@ export interface FleetStatus {
     newest: TimedAttempt[]
   }
   heartbeat: HeartbeatStatus | null
+  /** The accounts that are nearest to a limit, nearest first. */
+  nearestLimits: NearLimit[]
+  queues: TimedQueue[]
+  /** Who is running. */
+  daemons: DaemonStatus[]
 }
 
 export interface DueStatus {
@@ -45,8 +55,16 @@ export interface DueStatus {
   overdue: number
   /** When the next one is due; null = nothing is planned. */
   nextAt: string | null
+  /** For how long the one that waits longest has been due, ms. */
+  lateMs: number
 }
 
+export interface TokenStatus extends DueStatus {
+  /** When the first access token expires, among those that are refreshed next and those whose refreshes fail. */
+  nearestExpiryAt: string | null
+}
+
+export type TimedQueue = Omit<QueueDepth, 'oldestWaitingAt'> & { oldestWaitingAt: string | null }
 export type TimedAlert = Omit<OpenAlert, 'since' | 'acknowledged'> & {
   since: string
   acknowledged?: { at: string; by: string; comment?: string; until: string }
@@ -62,34 +80,50 @@ export interface FleetStatusDeps {
   deliveries: Deliveries
   receiverStore: ReceiverStore
   silences: Pick<SilenceStore, 'active'>
+  queueDepths: () => Promise<QueueDepth[]>
   clock: Clock
 }
 
 const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
 const NEWEST_ATTEMPTS = 10
+const NEAREST_LIMITS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
+  const { store, keys } = deps
   const [byState, tokenEndpoint, tokens, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat] =
     await Promise.all([
       deps.registry.countByState(),
-      readTokenEndpoint(deps.store, deps.keys),
-      dueStatus(deps, 'refresh', now),
+      readTokenEndpoint(store, keys),
+      tokenStatus(deps, now),
       dueStatus(deps, 'poll', now),
-      readPollBudget(deps.store, deps.keys),
+      readPollBudget(store, keys),
       readCoverage(deps.coverage, now),
       dueStatus(deps, 'uninstall', now),
       alertStatus(deps, now),
       deliveryStatus(deps),
-      readHeartbeat(new HeartbeatStore(deps.store, deps.keys), now),
+      readHeartbeat(new HeartbeatStore(store, keys), now),
     ])
+  const [nearestLimits, queues, daemons] = await Promise.all([
+    readNearestLimits(deps, NEAREST_LIMITS, now),
+    deps.queueDepths(),
+    new DaemonStore(store, keys).read(),
+  ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
     ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
+    nearestLimits,
+    queues: queues.map(timedQueue),
+    daemons: daemons.map((daemon) => daemonStatus(daemon, now)),
   }
+}
+
+async function tokenStatus(deps: FleetStatusDeps, now: number): Promise<TokenStatus> {
+  const [due, expiry] = await Promise.all([dueStatus(deps, 'refresh', now), nearestExpiry(deps)])
+  return { ...due, nearestExpiryAt: iso(expiry) }
 }
 
 async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, now: number): Promise<DueStatus> {
@@ -102,7 +136,8 @@ async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, n
     ),
   ])
   const moments = firsts.flatMap(([, score]) => (score === undefined ? [] : [Number(score)]))
-  return { overdue, nextAt: moments.length === 0 ? null : iso(Math.min(...moments)) }
+  const next = moments.length === 0 ? null : Math.min(...moments)
+  return { overdue, nextAt: iso(next), lateMs: next === null ? 0 : Math.max(0, now - next) }
 }
 
 async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetStatus['alerts']> {
@@ -140,6 +175,10 @@ export function timedAcknowledgement({ at, by, comment, until }: NonNullable<Ope
     ...(comment === undefined ? {} : { comment }),
     until: new Date(until).toISOString(),
   }
+}
+
+export function timedQueue(depth: QueueDepth): TimedQueue {
+  return { ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) }
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {

@@ -19,11 +19,13 @@ export async function readNearestLimits(deps: NearestDeps, count: number, now: n
   const { store, keys } = deps
   const parts = await Promise.all(
     Array.from({ length: PARTITIONS }, (_, number) =>
-      store.zrange(keys.partition(number).nearest, 0, count - 1, 'WITHSCORES'),
+      store.zrange(keys.partition(number).nearest, '0', String(count - 1), 'WITHSCORES'),
     ),
   )
   const ranked = parts
-    .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), at: Number(part[n + 1]) }] : [])))
+    .flatMap((part) =>
+      part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), at: Number(part[n + 1]) }] : [])),
+    )
     .sort((a, b) => a.at - b.at || a.hubId - b.hubId)
     .slice(0, count)
   const limits = await Promise.all(ranked.map(({ hubId }) => readNearLimit(deps, hubId, now)))

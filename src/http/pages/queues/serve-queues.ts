@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../runtime/clock.ts'
+import { timedQueue } from '../../../views/fleet-status.ts'
 import { redisAway, requireRedis } from '../../redis-away.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
@@ -11,8 +12,10 @@ import { queuesPage } from './queues-page.ts'
 /** How much stands in each queue, and the jobs themselves, to look at. */
 export function serveQueues(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/queues', async (request, reply) => {
-    const body = queuesPage(await deps.queueDepths(), deps.clock.now())
-    return showOperatorPage(request, reply, { at: '/queues', title: 'Queues', body })
+    await requireRedis(deps.store)
+    const depths = await within(PATIENCE_MS, deps.queueDepths(), deps.clock)
+    const body = queuesPage(depths.map(timedQueue), deps.clock.now())
+    return showOperatorPage(request, reply, { at: '/queues', title: 'Queues', body, refreshWithoutScript: 10 })
   })
   app.register((scope, _options, done) => {
     serveBoard(scope, deps)
