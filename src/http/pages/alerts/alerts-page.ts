@@ -44,10 +44,10 @@ function levelLink(level: AlertLevel | undefined, count: number, filter: FilterV
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
 const MARK = {
   name: 'mark',
-  label: 'Told',
+  label: 'State',
   of: [
-    ['', 'all the same'],
-    ['told', 'nobody took it up'],
+    ['', 'every state'],
+    ['told', 'not taken up'],
     ['acknowledged', 'acknowledged'],
     ['silenced', 'silenced'],
   ],
