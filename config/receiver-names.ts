@@ -1,8 +1,9 @@
 import { parse } from 'yaml'
 
-/** The names under `receivers` in the text of a config file, whatever else is wrong with it; never throws. */
+/** The names under `receivers` in the text of a config file, as far as it can be read; never throws. */
 export function receiverNames(text: string): string[] {
   try {
+    // Silent: somebody may just be writing it.
     const config: unknown = parse(text, { logLevel: 'silent' })
     const receivers = isRecord(config) ? config.receivers : undefined
     return isRecord(receivers) ? Object.keys(receivers) : []

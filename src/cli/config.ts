@@ -5,6 +5,7 @@ import { configJsonSchema } from '../../config/json-schema.ts'
 import { loadConfig } from '../../config/load.ts'
 import { configInForce, printConfig } from '../../config/print.ts'
 import { renderProblem } from '../../config/problems.ts'
+import { configReference } from '../../config/reference.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
 import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
@@ -24,9 +25,12 @@ export function addConfig(program: Command, io: Io): void {
     .description('report every problem of a config file')
     .action((file: string | undefined, options: CommonOptions) => checkFile(io, file ?? options.config, options))
 
-  withExample(withJson(config.command('schema')), 'plimsoll config schema > plimsoll.schema.json')
+  const schema = withJson(config.command('schema')).option('--markdown', 'every setting as a page to read instead')
+  withExample(schema, 'plimsoll config schema > plimsoll.schema.json')
     .description('print the JSON Schema of the config file, for editors')
-    .action(() => printJson(io, 'config schema', configJsonSchema()))
+    .action(({ markdown }: { markdown?: true }) =>
+      markdown === true ? io.out(configReference()) : printJson(io, 'config schema', configJsonSchema()),
+    )
 
   withExample(withJson(withConfig(config.command('print'))), 'plimsoll config print --config config/plimsoll.yaml')
     .description('print the config that is in force, defaults filled in, secrets masked')

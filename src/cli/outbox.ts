@@ -127,7 +127,7 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
   const outcome = await withParts(io, config, async (parts) => {
     const progress = showProgress(io, 'looking for what was given up')
-    return replayDeliveries(parts, since, receiver).finally(progress.end)
+    return replayDeliveries(parts, { since, receiver }).finally(progress.end)
   })
   if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
   const { replayed, disabled } = outcome

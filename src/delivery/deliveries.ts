@@ -172,6 +172,11 @@ export class Deliveries {
    */
   async replay(since: number, receiver: string | undefined, now: number): Promise<number> {
     const ids = await this.#store.zrangebyscore(this.#keys.delivery.dead, since, '+inf')
+    return this.replayThese(ids, receiver, now)
+  }
+
+  /** The same of some that are named: what is not dead, or not for the receiver, is left alone. */
+  async replayThese(ids: readonly string[], receiver: string | undefined, now: number): Promise<number> {
     const disabled = await this.disabled()
     let replayed = 0
     for (const id of ids) {
@@ -207,10 +212,11 @@ export class Deliveries {
     await this.#store.hset(this.#keys.delivery.disabled, receiver, reason)
   }
 
-  /** Gives every receiver another chance. */
-  async enableAll(): Promise<void> {
+  /** Gives these receivers another chance, or every one. */
+  async enable(receivers: 'all' | readonly string[]): Promise<void> {
     const { disabled, receiver } = this.#keys.delivery
-    await this.#store.enableReceivers(disabled, receiver(''))
+    const names = receivers === 'all' ? Object.keys(await this.disabled()) : receivers
+    if (names.length > 0) await this.#store.enableReceivers(disabled, receiver(''), ...names)
   }
 
   /** Receivers that want nothing more, each with why. */

@@ -37,7 +37,7 @@ export async function readAccountHistory(
 }
 
 /** Until the next poll, things stand as at the last one; not if it is overdue, fails, or there is none. */
-function readUntil({
+export function readUntil({
   polledAt,
   nextPollAt,
   pollFailure,

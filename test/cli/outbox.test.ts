@@ -143,7 +143,7 @@ describe('outbox replay', () => {
         'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
     )
     expect(await one.deliveries.countDead()).toBe(1)
-    await one.deliveries.enableAll()
+    await one.deliveries.enable('all')
     expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 

@@ -28,7 +28,8 @@ export function commandTree(program: Command): KnownCommand[] {
 
 function knownCommands(command: Command, path: string[], ofProgram: readonly Option[]): KnownCommand[] {
   const help = command.createHelp()
-  const commands = help.visibleCommands(command)
+  // What `help` says, --help says too.
+  const commands = help.visibleCommands(command).filter((child) => child.name() !== 'help')
   const own = help.visibleOptions(command)
   const everywhere = ofProgram.filter(
     (option) => option.long !== '--version' && !own.some(({ long }) => long === option.long),
@@ -41,8 +42,7 @@ function knownCommands(command: Command, path: string[], ofProgram: readonly Opt
     options: [...own, ...everywhere].map(knownOption),
     argument: first === undefined ? NOTHING : valuesOf(first.name(), first),
   }
-  const below = commands.filter((child) => child.name() !== 'help')
-  return [known, ...below.flatMap((child) => knownCommands(child, [...path, child.name()], ofProgram))]
+  return [known, ...commands.flatMap((child) => knownCommands(child, [...path, child.name()], ofProgram))]
 }
 
 const NOTHING: Values = { is: 'words', words: [] }
@@ -65,6 +65,6 @@ function valuesOf(placeholder: string, { argChoices }: Pick<Option | Argument, '
 
 /** A description as a shell shows it beside a word: its first sentence or so. */
 export function shortly(description: string): string {
-  const [first = ''] = description.split(/[;:.] /)
+  const [first = ''] = description.split(/(?:;|\.) /)
   return first.length <= 72 ? first : `${first.slice(0, 71).trimEnd()}…`
 }

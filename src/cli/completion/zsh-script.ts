@@ -54,7 +54,7 @@ function listing(name: string, rows: readonly (readonly [where: string, words: r
 
 const ENGINE = `_plimsoll() {
   local where='' option='' word='' i
-  local -a reply
+  local -a reply names
   for ((i = 2; i < CURRENT; i++)); do
     word=\${words[i]}
     if [[ -n $option ]]; then
@@ -64,7 +64,8 @@ const ENGINE = `_plimsoll() {
       if ((\${#reply})); then option=$word; fi
     else
       _plimsoll_commands "$where"
-      if ((\${\${reply%%:*}[(Ie)$word]})); then where=\${where:+$where }$word; fi
+      names=(\${reply%%:*})
+      if ((\${names[(Ie)$word]})); then where=\${where:+$where }$word; fi
     fi
   done
   if [[ -z $option && $PREFIX == --*=* ]]; then

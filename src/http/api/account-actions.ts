@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { polledJson, refreshedJson } from '../../views/account-now-json.ts'
 import { PolledShape, RefreshedShape, UninstallShape } from '../../views/shapes/account.ts'
+import type { RefreshedNow } from '../actions.ts'
 import { Problem, unknownAccount } from '../problem.ts'
 import { requireRedis } from '../redis-away.ts'
-import type { ApiDeps, RefreshedNow } from './api-deps.ts'
+import type { ApiDeps } from './api-deps.ts'
 import { OF_ACCOUNT, ok, route, TAKES_NOTHING } from './route.ts'
 
 const EXAMPLE = { params: { hubId: '1234567' } }

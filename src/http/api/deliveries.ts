@@ -57,7 +57,7 @@ export const replayDeliveries = route({
   ...{ problems: [400], example: { body: { since: '2026-11-21T00:00:00Z' } } },
   answer: async ({ actions, clock }, { body: { since, receiver } }) => {
     if (since > clock.now()) throw badRequest('since', 'lies in the future')
-    const outcome = await actions.replay(since, receiver)
+    const outcome = await actions.replay({ since, receiver })
     if (outcome.is === 'unknown-receiver') throw badRequest('receiver', outcome.why)
     return ok({ replayed: outcome.replayed, disabled: outcome.disabled })
   },
