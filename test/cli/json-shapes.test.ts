@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JSON_COMMANDS, JSON_SHAPES, type JsonCommand } from '../../src/cli/json-shapes.ts'
 import { plimsollHere, type Ran } from '../support/command.ts'
-import { commandsBelow, help } from '../support/commands.ts'
 import { customProperties, refreshTokenFor, send } from '../support/fleet.ts'
+import { helpTexts } from '../support/help-texts.ts'
 import { faultsBySchema, faultsOf } from '../support/json-schemas.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
@@ -156,11 +156,7 @@ test('the schemas themselves: which commands have one, and what is no command of
 const ELSEWHERE: readonly JsonCommand[] = ['demo']
 
 test('every command with --json has a schema, and what it printed was held to it', async () => {
-  const commands = (await commandsBelow()).map((args) => args.join(' '))
-  const withJson: string[] = []
-  for (const command of commands) {
-    if (/^ +--json /m.test((await help(...command.split(' '))).text)) withJson.push(command)
-  }
+  const withJson = (await helpTexts()).filter(({ text }) => /^ +--json /m.test(text)).map(({ path }) => path.join(' '))
   expect(withJson.toSorted()).toEqual([...JSON_COMMANDS].toSorted())
   expect([...validated, ...ELSEWHERE].toSorted()).toEqual([...JSON_COMMANDS].toSorted())
 })
