@@ -103,6 +103,10 @@ function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
   return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
+function observeDelay({ metrics, clock }: DeliverDeps, { receiver, createdAt }: Delivery): void {
+  metrics.deliveryDelay.observe({ receiver }, Math.max(0, clock.now() - createdAt) / 1_000)
+}
+
 function note(
   deps: DeliverDeps,
   delivery: Delivery,
@@ -112,6 +116,8 @@ function note(
 ): void {
   const { id, receiver, message, attempts } = delivery
   deps.metrics.deliveries.inc({ receiver, outcome })
+  if (ms !== null) deps.metrics.deliveryDuration.observe({ receiver }, ms / 1_000)
+  if (outcome === 'delivered') observeDelay(deps, delivery)
   const details: LogEvent = {
     code: `delivery.${outcome}`,
     delivery: id,

@@ -8,7 +8,7 @@ import { DueSets } from './accounts/due-sets.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
-import { ConfigGauges } from './app/config-gauges.ts'
+import { accountJobs } from './app/account-jobs.ts'
 import { createCourier } from './app/courier.ts'
 import { readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
@@ -56,7 +56,6 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
   const inForce = { parts }
-  const fileGauges = new ConfigGauges(parts.metrics, clock)
   let startedAt: number | undefined
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
@@ -77,8 +76,14 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
   const health = () => readHealth(running.parts, pages, startedAt, movement)
-  const http = await startHttp(running, pages, accessTokens, health)
-  lifecycle.onClose('the HTTP server', () => http.close(patience.of(HTTP_PATIENCE_MS)))
+  const stopping = new AbortController()
+  const jobs = accountJobs(parts, () => running.work, stopping.signal)
+  const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health)
+  lifecycle.onClose('the HTTP server', () => {
+    // Who asked for a poll, a refresh or a test is told that it was cut off.
+    stopping.abort()
+    return http.close(patience.of(HTTP_PATIENCE_MS))
+  })
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
@@ -101,16 +106,18 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   replanInBackground(running.work)
 
   startedAt = clock.now()
+  parts.metrics.started(startedAt)
+  parts.metrics.configReload(true, startedAt)
   log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
   const due = new DueSets(pages, keys)
   return {
     url: http.url,
     reload: async (next) => {
       const reloaded = await reload(running, { workers, reports, ticks }, next)
-      fileGauges.taken()
+      parts.metrics.configReload(true, clock.now())
       return reloaded
     },
-    refused: () => fileGauges.refused(),
+    refused: () => parts.metrics.configReload(false, clock.now()),
     health,
     counts: async () => {
       const [accounts, overdue] = await Promise.all([

@@ -73,7 +73,7 @@ const ROOMS: RoomTable = {
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],
   },
-  jobs: { of: ROOMS_OF_SRC },
+  jobs: { of: ROOMS_OF_SRC, types: ['views'] },
   doctor: { of: [...ROOMS_OF_SRC, 'jobs', 'config'], files: ['src/http/health.ts'] },
   // The double must share no code with what it checks.
   sandbox: { of: ['runtime'] },
@@ -97,7 +97,8 @@ const LIBRARIES: LibraryTable = {
   'prom-client': { of: ['runtime'] },
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
-  zod: { of: ['config', 'http'] },
+  // Beside what comes in, the shapes of what programs are given.
+  zod: { of: ['config', 'http', 'views'] },
   yaml: { of: ['config'] },
 }
 

@@ -4,6 +4,7 @@ import { redeemAndStore } from '../tokens/redeem.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { encryptionKeys } from './encryption-keys.ts'
 import type { Lasting } from './lasting.ts'
+import { observeCalls } from './observe-calls.ts'
 import { type Parts, providerOptions } from './parts.ts'
 
 /** Not started yet: with a provider that doesn't rotate refresh tokens it never is. */
@@ -23,6 +24,7 @@ export function createCourier(parts: Parts, { unstored, inFlight }: Lasting, dae
     },
     unstored,
     redeemHere: (job, lease) => redeemAndStore(here, job, lease),
+    observe: observeCalls(parts.metrics),
     clock,
     log,
   })

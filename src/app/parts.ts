@@ -20,6 +20,7 @@ import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
+import { observeCalls } from './observe-calls.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -67,7 +68,8 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     )
   }
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
-  const provider = createProviderClient({ ...providerOptions(config), clock })
+  const metrics = createMetrics()
+  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics) })
   lifecycle.onClose('the connections to the provider', () => provider.close())
   const address = await openRedis(config, clock, log, lifecycle)
   const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
@@ -80,13 +82,12 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
   lifecycle.onClose('the queues', () => queues.close())
   return {
     ...input,
-    ...{ lifecycle, address, store, keys, vault, provider, queues },
+    ...{ lifecycle, address, store, keys, vault, provider, queues, metrics },
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     receiverStore: new ReceiverStore(store, keys),
     history: new History(store, keys),
-    metrics: createMetrics(),
     ...configured(store, keys, config),
   }
 }
@@ -105,7 +106,7 @@ function configured(store: Store, keys: Keys, config: Config) {
   }
 }
 
-export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock'> {
+export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
   const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
   return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
 }

@@ -8,6 +8,9 @@ import type { Result } from 'ioredis'
 const STEPS = {
   claimDue: { file: 'claim-due', keys: 1 },
   dueTokens: { file: 'due-tokens', keys: 1 },
+  nearestExpiry: { file: 'nearest-expiry', keys: 1 },
+  readDomains: { file: 'read-domains', keys: 1 },
+  searchAccounts: { file: 'search-accounts', keys: 1 },
   bringForward: { file: 'bring-forward', keys: 1 },
   claimTokens: { file: 'claim-tokens', keys: 1 },
   beginRefresh: { file: 'begin-refresh', keys: 1 },
@@ -65,6 +68,9 @@ declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
     dueTokens(...args: Argument[]): Result<string[], Context>
+    nearestExpiry(...args: Argument[]): Result<string, Context>
+    readDomains(...args: Argument[]): Result<[found: string[], hubId: string], Context>
+    searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>
     claimTokens(...args: Argument[]): Result<string[], Context>
     beginRefreshBuffer(...args: Argument[]): Result<(Buffer | null)[], Context>

@@ -131,7 +131,7 @@ test('the level of the log changes; what needs a restart is named and stays', as
     config.log = { ...config.log, level: 'debug', pretty: true }
     config.http = { ...config.http, listen: '127.0.0.1:1' }
   })
-  expect(answer).toMatchObject({ applied: ['log.level'], restart: ['http.listen', 'log.pretty'] })
+  expect(answer).toMatchObject({ applied: ['log.level'], restart: ['http.listen.port', 'log.pretty'] })
   await fetch(`${daemon.url}/healthz`)
   await logged(/"http\.request"/)
 })

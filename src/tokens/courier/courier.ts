@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AppIdentity } from '../../provider/client.ts'
+import type { ObservedCall } from '../../provider/observed-call.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { LogEvent, Logger } from '../../runtime/logger.ts'
 import type { Lease } from '../lease.ts'
@@ -22,6 +23,8 @@ export interface CourierDeps {
   unstored: Set<number>
   /** In this very process: late is better than never, where no courier can be started. */
   redeemHere: (job: RedeemJob, lease: Pick<Lease, 'isHeld'>) => Promise<Redeemed>
+  /** Told of each of its calls to the provider. */
+  observe?: (call: ObservedCall) => void
   clock: Clock
   log: Logger
 }
@@ -199,6 +202,9 @@ export class Courier {
         break
       case 'broken':
         this.#take(item.id)?.reject(new Error(item.message))
+        break
+      case 'called':
+        this.#deps.observe?.(item.call)
         break
       case 'taken':
         running.taking.shift()?.()

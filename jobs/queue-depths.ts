@@ -1,0 +1,42 @@
+import type { Commands, Store } from '../src/redis/connect.ts'
+import type { QueueDepth } from '../src/views/queue-depth.ts'
+import { QUEUE, type Queues } from './queues.ts'
+
+/** Every queue's, in two round trips whatever stands in them: how many, and the time of the oldest; no job's data. */
+export async function readQueueDepths(queues: Pick<Queues, keyof typeof QUEUE>, store: Store): Promise<QueueDepth[]> {
+  const all = Object.keys(QUEUE).map((name) => queues[name as keyof typeof QUEUE])
+  const counted = await inOneTrip(store, (commands) => {
+    for (const queue of all) {
+      commands.llen(queue.toKey('wait')).llen(queue.toKey('active'))
+      commands.zcard(queue.toKey('delayed')).zcard(queue.toKey('failed'))
+      // Jobs come in at the head and are taken from the tail.
+      commands.lindex(queue.toKey('wait'), -1)
+    }
+  })
+  const oldest = all.map((_, n) => counted[n * 5 + 4] as string | null)
+  const times = await inOneTrip(store, (commands) => {
+    for (const [n, queue] of all.entries()) commands.hmget(queue.toKey(oldest[n] ?? ''), 'timestamp', 'opts')
+  })
+  return all.map((queue, n) => {
+    const [waiting = 0, active = 0, delayed = 0, failed = 0] = counted.slice(n * 5, n * 5 + 4).map(Number)
+    const [timestamp = null, options = null] = times[n] as (string | null)[]
+    return { queue: queue.name, waiting, active, delayed, failed, oldestWaitingAt: waitingSince(timestamp, options) }
+  })
+}
+
+/** A job that was planned for later waits since then, not since it was planned. */
+function waitingSince(timestamp: string | null, options: string | null): number | null {
+  if (timestamp === null) return null
+  const { delay } = JSON.parse(options ?? '{}') as { delay?: unknown }
+  return Number(timestamp) + (typeof delay === 'number' ? delay : 0)
+}
+
+async function inOneTrip(store: Store, add: (commands: Commands) => void): Promise<unknown[]> {
+  const commands = store.pipeline()
+  add(commands)
+  const answers = (await commands.exec()) ?? []
+  return answers.map(([error, value]) => {
+    if (error !== null) throw error
+    return value
+  })
+}
