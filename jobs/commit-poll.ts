@@ -2,6 +2,7 @@ import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decid
 import { staleAfter } from '../src/limits/coverage.ts'
 import { type Change, changeBetween } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
+import { nearestLimit } from '../src/limits/nearest-limit.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import type { Answers } from '../src/limits/polling/fetch-reports.ts'
@@ -72,6 +73,7 @@ export async function commitPoll(
   const committed = await deps.polls.commit(hubId, {
     ...{ polls: context.polls, slots: context.slots, readings: after, change, samples, alerts },
     nextAt: Math.max(next.at, answers.pausedUntil ?? 0),
+    nearness: after === undefined ? undefined : (nearestLimit(after, context.forecasts, at)?.nearness ?? null),
     freshAt: readAnything ? freshAt(deps, settings, readAt) : undefined,
     fields: {
       pollBecause: encodeTurn(next),

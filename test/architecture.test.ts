@@ -70,7 +70,7 @@ const ROOMS: RoomTable = {
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
-      'src/text/pattern.ts',
+      ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],
   },
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },

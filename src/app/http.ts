@@ -20,6 +20,8 @@ import { connectDeps, connected, uninstall } from './account-actions.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
+import { replayDeliveries, testOneReceiver } from './delivery-actions.ts'
+import { groupSettings } from './group-settings.ts'
 import { historyKeep } from './history-keep.ts'
 import { live } from './live.ts'
 import { type Parts, sampleSettings } from './parts.ts'
@@ -37,7 +39,9 @@ export function startHttp(
     keys,
     live(() => inForce.parts.config.tags),
   )
-  const asked = (): Parts => ({ ...inForce.parts, store: pages, silences })
+  const deliveries = new Deliveries(pages, keys)
+  const receiverStore = new ReceiverStore(pages, keys)
+  const asked = (): Parts => ({ ...inForce.parts, store: pages, silences, deliveries, receiverStore })
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
@@ -60,11 +64,14 @@ export function startHttp(
       live(() => sampleSettings(inForce.parts.config)),
     ),
     due: new DueSets(pages, keys),
-    deliveries: new Deliveries(pages, keys),
+    deliveries,
     silences,
+    tags: live(() => inForce.parts.config.tags),
     ackLinks: ackLinks(vault, () => inForce.parts.config),
     judging: live(() => judging(inForce.parts.config)),
-    receiverStore: new ReceiverStore(pages, keys),
+    receiverStore,
+    receivers: live(() => Object.keys(inForce.parts.config.receivers)),
+    group: live(() => groupSettings(inForce.parts.config)),
     queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {
@@ -74,6 +81,8 @@ export function startHttp(
       silence: (silence) => silenceAlerts(asked(), silence),
       unsilence: (id) => unsilence(asked(), id),
       acknowledge: (seen, by) => acknowledge(asked(), seen, by),
+      replay: (wanted) => replayDeliveries(asked(), wanted),
+      testReceiver: (name) => testOneReceiver(asked(), name),
     },
     health,
     clock,

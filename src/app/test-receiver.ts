@@ -26,16 +26,26 @@ export async function testReceiver(
   clock: Clock,
   stop: AbortSignal,
 ): Promise<ReceiverTest> {
+  const { id, outcome, ms } = await sendTest(config, name, settings, clock, stop)
+  const noted = await note(config, clock, (store) => store.recordTest(id, name, outcome, ms, clock.now()))
+  return { outcome, ms, noted }
+}
+
+/** The same without a note. */
+export async function sendTest(
+  config: Config,
+  name: string,
+  settings: Config['receivers'][string],
+  clock: Clock,
+  stop: AbortSignal,
+): Promise<{ id: string; outcome: AttemptOutcome; ms: number }> {
   const receiver = createReceiver(config, name, settings)
   try {
     const id = `msg_${randomBytes(12).toString('hex')}`
     const startedAt = clock.now()
     const message = testMessage(name, 'asked', startedAt, `${config.http.publicUrl}/deliveries`)
     const outcome = await receiver.send({ id, message, now: startedAt }, stop)
-    const now = clock.now()
-    const ms = Math.max(0, now - startedAt)
-    const noted = await note(config, clock, (store) => store.recordTest(id, name, outcome, ms, now))
-    return { outcome, ms, noted }
+    return { id, outcome, ms: Math.max(0, clock.now() - startedAt) }
   } finally {
     await receiver.close()
   }

@@ -17,6 +17,7 @@ import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
 import { callBudget } from './call-budget.ts'
 import { digestSettings } from './digest-settings.ts'
+import { groupSettings } from './group-settings.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { historyKeep } from './history-keep.ts'
 import type { Lasting } from './lasting.ts'
@@ -68,12 +69,7 @@ export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<st
       routes: withTags(config.routes, config.tags),
       receivers: [...receivers.keys()],
       silences: parts.silences,
-      group: {
-        by: config.alerts.group.by,
-        waitMs: config.alerts.group.wait,
-        intervalMs: config.alerts.group.interval,
-        max: config.alerts.group.max,
-      },
+      group: groupSettings(config),
       log,
     },
     digests: new DigestStore(store, keys),

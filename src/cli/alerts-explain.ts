@@ -11,10 +11,11 @@ import type { ToldTransition } from '../views/account-facts.ts'
 import { nextPollBecause, seriesJson } from '../views/account-view.ts'
 import type { AccountExplanation, ExplainedAlert, ExplainedSeries, RulePlace } from '../views/explain-account.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
+import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { ruleSetOf } from './rule-set.ts'
-import { named, printFacts, printTable, spare, whole } from './table.ts'
+import { named, printTable, spare, state } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface ExplainOptions extends CommonOptions {
@@ -73,7 +74,7 @@ function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean
   io.out('\n')
   printTable(
     io,
-    [whole('STATE'), named('WHAT'), 'WHY', spare('RULE')],
+    [state('STATE'), named('WHAT'), 'WHY', spare('RULE')],
     rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.at ?? '') : '']),
   )
 }

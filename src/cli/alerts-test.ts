@@ -6,6 +6,8 @@ import { formatSeconds } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { showProgress } from './progress.ts'
+import { say } from './say.ts'
 
 export function addAlertsTest(alerts: Command, io: Io): void {
   withExample(withJson(withConfig(alerts.command('test <receiver>'))), 'plimsoll alerts test ops-mail')
@@ -18,7 +20,8 @@ async function test(io: Io, name: string, options: CommonOptions): Promise<void>
   const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
-  const tested = await testReceiver(config, name, settings, io.clock, io.stop)
+  const progress = showProgress(io, `sending to ${name}`)
+  const tested = await testReceiver(config, name, settings, io.clock, io.stop).finally(progress.end)
   const fix = tested.outcome.outcome === 'delivered' ? undefined : wayOut(settings.type, name, tested.outcome)
   if (options.json === true) printTested(io, name, tested, fix)
   else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)
@@ -31,7 +34,7 @@ function printDelivered(io: Io, name: string, tested: ReceiverTest): void {
   const { outcome, ms } = tested
   const answered = outcome.answer === undefined ? '' : `, answered ${outcome.answer}`
   const detail = outcome.outcome === 'delivered' && outcome.detail !== undefined ? ` (${outcome.detail})` : ''
-  io.out(`${name}: delivered in ${formatSeconds(ms)}${answered}${detail}${notedText(tested)}\n`)
+  say(io, `${name}: delivered in ${formatSeconds(ms)}${answered}${detail}${notedText(tested)}`)
 }
 
 function notedText({ noted }: ReceiverTest): string {

@@ -11,6 +11,12 @@ export interface Io {
   /** Standard error is one: where progress is shown. */
   errIsTerminal: boolean
   columns: number
+  /** How wide the terminal is where progress is shown. */
+  errColumns: number
+  /** Whether levels and states are shown in colour. */
+  hasColours: boolean
+  /** What is piped in, for `-` in place of a file. */
+  stdin(): AsyncIterable<Buffer>
   /** Aborts when the process is told to stop. */
   stop: AbortSignal
   /** From now on SIGHUP does this instead of ending the process. */

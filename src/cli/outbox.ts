@@ -7,10 +7,13 @@ import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
+import { printFacts } from './facts.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printFacts } from './table.ts'
+import { showProgress } from './progress.ts'
+import { say } from './say.ts'
+import { momentCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface VerifyOptions extends CommonOptions {
@@ -45,7 +48,7 @@ export function addOutbox(program: Command, io: Io): void {
           .argParser((text) => parseTime(text, io.clock.now()))
           .makeOptionMandatory(),
       )
-      .addOption(new Option('--receiver <name>', 'only what one receiver was to get')),
+      .addOption(new Option('--receiver <receiver>', 'only what one receiver was to get')),
     'plimsoll outbox replay --since 2h --receiver ops-hook',
   )
     .description('send again what was given up since a moment, each under its own id, for another three days')
@@ -56,7 +59,11 @@ async function verify(io: Io, options: VerifyOptions, command: Command): Promise
   const author = options.author.trim()
   if (author === '') return command.error('error: --author must not be empty')
   const proof = await withParts(io, options.config, async ({ store, keys, clock, log }) => {
-    const look = () => verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) })
+    const look = () => {
+      const progress = showProgress(io, 'looking for every transition')
+      const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
+      return verifyOutbox(deps).finally(progress.end)
+    }
     const { gaps, ...found } = await look()
     if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
     const accepted = await acceptGaps({ store, keys }, gaps, author, clock.now())
@@ -80,7 +87,7 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['committed', `${committed}, of which ${withheld} withheld`],
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
     ...fact('pending', places.join(', ')),
-    ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
+    ...fact('oldest pending', momentCell(oldestPendingAt)),
     ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
@@ -120,7 +127,8 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
     io,
     config,
     async ({ deliveries, queues, clock, config: { receivers } }) => {
-      const count = await deliveries.replay(since, receiver, clock.now())
+      const progress = showProgress(io, 'looking for what was given up')
+      const count = await deliveries.replay(since, receiver, clock.now()).finally(progress.end)
       if (count > 0) await queues.wake('alerts', clock.now())
       // One that the config no longer has may have got something that was given up.
       if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
@@ -129,18 +137,19 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
     },
   )
   if (json === true) return printJson(io, { replayed, disabled })
-  io.out(
+  say(
+    io,
     replayed === 0 && disabled.length === 0
       ? nothingGivenUp(since, receiver)
-      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`,
+      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again`,
   )
   for (const name of disabled)
-    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
+    say(io, `${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}`)
 }
 
 function nothingGivenUp(since: number, receiver: string | undefined): string {
   const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
-  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}\n`
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}`
 }
 
 function checkName(receiver: string, known: readonly string[]): void {

@@ -1,14 +1,16 @@
 import type { Command } from 'commander'
 import { subjectOf } from '../alerts/open-alerts.ts'
+import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
+import { printFacts } from './facts.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, howFull, named, printFacts, printTable, whole } from './table.ts'
+import { accountCells, howFull, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addStatus(program: Command, io: Io): void {
@@ -25,7 +27,7 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   io.out('\n')
   printTable(
     io,
-    [whole('LEVEL'), whole('HUB ID'), 'DOMAIN', named('WHAT'), whole('HOW FULL')],
+    [state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('HOW FULL')],
     fleet.alerts.worst.map((alert) => [alert.level, ...accountCells(alert), subjectOf(alert), howFull(alert)]),
   )
 }
@@ -42,8 +44,12 @@ function endpointFacts({
   return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
 }
 
+function momentOr(at: string | null, none: string): string {
+  return at === null ? none : formatTime(at)
+}
+
 function heartbeatFacts(heartbeat: HeartbeatStatus): [string, string][] {
-  return [['heartbeat', `${heartbeat.at ?? 'never'}, ${heartbeatText(heartbeat)}`]]
+  return [['heartbeat', `${momentOr(heartbeat.at, 'never')}, ${heartbeatText(heartbeat)}`]]
 }
 
 function factsOf({
@@ -60,9 +66,9 @@ function factsOf({
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
-    ['token refreshes', `${tokens.overdue} overdue, next ${tokens.nextAt ?? 'never'}`],
+    ['token refreshes', `${tokens.overdue} overdue, next ${momentOr(tokens.nextAt, 'never')}`],
     ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
-    ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
+    ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
     ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],

@@ -172,6 +172,11 @@ export class Deliveries {
    */
   async replay(since: number, receiver: string | undefined, now: number): Promise<number> {
     const ids = await this.#store.zrangebyscore(this.#keys.delivery.dead, since, '+inf')
+    return this.replayThese(ids, receiver, now)
+  }
+
+  /** The same of some that are named: what is not dead, or not for the receiver, is left alone. */
+  async replayThese(ids: readonly string[], receiver: string | undefined, now: number): Promise<number> {
     const disabled = await this.disabled()
     let replayed = 0
     for (const id of ids) {

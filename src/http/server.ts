@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
@@ -5,6 +6,7 @@ import type { ConnectDeps } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
+import { Directory } from '../accounts/search/directory.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
@@ -23,6 +25,7 @@ import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
+import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions } from './access/session.ts'
@@ -41,7 +44,7 @@ import {
 } from './pages/acknowledge/serve-acknowledge.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
-import { servePages } from './pages/serve-pages.ts'
+import { type PageActions, servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in/serve-sign-in.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
@@ -66,8 +69,11 @@ export interface HttpDeps {
   due: DueSets
   deliveries: Deliveries
   silences: SilenceStore
+  tags: PagesDeps['tags']
   ackLinks: AckLinks
   judging: PagesDeps['judging']
+  receivers: PagesDeps['receivers']
+  group: PagesDeps['group']
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics
@@ -78,7 +84,8 @@ export interface HttpDeps {
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
   } & SilencesDeps['actions'] &
-    AcknowledgeDeps['actions']
+    AcknowledgeDeps['actions'] &
+    PageActions
   health: () => Promise<HealthReport>
   clock: Clock
   log: Logger
@@ -119,18 +126,16 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   serveAssets(app)
   serveProbes(app, deps)
   serveInstall(app, deps)
-  servePages(app, deps)
-  app.register((scope, _options, done) => {
-    serveSignIn(scope, { ...deps, guard })
-    done()
-  })
+  const directory = new Directory(deps.store, deps.keys)
+  servePages(app, { ...deps, directory })
+  serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
     serveAcknowledgeLinks(scope, deps)
     done()
   })
   app.register(
     (scope, _options, done) => {
-      serveApi(scope, deps)
+      serveApi(scope, { ...deps, directory })
       serveToken(scope, deps)
       serveSilences(scope, deps)
       serveAcknowledgeApi(scope, deps)
@@ -157,6 +162,7 @@ function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDep
   return {
     known,
     sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
+    forms: createFormTokens(() => connect.vault.derive('form'), randomBytes(32)),
   }
 }
 
@@ -164,6 +170,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayWrite', false)
+  app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     return guardRequest(guard, deps.clock, request, reply)

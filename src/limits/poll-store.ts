@@ -69,6 +69,8 @@ export interface PollResult {
   readings: Readings | undefined
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
+  /** How near its nearest limit is; null: it is near none. Undefined: as it was. */
+  nearness?: number | null | undefined
   /** From the readings before to `readings`. */
   change: Change | undefined
   /** The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. */
@@ -173,7 +175,7 @@ export class PollStore {
       ...readingsArguments(result),
       noAlerts ? '' : stepJson(result.alerts),
       ...samplesArguments(result.samples),
-      result.freshAt ?? '',
+      ...[result.freshAt ?? '', result.nearness === null ? 'far' : (result.nearness ?? '')],
     )
   }
 }

@@ -42,6 +42,10 @@ export interface PartitionKeys {
   fresh: string
   /** zset: hubId -> since when its polls fail, ms */
   pollFailing: string
+  /** string: how often it changed which accounts there are, or what their domains are */
+  domainsVersion: string
+  /** zset: hubId -> how near its nearest limit is; only accounts that are near one */
+  nearest: string
   /** zset per state: hubId -> hubId, so that a page of them is a range */
   state: Record<AccountState, string>
   /** set: hubIds with an alert open or pending */
@@ -213,6 +217,8 @@ function partitionKeys(tag: string): PartitionKeys {
     due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
     fresh: `${tag}:fresh`,
     pollFailing: `${tag}:poll-failing`,
+    domainsVersion: `${tag}:domains-version`,
+    nearest: `${tag}:nearest`,
     state: Object.fromEntries(ACCOUNT_STATES.map((state) => [state, `${tag}:accounts:${state}`])) as Record<
       AccountState,
       string

@@ -87,6 +87,7 @@ export const LOG_CODES = [
   'delivery.delivered',
   'delivery.retry',
   'delivery.dead',
+  'delivery.replayed',
   'delivery.error',
   'receiver.failing',
   'receiver.disabled',

@@ -113,7 +113,7 @@ test('who changes level now is summarised, listed worst first, and routed by the
     ].join('\n'),
   )
   expect(out).toMatch(
-    /^warning +ok +3 +d3\.example\.com +custom properties +760 of 1000 +76\.0 +customProperties\.overall: from 75 %$/m,
+    /^warning +ok +3 +d3\.example\.com +custom properties +760 of 1,000 +76\.0 +customProperties\.overall: from 75 %$/m,
   )
 })
 

@@ -101,6 +101,7 @@ export async function openServer(
   const woken: number[] = []
   const looks: number[] = []
   const silences = new SilenceStore(store, keys, { vip: ['1'] })
+  const deliveries = new Deliveries(store, keys)
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
@@ -122,8 +123,9 @@ export async function openServer(
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: 26 * 3_600_000 }),
     samples: new KeptSamples(store, keys, { records: 'full', keepMs: 2_592_000_000 }),
     due: new DueSets(store, keys),
-    deliveries: new Deliveries(store, keys),
+    deliveries,
     silences,
+    tags: { vip: ['1'] },
     ackLinks: new AckLinks(
       () => connect.vault.deriveEach('acknowledge'),
       () => acknowledgeForMs,
@@ -134,6 +136,8 @@ export async function openServer(
     },
     receiverStore: new ReceiverStore(store, keys),
     queueDepths: async () => [],
+    receivers: ['ops-hook', 'ops-mail'],
+    group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
@@ -146,6 +150,11 @@ export async function openServer(
       unsilence: (id) =>
         endSilence({ silences, held: { lookAgain: async (at) => void looks.push(at) } }, id, clock.now()),
       acknowledge: (seen, by) => acknowledgeAlert({ store, keys, acknowledgeForMs }, seen, by, clock.now()),
+      replay: (wanted) =>
+        'ids' in wanted
+          ? deliveries.replayThese(wanted.ids, undefined, clock.now())
+          : deliveries.replay(wanted.since, wanted.receiver, clock.now()),
+      testReceiver: async (name) => (name === 'ops-hook' ? 'delivered' : name === 'ops-mail' ? 'failed' : 'unknown'),
       ...actions,
     },
     health: async () => ({ alive: true, ready: true, checks: [] }),

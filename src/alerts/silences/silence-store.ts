@@ -31,9 +31,14 @@ export class SilenceStore {
     for (;;) {
       const id = newId()
       if ((await this.#store.hsetnx(this.#key, id, encode(silence))) === 0) continue
-      const [made = { ...silence, id }] = withCarriers([{ ...silence, id }], this.#tags)
+      const [made = { ...silence, id }] = this.withCarriers([{ ...silence, id }])
       return made
     }
+  }
+
+  /** Also one that is not made yet: to see what it would cover. */
+  withCarriers(silences: readonly Silence[]): Silence[] {
+    return withCarriers(silences, this.#tags)
   }
 
   /** Ends one before its time. `over`: it had ended already. */
@@ -58,7 +63,7 @@ export class SilenceStore {
   async all(): Promise<Silence[]> {
     const stored = Object.entries(await this.#store.hgetall(this.#key))
     const silences = stored.map(([id, text]) => decode(id, text)).filter((silence) => silence !== undefined)
-    return withCarriers(silences, this.#tags).sort((a, b) => a.endsAt - b.endsAt || (a.id < b.id ? -1 : 1))
+    return this.withCarriers(silences).sort((a, b) => a.endsAt - b.endsAt || (a.id < b.id ? -1 : 1))
   }
 
   async #forget(silences: readonly Silence[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { Directory } from '../../accounts/search/directory.ts'
 import type { BegunUninstall } from '../../accounts/uninstall.ts'
 import { readOpenAlerts } from '../../alerts/open-alerts.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
@@ -29,6 +30,7 @@ import { searchAccounts } from '../search-accounts.ts'
 import { pageOf } from './snapshot-page.ts'
 
 export interface ApiDeps extends FleetStatusDeps, AccountHistoryDeps {
+  directory: Directory
   samples: KeptSamples
   silences: SilenceStore
   actions: { uninstall(hubId: number, reason: string): Promise<BegunUninstall> }
@@ -59,9 +61,12 @@ const ACCOUNT_LIST = z.strictObject({
 
 async function listAccounts(deps: ApiDeps, query: unknown): Promise<object> {
   const { limit, after, state, stale } = check(ACCOUNT_LIST, query)
-  const { accounts, next } = await searchAccounts(deps, { text: '', state, stale: stale === 'true', after, limit })
+  const { accounts, next } = await searchAccounts(deps, {
+    ...{ text: '', state, stale: stale === 'true', sort: 'hubId', descending: false },
+    ...{ after: after === 0 ? undefined : { hubId: after }, limit },
+  })
   const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
-  return { items: items.map(accountJson), ...cursor(next) }
+  return { items: items.map(accountJson), ...cursor(next?.hubId) }
 }
 
 async function showAccount(deps: ApiDeps, hubId: number): Promise<object> {

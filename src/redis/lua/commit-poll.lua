@@ -3,10 +3,10 @@
 -- race changes nothing.
 -- ARGV: hubId, number of the poll as read, next poll, fields of the account (JSON), readings ('' = as they are),
 --   record for the history ('' = nothing changed), alert writes (JSON), samples ('' = as they are), how long these are kept, ms (0 = not at all),
---   when the account counts as read ('' = it was not).
+--   when the account counts as read ('' = it was not), how near its nearest limit is ('' = as it was, 'far' = no ranking has it).
 -- Returns 'committed' | 'gone' | 'lost'.
 local hubId, poll, pollAt, fields, readings = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local record, writes, samples, keepSamples, freshAt = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local record, writes, samples, keepSamples, freshAt, nearest = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
@@ -25,6 +25,8 @@ if a[1] ~= 'reauthorize' and a[4] ~= '0' then
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', DUE_POLL, pollAt, hubId)
   noteReading(hubId, freshAt, fields)
+  if nearest == 'far' then redis.call('ZREM', NEAREST, hubId)
+  elseif nearest ~= '' then redis.call('ZADD', NEAREST, nearest, hubId) end
 end
 if readings ~= '' then redis.call('SET', READINGS, readings) end
 if keepSamples == '0' then redis.call('DEL', SAMPLES)

@@ -20,6 +20,7 @@ local forgotten = KEYS[#KEYS - own]
 redis.call('SET', forgotten, math.max(a[3] or 0, redis.call('GET', forgotten) or 0))
 for n = #KEYS - own + 1, #KEYS do redis.call('DEL', KEYS[n]) end
 redis.call('ZREM', inState('uninstalled'), hubId)
+redis.call('INCR', DOMAINS_VERSION)
 redis.call('ZREM', DUE_REFRESH, hubId)
 stopPolling(hubId)
 redis.call('ZREM', DUE_UNINSTALL, hubId)

@@ -1,3 +1,4 @@
+import type { Place } from '../../../accounts/search/account-query.ts'
 import { type PlannedAccount, withPlan } from '../../../views/account-view.ts'
 import { type AccountSearch, searchAccounts } from '../../search-accounts.ts'
 import type { PagesDeps } from '../pages-deps.ts'
@@ -6,7 +7,7 @@ import type { PagesDeps } from '../pages-deps.ts'
 export async function plannedAccounts(
   deps: PagesDeps,
   search: AccountSearch,
-): Promise<{ accounts: PlannedAccount[]; next: number | undefined }> {
-  const { accounts, next } = await searchAccounts(deps, search)
-  return { accounts: await Promise.all(accounts.map((account) => withPlan(deps.due, account))), next }
+): Promise<{ accounts: PlannedAccount[]; next: Place | undefined; previous: Place | undefined }> {
+  const { accounts, ...beside } = await searchAccounts(deps, search)
+  return { accounts: await Promise.all(accounts.map((account) => withPlan(deps.due, account))), ...beside }
 }

@@ -11,6 +11,7 @@ local SEQUENCE, LOG = AT .. ':sequence', AT .. ':log'
 local MOST_LOGGED = 1000
 local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = AT .. ':due:refresh', AT .. ':due:poll', AT .. ':due:uninstall'
 local FRESH, POLL_FAILING = AT .. ':fresh', AT .. ':poll-failing'
+local NEAREST, DOMAINS_VERSION = AT .. ':nearest', AT .. ':domains-version'
 
 local function inState(state)
   return AT .. ':accounts:' .. state
@@ -23,12 +24,15 @@ end
 local function setState(hubId, to)
   local from = redis.call('HGET', ACCOUNT, 'state')
   if from == to then return end
-  if from then redis.call('ZREM', inState(from), hubId) end
+  if from then redis.call('ZREM', inState(from), hubId) else redis.call('INCR', DOMAINS_VERSION) end
   redis.call('HSET', ACCOUNT, 'state', to)
   redis.call('ZADD', inState(to), hubId, hubId)
 end
 
 local function setFields(fields)
+  if fields.hubDomain and fields.hubDomain ~= redis.call('HGET', ACCOUNT, 'hubDomain') then
+    redis.call('INCR', DOMAINS_VERSION)
+  end
   for name, value in pairs(fields) do
     if value == '' then redis.call('HDEL', ACCOUNT, name) else redis.call('HSET', ACCOUNT, name, value) end
   end
@@ -55,6 +59,7 @@ local function stopPolling(hubId)
   redis.call('ZREM', DUE_POLL, hubId)
   redis.call('ZREM', FRESH, hubId)
   redis.call('ZREM', POLL_FAILING, hubId)
+  redis.call('ZREM', NEAREST, hubId)
 end
 
 -- What a poll says of how the account is watched. One whose scopes let nothing be read is no gap in what is read.

@@ -1,0 +1,41 @@
+import type { AccountState } from '../../redis/keys.ts'
+import type { Tag } from '../match-account.ts'
+
+/** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. */
+export const ACCOUNT_SORTS = ['hubId', 'domain', 'refresh', 'poll', 'nearest'] as const
+export type AccountSort = (typeof ACCOUNT_SORTS)[number]
+
+/** `open`: of whichever level. */
+export const ALERT_FILTERS = ['open', 'warning', 'critical'] as const
+export type AlertFilter = (typeof ALERT_FILTERS)[number]
+
+/** Which accounts are looked for: all that is given must hold. */
+export interface AccountFilter {
+  /** How a hubId begins, or a part of a domain; '' = everything. */
+  text: string
+  state?: AccountState | undefined
+  /** Their newest reading is older than this moment, ms. */
+  staleBefore?: number | undefined
+  alert?: AlertFilter | undefined
+  tag?: Tag | undefined
+}
+
+export interface AccountOrder {
+  sort: AccountSort
+  /** The other way round; accounts that have nothing to be ordered by stay last. */
+  descending: boolean
+}
+
+export interface AccountQuery extends AccountFilter, AccountOrder {
+  /** Just after, or just before, a place; neither = the beginning. */
+  after?: Place | undefined
+  before?: Place | undefined
+  limit: number
+}
+
+/** Where an account stands in a list. */
+export interface Place {
+  hubId: number
+  /** What it is ordered by; undefined where that is its hubId, or where it has nothing else. */
+  key?: string | number | undefined
+}

@@ -1,0 +1,110 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import type { Account } from '../account.ts'
+import { matchesAccount } from '../match-account.ts'
+import type { Registry } from '../registry.ts'
+import type { AccountFilter, AccountQuery, Place } from './account-query.ts'
+import { firstByDomain } from './by-domain.ts'
+import type { Directory, DirectoryEntry } from './directory.ts'
+import { type Among, type Stretch, walk } from './walk.ts'
+
+export interface SearchDeps {
+  store: Store
+  keys: Keys
+  registry: Registry
+  directory: Directory
+}
+
+export interface AccountPage {
+  accounts: Account[]
+  /** Where the pages beside this one are; undefined where there is none. */
+  next: Place | undefined
+  previous: Place | undefined
+}
+
+/**
+ * One page of the accounts that match, in the order asked for. An account that nothing happens to is on exactly one page of a
+ * sequence, whatever happens to others; one whose key changes between two pages is where its new key says.
+ */
+export async function searchAccounts(deps: SearchDeps, query: AccountQuery): Promise<AccountPage> {
+  const isBackward = query.before !== undefined
+  const found = await firstOf(deps, query, query.limit + 1)
+  // Whatever stood before that place is gone.
+  if (isBackward && found.length === 0) return searchAccounts(deps, { ...query, before: undefined, after: undefined })
+  const isMore = found.length > query.limit
+  const shown = found.slice(0, query.limit)
+  if (isBackward) shown.reverse()
+  return {
+    accounts: await deps.registry.getMany(shown.map(({ hubId }) => hubId)),
+    next: isBackward || isMore ? shown.at(-1) : undefined,
+    previous: (isBackward ? isMore : query.after !== undefined) ? shown[0] : undefined,
+  }
+}
+
+async function firstOf(deps: SearchDeps, query: AccountQuery, limit: number): Promise<Place[]> {
+  const entries = await matchingEntries(deps, query)
+  const among = entries?.map((part) => part.map(({ hubId }) => hubId))
+  const found: Place[] = []
+  for (const stretch of stretchesOf(query)) {
+    const wanted = limit - found.length
+    if (wanted <= 0) break
+    if (query.sort !== 'domain') found.push(...(await walk(deps, query, among, stretch, wanted)))
+    else found.push(...(await byDomain(deps, query, entries ?? [], stretch, wanted)))
+  }
+  return found
+}
+
+/** The stretches of the list from a place on, in the direction that is paged in. */
+function stretchesOf({ sort, descending, after, before }: AccountQuery): Stretch[] {
+  const isBackward = before !== undefined
+  const from = before ?? after
+  const reverse = descending !== isBackward
+  if (sort === 'hubId') return [{ sort, part: 'by hubId', reverse, after: from }]
+  const isLast = from !== undefined && from.key === undefined
+  const keyed: Stretch = { sort, part: 'keyed', reverse, after: isLast ? undefined : from }
+  const others: Stretch = { sort, part: 'by hubId', reverse: isBackward, after: isLast ? from : undefined }
+  if (isBackward) return isLast ? [others, keyed] : [keyed]
+  return isLast ? [others] : [keyed, others]
+}
+
+type Entries = readonly (readonly DirectoryEntry[])[]
+
+/** Who matches by name, of each partition; undefined where no name is asked for. */
+async function matchingEntries({ directory }: SearchDeps, query: AccountQuery): Promise<Entries | undefined> {
+  const { sort, tag } = query
+  const text = query.text.trim().toLowerCase()
+  if (text === '' && tag === undefined && sort !== 'domain') return undefined
+  const parts = await directory.read()
+  if (text === '' && tag === undefined) return parts
+  const match = tag === undefined ? {} : { tag: [tag] }
+  const isNamed = ({ hubId, domain }: DirectoryEntry) =>
+    (domain.includes(text) || String(hubId).startsWith(text)) && matchesAccount(match, { hubId, hubDomain: domain })
+  return parts.map((entries) => entries.filter(isNamed))
+}
+
+async function byDomain(
+  deps: SearchDeps,
+  query: AccountQuery,
+  entries: Entries,
+  stretch: Stretch,
+  limit: number,
+): Promise<Place[]> {
+  if (stretch.part === 'by hubId') {
+    const nameless = entries.map((part) => part.filter(({ domain }) => domain === '').map(({ hubId }) => hubId))
+    return walk(deps, query, nameless, stretch, limit)
+  }
+  const matching = isFiltered(query) ? await everyMatch(deps, query, entries) : undefined
+  const wanted = entries.flat().filter(({ hubId }) => matching?.has(hubId) ?? true)
+  return firstByDomain(wanted, stretch, limit)
+}
+
+function isFiltered({ state, staleBefore, alert }: AccountFilter): boolean {
+  return state !== undefined || staleBefore !== undefined || alert !== undefined
+}
+
+async function everyMatch(deps: SearchDeps, query: AccountQuery, entries: Entries): Promise<Set<number>> {
+  const among: Among = entries.map((part) => part.map(({ hubId }) => hubId))
+  const all: Stretch = { sort: 'hubId', part: 'by hubId', reverse: false, after: undefined }
+  const found = await walk(deps, query, among, all, Number.MAX_SAFE_INTEGER)
+  return new Set(found.map(({ hubId }) => hubId))
+}

@@ -1,0 +1,127 @@
+-- One partition's part of a list of accounts: those that match, in order, from just after a place in it. Reads only, and looks at
+-- `most` accounts at a time, so that nobody waits long for it: who asks goes on from where it stopped.
+-- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
+-- ARGV: what is wanted (JSON):
+--   part: 'scores' (those that a sorted set has, in its order) or 'ids' (those that it has not, by hubId; without `set`: all)
+--   set: which; reverse: the other way round
+--   after: { id, key } that came last; bound: { id, key } that nothing wanted comes after
+--   states, anyState: in these states; staleBefore: read before that; alert: one is open, 'any' or of that level
+--   among: only these hubIds. each: they are few, and looked up one by one, in no order and without `after`, `bound` and `limit`
+--   limit, most
+-- Returns { { hubId, key, ... }, hubId and key to go on from ('' = the end is reached) }.
+local AT = string.match(KEYS[1], '^(.*}):')
+local ask = cjson.decode(ARGV[1])
+local reverse, after, bound = ask.reverse, ask.after, ask.bound
+local found = {}
+
+local function asSet(ids)
+  local set = {}
+  for _, id in ipairs(ids) do set[id] = true end
+  return set
+end
+
+local among = ask.among and asSet(ask.among)
+local stale = ask.staleBefore and asSet(redis.call('ZRANGEBYSCORE', AT .. ':fresh', '-inf', '(' .. ask.staleBefore))
+local alerting = ask.alert and asSet(redis.call('SMEMBERS', AT .. ':alerting'))
+
+local function isOfState(id)
+  local state = redis.call('HGET', AT .. ':account:' .. id, 'state')
+  for _, wanted in ipairs(ask.states) do
+    if state == wanted then return true end
+  end
+  return false
+end
+
+local function isOpen(id)
+  for _, state in ipairs(redis.call('HVALS', AT .. ':alerts:' .. id)) do
+    local level = string.match(state, '^%["(%a+)"')
+    if level == ask.alert or ask.alert == 'any' and level ~= 'ok' then return true end
+  end
+  return false
+end
+
+local function matches(id)
+  return (not among or among[id]) and (not stale or stale[id]) and (not alerting or alerting[id] and isOpen(id))
+end
+
+local function keyOf(id)
+  return ask.set and redis.call('ZSCORE', AT .. ':' .. ask.set, id)
+end
+
+-- Whether more is wanted.
+local function add(id, key)
+  found[#found + 1] = id
+  found[#found + 1] = key
+  return #found < 2 * ask.limit
+end
+
+local function comesBefore(key, id, otherKey, otherId)
+  if reverse then key, id, otherKey, otherId = otherKey, otherId, key, id end
+  if key ~= otherKey then return key < otherKey end
+  return id < otherId
+end
+
+-- hubIds of the wanted states in order, as numbers, and as they are written; and how far they are complete (nil: to the end).
+local function idsInOrder()
+  local numbers, written, horizon = {}, {}, nil
+  local command = reverse and 'ZREVRANGEBYSCORE' or 'ZRANGEBYSCORE'
+  local first = after and '(' .. after.id or (reverse and '+inf' or '-inf')
+  local last = bound and bound.id or (reverse and '-inf' or '+inf')
+  for _, state in ipairs(ask.states) do
+    local some = redis.call(command, AT .. ':accounts:' .. state, first, last, 'LIMIT', 0, ask.most)
+    for _, id in ipairs(some) do
+      numbers[#numbers + 1] = tonumber(id)
+      written[tonumber(id)] = id
+    end
+    if #some == ask.most then
+      local furthest = tonumber(some[#some])
+      if not horizon or reverse == (furthest > horizon) then horizon = furthest end
+    end
+  end
+  if reverse then table.sort(numbers, function(a, b) return a > b end) else table.sort(numbers) end
+  return numbers, written, horizon
+end
+
+local function walkIds()
+  local numbers, written, horizon = idsInOrder()
+  for _, number in ipairs(numbers) do
+    if horizon and number ~= horizon and reverse == (number < horizon) then break end
+    local id = written[number]
+    if matches(id) and not keyOf(id) and not add(id, '') then return '', '' end
+  end
+  return horizon and written[horizon] or '', ''
+end
+
+local function walkScores()
+  local set, index, looked, atOnce = AT .. ':' .. ask.set, 0, 0, 100
+  if after and reverse then index = redis.call('ZCOUNT', set, '(' .. after.key, '+inf') end
+  if after and not reverse then index = redis.call('ZCOUNT', set, '-inf', '(' .. after.key) end
+  while true do
+    local some = redis.call(reverse and 'ZREVRANGE' or 'ZRANGE', set, index, index + atOnce - 1, 'WITHSCORES')
+    for n = 1, #some, 2 do
+      local id, key = some[n], tonumber(some[n + 1])
+      if bound and not comesBefore(key, id, bound.key, bound.id) then return '', '' end
+      if not after or comesBefore(after.key, after.id, key, id) then
+        looked = looked + 1
+        if matches(id) and (ask.anyState or isOfState(id)) and not add(id, some[n + 1]) then return '', '' end
+        if looked == ask.most then return id, some[n + 1] end
+      end
+    end
+    if #some < 2 * atOnce then return '', '' end
+    index, atOnce = index + atOnce, 500
+  end
+end
+
+local function lookUp()
+  for _, id in ipairs(ask.among) do
+    if matches(id) and isOfState(id) then
+      local key = keyOf(id)
+      if key and ask.part == 'scores' or not key and ask.part == 'ids' then add(id, key or '') end
+    end
+  end
+  return '', ''
+end
+
+local walk = ask.each and lookUp or ask.part == 'ids' and walkIds or walkScores
+local id, key = walk()
+return { found, id, key }

@@ -1,0 +1,54 @@
+import { decodeForecasts } from '../limits/forecast/account-forecasts.ts'
+import { tenths } from '../limits/forecast/outlook.ts'
+import { keptReadings } from '../limits/history/kept-readings.ts'
+import { type NearestLimit, nearestLimit } from '../limits/nearest-limit.ts'
+import type { Series } from '../limits/series.ts'
+import type { Store } from '../redis/connect.ts'
+import { type Keys, PARTITIONS } from '../redis/keys.ts'
+
+/** The limit that an account is nearest to. */
+export type NearLimit = { hubId: number; hubDomain: string } & Omit<Series, 'id'> & { daysLeft: number | null }
+
+interface NearestDeps {
+  store: Store
+  keys: Keys
+}
+
+/** The accounts that are nearest to a limit, nearest first, as their last polls ranked them. */
+export async function readNearestLimits(deps: NearestDeps, count: number, now: number): Promise<NearLimit[]> {
+  const { store, keys } = deps
+  const parts = await Promise.all(
+    Array.from({ length: PARTITIONS }, (_, number) =>
+      store.zrange(keys.partition(number).nearest, 0, count - 1, 'WITHSCORES'),
+    ),
+  )
+  const ranked = parts
+    .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), at: Number(part[n + 1]) }] : [])))
+    .sort((a, b) => a.at - b.at || a.hubId - b.hubId)
+    .slice(0, count)
+  const limits = await Promise.all(ranked.map(({ hubId }) => readNearLimit(deps, hubId, now)))
+  return limits.filter((limit) => limit !== undefined)
+}
+
+/** Undefined where the account is near none. */
+export async function readNearestLimit(
+  { store, keys }: NearestDeps,
+  hubId: number,
+  now: number,
+): Promise<NearestLimit | undefined> {
+  const own = keys.account(hubId)
+  const [stored, forecasts] = await Promise.all([store.getBuffer(own.readings), store.get(own.forecast)])
+  const kept = keptReadings(hubId, own, stored)
+  return kept === undefined ? undefined : nearestLimit(kept.readings, decodeForecasts(forecasts), now)
+}
+
+async function readNearLimit(deps: NearestDeps, hubId: number, now: number): Promise<NearLimit | undefined> {
+  const [nearest, hubDomain] = await Promise.all([
+    readNearestLimit(deps, hubId, now),
+    deps.store.hget(deps.keys.account(hubId).account, 'hubDomain'),
+  ])
+  if (nearest === undefined) return undefined
+  const { id: _, ...series } = nearest.series
+  const { daysLeft } = nearest
+  return { hubId, hubDomain: hubDomain ?? '', ...series, daysLeft: daysLeft === null ? null : tenths(daysLeft) }
+}
