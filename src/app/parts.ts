@@ -88,7 +88,6 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     deliveries: new Deliveries(store, keys),
     receiverStore: new ReceiverStore(store, keys),
     history: new History(store, keys),
-    metrics: createMetrics(),
     ...configured(store, keys, config),
   }
 }

@@ -1,5 +1,9 @@
 import type { AccountQuery } from '../accounts/search/account-query.ts'
-import { type AccountPage, type SearchDeps as FindDeps, searchAccounts as find } from '../accounts/search/search-accounts.ts'
+import {
+  type AccountPage,
+  type SearchDeps as FindDeps,
+  searchAccounts as find,
+} from '../accounts/search/search-accounts.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Clock } from '../runtime/clock.ts'
 

@@ -23,7 +23,9 @@ export async function readNearestLimits(deps: NearestDeps, count: number, now: n
     ),
   )
   const ranked = parts
-    .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), at: Number(part[n + 1]) }] : [])))
+    .flatMap((part) =>
+      part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId: Number(hubId), at: Number(part[n + 1]) }] : [])),
+    )
     .sort((a, b) => a.at - b.at || a.hubId - b.hubId)
     .slice(0, count)
   const limits = await Promise.all(ranked.map(({ hubId }) => readNearLimit(deps, hubId, now)))

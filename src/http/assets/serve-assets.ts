@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 
 /** What pages load beside themselves: all of it from here, as the Content-Security-Policy says. */
 export const ASSETS = {
-  '/assets/plimsoll.css': { type: 'text/css; charset=utf-8', files: ['plimsoll.css'] },
+  '/assets/plimsoll.css': { type: 'text/css; charset=utf-8', files: ['plimsoll.css', 'charts.css'] },
   '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },
 } as const
 
