@@ -18,6 +18,7 @@ import { openEndpoint } from './app/token-endpoint.ts'
 import { openWork } from './app/work.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
+import { checkFormat } from './redis/format.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
@@ -84,6 +85,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
     stopping.abort()
     return http.close(patience.of(HTTP_PATIENCE_MS))
   })
+  await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.

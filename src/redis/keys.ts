@@ -141,6 +141,8 @@ export interface Keys {
   /** string: what older versions had in place of `vault.canaries` */
   readonly canary: string
   readonly vault: VaultKeys
+  /** string: how what is stored is to be read, a whole number */
+  readonly format: string
   readonly progress: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
   readonly heartbeat: string
@@ -173,6 +175,7 @@ export function createKeys(prefix: string): Keys {
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
+    format: `${prefix}:format`,
     progress: `${prefix}:progress`,
     heartbeat: `${prefix}:heartbeat`,
     heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,

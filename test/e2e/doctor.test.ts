@@ -39,7 +39,16 @@ test('an installation at work has nothing that fails', async () => {
   })
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(Object.keys(found)).toEqual([
-    ...['config', 'redis', 'redis.write', 'redis.version', 'redis.eviction', 'redis.persistence', 'redis.memory'],
+    ...[
+      'config',
+      'redis',
+      'redis.write',
+      'redis.format',
+      'redis.version',
+      'redis.eviction',
+      'redis.persistence',
+      'redis.memory',
+    ],
     ...['encryption', 'secret-files', 'provider', 'clock', 'end-date', 'receiver.ops-mail', 'receiver.ops-hook'],
     ...['deliveries', 'public-url', 'daemon'],
   ])
@@ -61,7 +70,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 17 checks failed: each says the way out\n')
+  expect(err).toBe('plimsoll: 3 of 18 checks failed: each says the way out\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)
