@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import * as z from 'zod'
 import { KINDS } from '../../config/routes.ts'
 import type { PollCause } from '../../src/alerts/alert.ts'
 import type { ReceiverTrouble } from '../../src/delivery/receiver-health.ts'
@@ -38,7 +40,7 @@ test('every kind of alert, with each of its causes, has its section, and no othe
 })
 
 test('every section about an alert says how urgent it is', () => {
-  const sections = part('Alerts').split('\n### ').slice(1)
+  const sections = ['Alerts', 'Prometheus alerts'].flatMap((heading) => part(heading).split('\n### ').slice(1))
   expect(sections.filter((section) => !/^- \*\*Urgency\*\*: (now|today|look|-|as )/m.test(section))).toEqual([])
 })
 
@@ -75,6 +77,29 @@ test('every entry says what it means and how urgent it is; what is urgent says w
     expect(urgency, codes).toMatch(/^(now|today|look|-)(,|$)/)
     if (/^(now|today)/.test(urgency)) expect(todo.length, codes).toBeGreaterThan(10)
   }
+})
+
+test('every alert of the Prometheus rules links to its section, and no other is there', () => {
+  const rules = RULES.parse(
+    parse(readFileSync(join(ROOT, 'config', 'deploy', 'prometheus', 'plimsoll.rules.yml'), 'utf8')),
+  )
+  const alerts = rules.groups.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined)
+  expect(alerts.length).toBeGreaterThan(20)
+  const sections = anchorsOf({ path: '', text: part('Prometheus alerts') })
+  expect(alerts.map(({ annotations }) => annotations?.runbook_url).toSorted()).toEqual(
+    sections.map((anchor) => `runbook.md#${anchor}`).toSorted(),
+  )
+  for (const { alert } of alerts) expect(part('Prometheus alerts')).toContain(`\n\n\`${alert}\`: `)
+})
+
+const RULES = z.object({
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({ alert: z.string().optional(), annotations: z.object({ runbook_url: z.string() }).optional() }),
+      ),
+    }),
+  ),
 })
 
 test('its headings make names of their own, so that links to them last', () => {

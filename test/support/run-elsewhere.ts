@@ -31,8 +31,10 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll ...': 'package.json',
 }
 
-/** Parts of documents that a test follows from their first command to their last. */
-export const WALKED = [
-  { path: 'config/guide/tokens.md', heading: 'Changing the encryption key' },
-  { path: 'README.md', heading: 'First ten minutes' },
+/** Documents, or parts of them, that a test of their own follows from the first command to the last. */
+export const WALKED: readonly { path: string; heading?: string; by: string }[] = [
+  { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/first-ten-minutes.test.ts' },
+  { path: 'config/guide/tokens.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
+  { path: 'config/deploy/README.md', by: 'test/e2e/deploy-guide.test.ts' },
+  { path: 'config/deploy/monitoring.md', heading: 'Prometheus', by: 'test/e2e/monitoring.test.ts' },
 ]
