@@ -65,7 +65,10 @@ function commands(): string[] {
   const others = BLOCKS.filter(({ kind }) => kind === 'text').flatMap(({ text }) =>
     [...text.matchAll(/npm [^\n)"|]+/g)].map(([command]) => command.trim()),
   )
-  const inText = DOCUMENTS.flatMap(codeOf).filter((code) => /^([A-Z_]+=\S+ )?npm /.test(code))
+  const whole = WALKED.filter(({ heading }) => heading === undefined).map(({ path }) => path)
+  const inText = DOCUMENTS.filter(({ path }) => !whole.includes(path))
+    .flatMap(codeOf)
+    .filter((code) => /^([A-Z_]+=\S+ )?npm /.test(code))
   return [...new Set([...shell, ...others, ...inText].map(byItsName))]
 }
 
