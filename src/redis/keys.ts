@@ -144,6 +144,8 @@ export interface Keys {
   /** string: how what is stored is to be read, a whole number */
   readonly format: string
   readonly progress: string
+  /** hash: daemon -> its version, since when it runs, when it said so last (JSON) */
+  readonly daemons: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
   readonly heartbeat: string
   /** string, expires: a daemon has the heartbeat of that period */
@@ -177,6 +179,7 @@ export function createKeys(prefix: string): Keys {
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     format: `${prefix}:format`,
     progress: `${prefix}:progress`,
+    daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,
     heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,
