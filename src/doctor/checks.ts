@@ -3,6 +3,7 @@ import { checkConfig } from './config.ts'
 import { checkDaemon } from './daemon.ts'
 import { checkEncryption } from './encryption.ts'
 import { checkEndDate } from './end-date.ts'
+import { checkFileLimit } from './file-limit.ts'
 import type { Check } from './finding.ts'
 import type { Installation } from './installation.ts'
 import { checkMailServer } from './mail-server.ts'
@@ -30,6 +31,7 @@ export function checksOf(installation: Installation): Check[] {
       fix: 'check encryption.keys, and that Redis answers',
     },
     { name: 'secret-files', run: async () => checkSecretFiles(installation), fix: 'check that the files can be read' },
+    { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },
     {
       name: 'provider',
       run: () => checkProvider(config.provider.baseUrl, clock),
