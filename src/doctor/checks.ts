@@ -5,6 +5,7 @@ import { checkEncryption } from './encryption.ts'
 import { checkEndDate } from './end-date.ts'
 import { checkFileLimit } from './file-limit.ts'
 import type { Check } from './finding.ts'
+import { checkInForce } from './in-force.ts'
 import type { Installation } from './installation.ts'
 import { checkMailServer } from './mail-server.ts'
 import { checkProvider } from './provider.ts'
@@ -59,5 +60,6 @@ export function checksOf(installation: Installation): Check[] {
       run: async () => [await checkDaemon(redis, keys, config.schedule, clock)],
       fix: 'check that Redis answers',
     },
+    { name: 'config.in-force', run: async () => [await checkInForce(installation)], fix: 'check that Redis answers' },
   ]
 }

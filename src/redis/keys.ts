@@ -143,6 +143,8 @@ export interface Keys {
   readonly vault: VaultKeys
   /** string: how what is stored is to be read, a whole number */
   readonly format: string
+  /** hash: daemon -> the fingerprint of the config that it works by */
+  readonly configs: string
   readonly progress: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
   readonly heartbeat: string
@@ -176,6 +178,7 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     format: `${prefix}:format`,
+    configs: `${prefix}:configs`,
     progress: `${prefix}:progress`,
     heartbeat: `${prefix}:heartbeat`,
     heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
