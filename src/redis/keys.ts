@@ -146,6 +146,8 @@ export interface Keys {
   /** hash: daemon -> the fingerprint of the config that it works by */
   readonly configs: string
   readonly progress: string
+  /** hash: daemon -> its version, since when it runs, when it said so last (JSON) */
+  readonly daemons: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
   readonly heartbeat: string
   /** string, expires: a daemon has the heartbeat of that period */
@@ -180,6 +182,7 @@ export function createKeys(prefix: string): Keys {
     format: `${prefix}:format`,
     configs: `${prefix}:configs`,
     progress: `${prefix}:progress`,
+    daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,
     heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,

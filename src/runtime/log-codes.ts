@@ -10,6 +10,8 @@ export const LOG_CODES = [
   'config.refused',
   'log.lost',
   'log.not-reopened',
+  'telemetry.away',
+  'telemetry.back',
   'systemd.unheard',
   'systemd.no-progress',
   'clock.tick',
