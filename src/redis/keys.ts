@@ -143,6 +143,8 @@ export interface Keys {
   readonly vault: VaultKeys
   /** string: how what is stored is to be read, a whole number */
   readonly format: string
+  /** hash: daemon -> the fingerprint of the config that it works by */
+  readonly configs: string
   readonly progress: string
   /** hash: daemon -> its version, since when it runs, when it said so last (JSON) */
   readonly daemons: string
@@ -178,6 +180,7 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     format: `${prefix}:format`,
+    configs: `${prefix}:configs`,
     progress: `${prefix}:progress`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,
