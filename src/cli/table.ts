@@ -98,7 +98,7 @@ function shrunk(shown: readonly Laid[], room: number): Laid[] {
   const columns = shown.map((column) => ({ ...column }))
   while (!fits(columns, ({ width }) => width, room)) {
     const cuttable = columns.filter(({ isWhole, isProse, width }) => !isWhole && width > (isProse ? PROSE : NARROWEST))
-    const spacious = cuttable.toSorted((a, b) => b.width - leastWidth(b) - (a.width - leastWidth(a)))[0]
+    const spacious = cuttable.toSorted((a, b) => toSpare(b) - toSpare(a))[0]
     if (spacious === undefined) break
     spacious.width--
   }
@@ -112,6 +112,11 @@ function fits(columns: readonly Laid[], widthIn: (column: Laid) => number, room:
 /** What a column takes at least, before a spare one must make room for it. */
 function leastWidth({ width, isWhole, isNamed, isProse }: Laid): number {
   return isWhole ? width : Math.min(width, isProse ? PROSE : isNamed ? NAME : READABLE)
+}
+
+/** Names and sentences give way later than what says its thing in a word. */
+function toSpare({ width, isNamed, isProse }: Laid): number {
+  return width - (isNamed || isProse ? PROSE : READABLE)
 }
 
 const NARROWEST = 8

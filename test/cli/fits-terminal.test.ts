@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { printFacts } from '../../src/cli/facts.ts'
 import type { Io } from '../../src/cli/io.ts'
 import { say } from '../../src/cli/say.ts'
-import { type Column, named, number, printTable, spare, state, whole } from '../../src/cli/table.ts'
+import { type Column, named, number, printTable, prose, spare, state, whole } from '../../src/cli/table.ts'
 import { displayWidth } from '../../src/text/display-width.ts'
 import { anIo } from '../support/an-io.ts'
 
@@ -18,7 +18,15 @@ const word = fc.oneof(
     .map((words) => words.join(' ')),
 )
 const columns: Column[] = [
-  ...[state('LEVEL'), whole('HUB ID'), named('SERIES'), 'WHY', number('HOW FULL'), spare(whole('AT')), spare('RULE')],
+  ...[
+    state('LEVEL'),
+    whole('HUB ID'),
+    named('SERIES'),
+    prose('WHY'),
+    number('HOW FULL'),
+    spare(whole('AT')),
+    spare('RULE'),
+  ],
 ]
 const rows = fc.array(fc.array(word, { minLength: columns.length, maxLength: columns.length }), { maxLength: 6 })
 const width = fc.integer({ min: 20, max: 130 })
@@ -92,5 +100,27 @@ test('where whole cells have no room beside each other, each row is a list of fa
   expect(shown(30, table)).toEqual([
     ...['level  critical', 'id     1f0c9a7be2d45a63', 'why    it is nearly full', 'rule   overall'],
     ...['', 'level  warning', 'id     2f0c9a7be2d45a63', 'rule   overall'],
+  ])
+})
+
+test('sentences go on below instead of being cut, up to three lines', () => {
+  const why = 'the provider answered that a scope is missing, and names some that would do: contacts, companies, deals'
+  expect(
+    shown(44, (io) =>
+      printTable(
+        io,
+        [whole('HUB ID'), state('STATE'), prose('WHY')],
+        [
+          ['7', 'failing', why],
+          ['8', 'ok', ''],
+        ],
+      ),
+    ),
+  ).toEqual([
+    'HUB ID  STATE    WHY',
+    '7       failing  the provider answered that',
+    '                 a scope is missing, and',
+    '                 names some that would do: …',
+    '8       ok',
   ])
 })
