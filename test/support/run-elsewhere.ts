@@ -27,6 +27,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   // What it does is this run and two programs.
   'npm run check': 'package.json',
   // The form of the others.
+  'plimsoll ARGS': 'package.json',
   'npm run ...': 'package.json',
   'plimsoll ...': 'package.json',
 }
@@ -35,6 +36,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
 export const WALKED: readonly { path: string; heading?: string; by: string }[] = [
   { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/first-ten-minutes.test.ts' },
   { path: 'config/guide/tokens.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
+  { path: 'config/guide/api.md', by: 'test/e2e/api-guide.test.ts' },
   { path: 'config/deploy/README.md', by: 'test/e2e/deploy-guide.test.ts' },
   { path: 'config/deploy/monitoring.md', heading: 'Prometheus', by: 'test/e2e/monitoring.test.ts' },
 ]
