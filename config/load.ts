@@ -55,7 +55,12 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, 
   ]
   if (problems.length > 0 || !checked.success) return { ok: false, problems: inOrder(firstPerPath(problems)) }
 
-  const config = freeze({ ...checked.data, dataDir: resolve(cwd, checked.data.dataDir) }) as Config
+  const { dataDir, log } = checked.data
+  const config = freeze({
+    ...checked.data,
+    dataDir: resolve(cwd, dataDir),
+    log: log.file === undefined ? log : { ...log, file: resolve(cwd, log.file) },
+  }) as Config
   const notices = advise(config, now).map(({ path, message }) => locate(path, message, filled))
   return { ok: true, config, notices }
 }

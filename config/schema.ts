@@ -233,9 +233,14 @@ const log = z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .prefault('info')
       .describe('Least level that is logged.'),
-    pretty: toggle().prefault(false).describe('Lines for people instead of JSON.'),
+    pretty: toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.'),
+    file: text()
+      .exactOptional()
+      .describe(
+        'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
+      ),
   })
-  .describe('The log on standard output.')
+  .describe('The log: JSON lines, on standard output unless `file` says otherwise.')
 
 // A group that is left out is checked like an empty one, so that what it must have is named setting by setting.
 export const settings = related(

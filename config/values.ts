@@ -1,11 +1,14 @@
 import * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
+import { formatCount } from '../src/text/format-number.ts'
 import { WEEKDAYS } from '../src/text/wall-clock.ts'
 import { formatHostPort, maskAddress, parseHostPort } from './addresses.ts'
 import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 
 /** What a kind of value needs beyond its schema: how the file may write it, and how it is written back. */
 export interface Form {
+  /** What may stand there, in words, for the reference. */
+  type?: string
   /** A number or `true` in the file stands for its text as written. */
   text?: true
   /** May come from a file (`...File`), and is never shown. */
@@ -56,14 +59,18 @@ export const says = (allowed: string) => ({
 })
 
 export function text(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be text on one line') {
-  return z.string(says(allowed)).regex(pattern, allowed).register(forms, { text: true })
+  return z
+    .string(says(allowed))
+    .regex(pattern, allowed)
+    .register(forms, { text: true, type: allowed.replace(/^must be /, '') })
 }
 
 export const toggle = () => z.boolean(says('must be true or false'))
 
 export function whole(from: number, to: number) {
   const allowed = says(`must be a whole number from ${from} to ${to}`)
-  return z.int(allowed).min(from, allowed).max(to, allowed)
+  const type = `whole number, ${formatCount(from)} to ${formatCount(to)}`
+  return z.int(allowed).min(from, allowed).max(to, allowed).register(forms, { type })
 }
 
 interface DurationRange {
@@ -74,6 +81,7 @@ interface DurationRange {
 /** A duration: `30s` in the file, milliseconds in the program. */
 export function duration(range: DurationRange) {
   return value<number>({
+    type: durationType(range),
     read: durationReader(range),
     show: formatDuration,
     json: { anyOf: durationJson(range), examples: ['30s', '15m', '7d'] },
@@ -84,6 +92,7 @@ export function duration(range: DurationRange) {
 export function durationOrNever(range: DurationRange) {
   const read = durationReader(range)
   return value<number | 'never'>({
+    type: `${durationType(range)}, or never`,
     read: (input, refuse) =>
       input === 'never'
         ? input
@@ -92,6 +101,8 @@ export function durationOrNever(range: DurationRange) {
     json: { anyOf: [...durationJson(range), { const: 'never' }], examples: ['never', '30d'] },
   })
 }
+
+const durationType = ({ min, max }: DurationRange) => `duration, ${min} to ${max}`
 
 function durationReader({ min, max }: DurationRange) {
   const least = parseDuration(String(min)) ?? 0
@@ -125,6 +136,7 @@ const percentJson: JsonFacts = { anyOf: [{ type: 'number' }, { type: 'string', p
 /** How full something is, in percent: usage may be over its limit, so over 100 is allowed. */
 export function fill() {
   return value<number>({
+    type: 'percentage, above 0',
     read(input, refuse) {
       const percent = parsePercent(input)
       if (percent === undefined || !(percent > 0 && percent <= 1000)) {
@@ -139,6 +151,7 @@ export function fill() {
 /** A part of a whole: `50%` in the file, 0.5 in the program. `most` in percent. */
 export function share({ most = 95 }: { most?: number } = {}) {
   return value<number>({
+    type: `share, 1% to ${most}%`,
     read(input, refuse) {
       const percent = parsePercent(input)
       if (percent === undefined || percent < 1 || percent > most) return refuse(`must be from 1% to ${most}%`)
@@ -150,14 +163,16 @@ export function share({ most = 95 }: { most?: number } = {}) {
 }
 
 interface SecretKind {
+  type?: string
   /** Why the text can't be it; undefined when it can. */
   fault?: (text: string) => string | undefined
   show?: (text: string) => string
   make?: (file: string) => string
 }
 
-export function secret({ fault, show, make }: SecretKind = {}) {
+export function secret({ type = 'secret', fault, show, make }: SecretKind = {}) {
   return value<Secret>({
+    type,
     read(input, refuse) {
       if (typeof input !== 'string') return refuse('must be text')
       if (input === '') return refuse('must not be empty')
@@ -176,6 +191,7 @@ export function secret({ fault, show, make }: SecretKind = {}) {
 export function secretAddress(schemes: readonly string[], extra?: (url: URL) => string | undefined) {
   const written = schemes.map((scheme) => `${scheme}://`).join(' or ')
   return secret({
+    type: `secret address, ${written}`,
     fault(address) {
       const url = URL.parse(address)
       if (url === null || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1))) {
@@ -191,6 +207,7 @@ export function secretAddress(schemes: readonly string[], extra?: (url: URL) => 
 /** An https address, or http; which hosts http is good for is decided beside its `insecure`. */
 export function webAddress({ strip = true } = {}) {
   return value<string>({
+    type: 'address, https://',
     read(input, refuse) {
       const url = typeof input === 'string' ? URL.parse(input) : null
       if (typeof input !== 'string' || url === null || !/^https?:$/.test(url.protocol) || /[\s\p{Cc}]/u.test(input)) {
@@ -207,6 +224,7 @@ export function webAddress({ strip = true } = {}) {
 
 export function hostPort() {
   return value({
+    type: 'host:port',
     read(input, refuse) {
       const parsed = typeof input === 'string' ? parseHostPort(input) : undefined
       return parsed ?? refuse('must be host:port, like 127.0.0.1:8088 or [::1]:8088')

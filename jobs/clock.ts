@@ -15,16 +15,34 @@ const EVERY_MINUTE = '0 * * * * *'
 /** What is watched there moves by minutes and hours. */
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
+export interface Clock {
+  /** Ticks by other times from now on. */
+  follow(times: Schedule): Promise<void>
+  stop(): Promise<void>
+}
+
 /**
  * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
-export function startClock(queues: Queues, times: Schedule, log: Logger): { stop(): Promise<void> } {
+export function startClock(queues: Queues, times: Schedule, log: Logger): Clock {
+  let tasks = startTicks(queues, times, log)
+  return {
+    follow: async (next) => {
+      const before = tasks
+      tasks = startTicks(queues, next, log)
+      await end(before)
+    },
+    stop: () => end(tasks),
+  }
+}
+
+function startTicks(queues: Queues, times: Schedule, log: Logger): ScheduledTask[] {
   const wake = (kind: SweepKind, at: number, until?: number) =>
     queues.wake(kind, at, until).catch((error: unknown) => {
       log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
     })
-  const tasks: ScheduledTask[] = Object.entries(expressions(times)).map(([name, expression]) => {
+  return Object.entries(expressions(times)).map(([name, expression]) => {
     const kind = name as SweepKind
     // Who starts looks at once: some ticks are a minute apart.
     void wake(kind, 0)
@@ -38,11 +56,10 @@ export function startClock(queues: Queues, times: Schedule, log: Logger): { stop
       { name, timezone: 'UTC', suppressMissedWarning: true },
     )
   })
-  return {
-    stop: async () => {
-      await Promise.all(tasks.map((task) => task.destroy()))
-    },
-  }
+}
+
+async function end(tasks: readonly ScheduledTask[]): Promise<void> {
+  await Promise.all(tasks.map((task) => task.destroy()))
 }
 
 function expressions(times: Schedule): Record<SweepKind, string> {

@@ -3,7 +3,7 @@ import { BEHIND_MS, type Deliveries, type Delivery } from '../src/delivery/deliv
 import type { AttemptOutcome, Receiver } from '../src/delivery/receiver.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
-import type { Logger } from '../src/runtime/logger.ts'
+import type { LogEvent, Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { DeliverJob, Queues } from './queues.ts'
 import type { StopSignals } from './stop-signals.ts'
@@ -103,6 +103,10 @@ function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
   return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
+function observeDelay({ metrics, clock }: DeliverDeps, { receiver, createdAt }: Delivery): void {
+  metrics.deliveryDelay.observe({ receiver }, Math.max(0, clock.now() - createdAt) / 1_000)
+}
+
 function note(
   deps: DeliverDeps,
   delivery: Delivery,
@@ -112,7 +116,9 @@ function note(
 ): void {
   const { id, receiver, message, attempts } = delivery
   deps.metrics.deliveries.inc({ receiver, outcome })
-  const details = {
+  if (ms !== null) deps.metrics.deliveryDuration.observe({ receiver }, ms / 1_000)
+  if (outcome === 'delivered') observeDelay(deps, delivery)
+  const details: LogEvent = {
     code: `delivery.${outcome}`,
     delivery: id,
     receiver,

@@ -1,6 +1,7 @@
 import type { Readings } from '../src/limits/readings.ts'
 import { seriesOf } from '../src/limits/series.ts'
 import { typeChanges } from '../src/limits/type-changes.ts'
+import type { LogCode } from '../src/runtime/log-codes.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { cleanText } from '../src/text/clean-text.ts'
 
@@ -11,7 +12,7 @@ const MOST_LINES = 10
 export function logTypes(log: Logger, hubId: number, before: Readings | undefined, after: Readings): void {
   if (before === undefined) return
   const { appeared, disappeared } = typeChanges(seriesOf(before), seriesOf(after))
-  const say = (code: string, types: string[], what: string) => {
+  const say = (code: LogCode, types: string[], what: string) => {
     for (const type of types.slice(0, MOST_LINES)) {
       log.info({ code, hubId, objectTypeId: cleanText(type, 60), inAll: types.length }, what)
     }

@@ -2,6 +2,7 @@ import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-met
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { type Answers, type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
+import { decodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { type AdmitPollDeps, admitPoll, type PollOccasion } from './admit-poll.ts'
 import { type CommitPollDeps, commitPoll } from './commit-poll.ts'
@@ -65,6 +66,7 @@ async function pollAccount(
     if (named === 'unread') return pollUnread(deps, hubId, context)
     context = named
   }
+  if (occasion === 'due') observeLateness(deps, context)
   const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
   const calls = mostCalls(settings)
   if (!(await admitPoll(deps, hubId, context, calls, occasion))) return 'no-room'
@@ -73,6 +75,12 @@ async function pollAccount(
   if (asked.answers === undefined) return pollLater(deps, hubId, context, 'held')
   if (asked.answers.calls === 0) return pollAfterPause(deps, hubId, asked.answers)
   return commitPoll(deps, { hubId, context: asked.context, settings, answers: asked.answers })
+}
+
+/** A first poll has had no turn yet. */
+function observeLateness({ metrics, clock }: PollLimitsDeps, { pollBecause }: PollContext): void {
+  const turn = decodeTurn(pollBecause)
+  if (turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - turn.regularAt) / 1_000)
 }
 
 /** As many as a poll can take where all goes well; what it does not take is given back. */

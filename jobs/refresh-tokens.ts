@@ -18,6 +18,8 @@ export interface RefreshTokensDeps
   uninstallAfterRefusedMs: number | 'never'
 }
 
+type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
+
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {
@@ -31,13 +33,20 @@ export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, sig
 export async function refreshOne(deps: RefreshOneDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
   const outcome = await refreshAccount(deps, hubId, refused)
   deps.metrics.refreshes.inc({ outcome: outcome.is })
-  if (outcome.is === 'refreshed') deps.metrics.tokenStore.observe(outcome.unstoredMs / 1_000)
+  if (outcome.is === 'refreshed') observeRefresh(deps.metrics, outcome)
   if (outcome.is === 'refreshed' && outcome.expired) {
     deps.metrics.tokensExpired.inc()
     deps.log.warn({ code: 'token.expired', hubId, lateMs: outcome.lateMs }, 'the token had expired before its refresh')
   }
   if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
   return outcome
+}
+
+function observeRefresh(metrics: Metrics, { unstoredMs, lateMs, leftMs }: Refreshed): void {
+  metrics.tokenStore.observe(unstoredMs / 1_000)
+  if (leftMs === null) return
+  metrics.refreshLateness.observe(lateMs / 1_000)
+  metrics.refreshHeadroom.observe(Math.max(0, leftMs) / 1_000)
 }
 
 async function uninstallIfRefusedLong(deps: RefreshTokensDeps, hubId: number, outcome: RefreshOutcome): Promise<void> {

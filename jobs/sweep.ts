@@ -49,13 +49,15 @@ const SPARE_MS = 1_500
 export async function sweep(deps: SweepDeps, { kind, until, chained }: SweepJob): Promise<void> {
   // A worker that is killed at a sweep would take the rest of the chain along, up to the clock's next tick, and tokens
   // that live for seconds don't wait so long: each link plans a spare one before it begins.
-  const spareAt = deps.clock.now() + SPARE_MS
+  const begunAt = deps.clock.now()
+  const spareAt = begunAt + SPARE_MS
   if (chained && spareAt < until) await deps.queues.wake(kind, spareAt, until)
   const next = await LOOK[kind](deps)
   const now = deps.clock.now()
   if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until, true)
   await deps.progress(kind, now)
   deps.metrics.sweeps.inc({ kind })
+  deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
 }
 
 /** Each hands on what is due, and returns when something is due next. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { type Job, type Processor, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
+import { InForce } from '../src/runtime/in-force.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
 import type { Movement } from './movement.ts'
@@ -21,6 +22,8 @@ export type WorkerDeps = SweepDeps &
   DeliverDeps & { movement: Movement }
 
 export interface Workers {
+  /** Jobs that begin from now on work by these. Resolves once no job works by those before. */
+  replace(deps: WorkerDeps): Promise<void>
   /** Begins nothing new, lets what is under way finish for up to `patienceMs`, hands back the rest. */
   stop(patienceMs: number): Promise<void>
 }
@@ -31,23 +34,29 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
   const abandon = new AbortController()
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
-  const start = <T>(name: string, concurrency: number, work: (job: T) => Promise<void>) => {
-    const processor: Processor<T, void> = ({ data }: Job<T, void>) => deps.movement.watch(name, () => work(data))
+  const inForce = new InForce(deps)
+  const start = <T>(name: string, concurrency: number, work: (deps: WorkerDeps, job: T) => Promise<void>) => {
+    const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
+      deps.movement.watch(name, () => inForce.run((now) => work(now, data)))
     const worker = new Worker<T, void>(name, processor, { connection: connection as Redis, prefix, concurrency })
     worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
     worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
     return worker
   }
-  const deliveries = PER_RECEIVER * Math.max(1, deps.receivers.size)
+  const deliveries = start<DeliverJob>(QUEUE.deliver, deliveriesAtATime(deps), (now, job) => deliver(now, job, stop))
   const workers = [
-    start<SweepJob>(QUEUE.sweep, 4, (job) => sweep(deps, job)),
-    start<ChunkJob>(QUEUE.refreshTokens, 8, (job) => refreshTokens(deps, job, stop.stopping)),
-    start<ChunkJob>(QUEUE.pollLimits, 4, (job) => pollLimits(deps, job, stop.stopping)),
-    start<ChunkJob>(QUEUE.uninstall, 2, (job) => uninstall(deps, job, stop.stopping)),
-    start<TendJob>(QUEUE.tendHistory, 1, (job) => tendHistory(deps, job, stop.stopping)),
-    start<DeliverJob>(QUEUE.deliver, deliveries, (job) => deliver(deps, job, stop)),
+    start<SweepJob>(QUEUE.sweep, 4, sweep),
+    start<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping)),
+    start<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping)),
+    start<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping)),
+    start<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping)),
+    deliveries,
   ]
   return {
+    replace: (next) => {
+      deliveries.concurrency = deliveriesAtATime(next)
+      return inForce.replace(next)
+    },
     stop: async (patienceMs) => {
       stopping.abort(new Error('stopping'))
       const closed = Promise.all(workers.map((worker) => worker.close()))
@@ -58,4 +67,8 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
       abandon.abort(new Error('abandoned'))
     },
   }
+}
+
+function deliveriesAtATime({ receivers }: Pick<WorkerDeps, 'receivers'>): number {
+  return PER_RECEIVER * Math.max(1, receivers.size)
 }

@@ -1,32 +1,30 @@
 import { hostname } from 'node:os'
-import { changedPaths } from '../config/changes.ts'
 import type { Config } from '../config/schema.ts'
 import { startClock } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
 import { refreshOne } from '../jobs/refresh-tokens.ts'
-import { replanPolls } from '../jobs/replan-polls.ts'
 import { startWorkers } from '../jobs/workers.ts'
+import { DueSets } from './accounts/due-sets.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
-import { ackUrls } from './app/ack-links.ts'
+import { accountJobs } from './app/account-jobs.ts'
 import { createCourier } from './app/courier.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
-import { encryptionKeys } from './app/encryption-keys.ts'
 import { readHealth, startHttp } from './app/http.ts'
-import { type AppInput, openParts, type Parts } from './app/parts.ts'
-import { createReceivers } from './app/receivers.ts'
+import { createLasting } from './app/lasting.ts'
+import { type AppInput, openParts } from './app/parts.ts'
+import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
-import { workerDeps } from './app/worker-deps.ts'
+import { openWork } from './app/work.ts'
+import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkKeys } from './tokens/canary.ts'
-import type { Courier } from './tokens/courier/courier.ts'
-import { createVault } from './tokens/vault.ts'
-import { startWriterReports, type WriterReports } from './tokens/writers.ts'
+import { startWriterReports } from './tokens/writers.ts'
 
 export interface App {
   url: string
@@ -34,7 +32,12 @@ export interface App {
    * Takes over what it can of another config; `restart` are the paths of what it can't. Throws KeysError, and changes
    * nothing, when its keys are not those that stored tokens need.
    */
-  reload(next: Config): Promise<{ applied: string[]; restart: string[] }>
+  reload(next: Config): Promise<Reloaded>
+  /** The file was read, and is of no use. */
+  refused(): void
+  health(): Promise<HealthReport>
+  /** Accounts whose tokens are kept alive, and how many of them should have been refreshed a minute ago. */
+  counts(): Promise<{ accounts: number; overdue: number }>
 }
 
 /** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
@@ -44,6 +47,7 @@ const WORK_PATIENCE_MS = 8_000
 const REPORT_PATIENCE_MS = 500
 const HTTP_PATIENCE_MS = 5_000
 const COURIER_PATIENCE_MS = 1_000
+const OVERDUE_AFTER_MS = 60_000
 
 /**
  * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
@@ -52,23 +56,35 @@ const COURIER_PATIENCE_MS = 1_000
 export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<App> {
   const parts = await openParts(input, lifecycle, 'steps')
   const { config, clock, log, keys } = parts
+  const inForce = { parts }
   let startedAt: number | undefined
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const patience = new Patience(clock, STOP_PATIENCE_MS)
-  const movement = new Movement(clock)
-  const ackUrl = ackUrls(parts.vault, config)
-  const receivers = createReceivers(config, lifecycle, (alert) => ackUrl(alert, clock.now()))
-  const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
-  const ownWork = workerDeps(parts, receivers, endpoint)
-  const courier = createCourier(parts, ownWork, ownName())
+  const lasting = createLasting(clock)
+  const courier = createCourier(parts, lasting, ownName())
   // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
   lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
-  const work = { ...ownWork, courier }
-  const accessTokens = createAccessTokens(parts, pages, work)
-  const http = await startHttp(parts, pages, accessTokens, () => readHealth(parts, pages, startedAt, movement))
-  lifecycle.onClose('the HTTP server', () => http.close(patience.of(HTTP_PATIENCE_MS)))
+  const movement = new Movement(clock)
+  const endpoint = openEndpoint(
+    parts,
+    () => inForce.parts.config,
+    () => courier.skewMs ?? parts.provider.skewMs(),
+  )
+  const hands = { ...lasting, endpoint, courier, movement }
+  const running: Running = Object.assign(inForce, { work: openWork(parts, hands), hands })
+  lifecycle.onClose('the receivers', () => running.work.close())
+  const accessTokens = createAccessTokens(running, pages)
+  const health = () => readHealth(running.parts, pages, startedAt, movement)
+  const stopping = new AbortController()
+  const jobs = accountJobs(parts, () => running.work, stopping.signal)
+  const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health)
+  lifecycle.onClose('the HTTP server', () => {
+    // Who asked for a poll, a refresh or a test is told that it was cut off.
+    stopping.abort()
+    return http.close(patience.of(HTTP_PATIENCE_MS))
+  })
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
@@ -76,12 +92,12 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const presence = await startDaemonReports(parts, ownName())
   lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
 
-  await parts.deliveries.enableAll()
+  await parts.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await lookAgain(parts, clock.now())
   const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
-  const workers = startWorkers(workerStore, keys.queues, { ...work, movement }, log)
+  const workers = startWorkers(workerStore, keys.queues, running.work, log)
   lifecycle.onClose('the workers', async () => {
     const ms = patience.of(WORK_PATIENCE_MS)
     await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
@@ -90,67 +106,46 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   const ticks = startClock(parts.queues, config.schedule, log)
   lifecycle.onClose('the clock', () => ticks.stop())
-
-  void replanPolls(ownWork).catch((error: unknown) => {
-    log.warn(
-      { code: 'poll.error', err: error },
-      'could not look whose period is shorter now: their turns stay as planned',
-    )
-  })
+  replanInBackground(running.work)
 
   startedAt = clock.now()
+  parts.metrics.started(startedAt)
+  parts.metrics.configReload(true, startedAt)
   log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
-  let inForce = config
+  const due = new DueSets(pages, keys)
   return {
     url: http.url,
     reload: async (next) => {
-      const before = inForce
-      inForce = await reload(parts, courier, reports, before, next)
-      endpoint.probe()
-      return { applied: changedPaths(before, inForce), restart: changedPaths(inForce, next) }
+      const reloaded = await reload(running, { workers, reports, ticks }, next)
+      parts.metrics.configReload(true, clock.now())
+      return reloaded
+    },
+    refused: () => parts.metrics.configReload(false, clock.now()),
+    health,
+    counts: async () => {
+      const [accounts, overdue] = await Promise.all([
+        due.countDue('refresh', Number.POSITIVE_INFINITY),
+        due.countDue('refresh', clock.now() - OVERDUE_AFTER_MS),
+      ])
+      return { accounts, overdue }
     },
   }
-}
-
-/** Takes over what may change while everything runs: the keys, and who the app is at the provider. */
-async function reload(
-  parts: Parts,
-  courier: Courier,
-  reports: WriterReports,
-  before: Config,
-  next: Config,
-): Promise<Config> {
-  const { encryption: _, ...rest } = before
-  const { clientId, clientSecret } = next.provider
-  const config: Config = {
-    ...rest,
-    ...(next.encryption === undefined ? {} : { encryption: next.encryption }),
-    provider: { ...before.provider, clientId, clientSecret },
-  }
-  const { keys } = encryptionKeys(config)
-  await checkKeys(parts.store, parts.keys, createVault(keys))
-  parts.vault.replace(keys)
-  parts.provider.replaceApp({ clientId, clientSecret })
-  await courier.replace(keys, { clientId, clientSecret })
-  // All of it is in force by now, whatever Redis says to the report; the next one comes soon.
-  await reports.report().catch((error: unknown) => {
-    parts.log.warn({ code: 'vault.unreported', err: error }, 'could not say which key encrypts here: said again soon')
-  })
-  return config
 }
 
 /** Reads for whoever asks and gives up soon; refreshes as the job does, on the connection that waits. */
-function createAccessTokens(parts: Parts, pages: Store, work: ReturnType<typeof workerDeps>): AccessTokens {
+function createAccessTokens(running: Running, pages: Store): AccessTokens {
+  const { keys, vault, clock } = running.parts
   return new AccessTokens({
-    tokens: new AccessTokenStore(pages, parts.keys),
-    vault: parts.vault,
-    refresh: (hubId, generation) => refreshOne(work, hubId, generation),
+    tokens: new AccessTokenStore(pages, keys),
+    vault,
+    refresh: (hubId, generation) => refreshOne(running.work, hubId, generation),
     identify: async (hubId) => {
-      const read = await identifyAccount(work, hubId)
-      if (read?.is === 'foreign' || (read?.is === 'stored' && read.alerted)) await Promise.all(wakeNow(parts, 'alerts'))
+      const read = await identifyAccount(running.work, hubId)
+      if (read?.is === 'foreign' || (read?.is === 'stored' && read.alerted))
+        await Promise.all(wakeNow(running.parts, 'alerts'))
       return read?.is === 'later' ? 'later' : 'asked'
     },
-    clock: parts.clock,
+    clock,
   })
 }
 

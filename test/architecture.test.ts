@@ -70,7 +70,7 @@ const ROOMS: RoomTable = {
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
-      'src/text/pattern.ts',
+      ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],
   },
   jobs: { of: ROOMS_OF_SRC, types: ['views'] },
@@ -97,7 +97,8 @@ const LIBRARIES: LibraryTable = {
   'prom-client': { of: ['runtime'] },
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
-  zod: { of: ['config', 'http'] },
+  // Beside what comes in, the shapes of what programs are given.
+  zod: { of: ['config', 'http', 'views'] },
   yaml: { of: ['config'] },
 }
 
@@ -107,7 +108,7 @@ const ENVIRONMENT = /\bprocess\.env\b/
 const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/embedded.ts', 'src/tokens/courier/courier.ts']
 const EXIT = /\bprocess\.(?:exit|abort|reallyExit)\b/
 const ENTRIES = ['src/main.ts', 'src/tokens/courier/courier-process.ts']
-const MAY_START_PROCESSES = ['src/redis/embedded.ts', 'src/tokens/courier/courier.ts']
+const MAY_START_PROCESSES = ['src/redis/embedded.ts', 'src/runtime/service-manager.ts', 'src/tokens/courier/courier.ts']
 
 const files: SourceFile[] = ROOTS.flatMap((root) =>
   readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' })
@@ -148,7 +149,7 @@ describe('the house', () => {
     expect(linesWith(files, ENVIRONMENT, (path) => MAY_READ_ENVIRONMENT.includes(path))).toEqual([])
   })
 
-  test('only the embedded Redis and the courier are processes of their own', () => {
+  test('only the embedded Redis, the courier and the messenger to systemd are processes of their own', () => {
     const starting = imports.filter(({ to }) => to === 'node:child_process').map(({ from }) => from)
     expect(starting.sort()).toEqual(MAY_START_PROCESSES)
   })

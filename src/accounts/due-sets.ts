@@ -15,6 +15,9 @@ const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 /** Due accounts of a partition that are looked at to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
 
+/** Accounts of a partition that are looked at for the first expiry: the fleet would be one of 128,000. */
+const MOST_WALKED = 2_000
+
 /** Of what is claimed oldest first, one partition may have so many times its even part, and a few more. */
 const MOST_OF_ONE = 4
 const SPARE_OF_ONE = 16
@@ -96,6 +99,18 @@ export class DueSets {
       for (let n = 0; n < part.length - 2; n += 6) found.due.push(readDueToken(part.slice(n, n + 6)))
     }
     return found
+  }
+
+  /**
+   * When the first token expires that is kept alive, ms; undefined: there is none. Accounts are looked at in the order of
+   * their due moments, which come before the ends of their tokens: those that are due after one has ended need no look.
+   */
+  async nearestExpiry(now: number): Promise<number | undefined> {
+    const moments = await this.#everyPartition((partition) =>
+      this.#store.nearestExpiry(partition.due.refresh, ...[now, MOST_WALKED, partition.accountPrefix]),
+    )
+    const found = moments.filter((moment) => moment !== '').map(Number)
+    return found.length === 0 ? undefined : Math.min(...found)
   }
 
   /**

@@ -206,7 +206,7 @@ async function recordFailure(
     stepJson(alerts),
   )
   if (recorded === 'lost') return { is: 'lost' }
-  const facts = { code: 'uninstall.failed', hubId, reason: failure.code, attempts: attempts + 1 }
-  deps.log.warn(facts, failure.message)
+  const facts = { hubId, reason: failure.code, attempts: attempts + 1 }
+  deps.log.warn({ code: 'uninstall.failed', ...facts }, failure.message)
   return { is: 'failed', failure, at, announced: alerts.entries.length > 0 }
 }

@@ -1,12 +1,14 @@
 import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
-import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
-import { refreshOne } from '../../jobs/refresh-tokens.ts'
+import { Movement } from '../../jobs/movement.ts'
+import { type PollLimitsDeps, type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import { type RefreshTokensDeps, refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
 import { createCourier } from './courier.ts'
+import { createLasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
 import { openEndpoint } from './token-endpoint.ts'
 import { workerDeps } from './worker-deps.ts'
@@ -28,18 +30,29 @@ const COURIER_PATIENCE_MS = 1_000
 
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
-  setMaxListeners(0, stop) // One or two per account under way.
-  const endpoint = openEndpoint(parts, () => courier.skewMs ?? parts.provider.skewMs())
-  const ownWork = workerDeps(parts, new Map(), endpoint)
-  const courier = createCourier(parts, ownWork, `${hostname()} pid ${process.pid}`)
+  const lasting = createLasting(parts.clock)
+  const courier = createCourier(parts, lasting, `${hostname()} pid ${process.pid}`)
+  const endpoint = openEndpoint(
+    parts,
+    () => parts.config,
+    () => courier.skewMs ?? parts.provider.skewMs(),
+  )
   parts.lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
   parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const work = { ...ownWork, courier }
-  const { clock, registry } = parts
+  const work = workerDeps(parts, { ...lasting, endpoint, courier, movement: new Movement(parts.clock) }, new Map())
+  return accountJobs(parts, () => work, stop)
+}
 
+/** The same with what a daemon's workers have, which another config may change. */
+export function accountJobs(
+  { clock, registry }: Pick<Parts, 'clock' | 'registry'>,
+  work: () => PollLimitsDeps & RefreshTokensDeps,
+  stop: AbortSignal,
+): AccountJobs {
+  setMaxListeners(0, stop) // One or two per account under way.
   async function pollWithPatience(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await pollOne(work, hubId, 'wanted', stop)
+      const outcome = await pollOne(work(), hubId, 'wanted', stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
       await clock.wait(AGAIN_MS, stop)
     }
@@ -57,7 +70,7 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
   const places = new InFlight(POLLS)
   return {
     poll: (hubId) => places.run('normal', () => poll(hubId)),
-    refresh: (hubId, generation) => refreshOne(work, hubId, String(generation)),
+    refresh: (hubId, generation) => refreshOne(work(), hubId, String(generation)),
   }
 }
 

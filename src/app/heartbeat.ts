@@ -3,17 +3,15 @@ import type { HeartbeatSettings } from '../../jobs/sweep-heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import type { Parts } from './parts.ts'
 
-/** Undefined where no heartbeat is configured. */
-export function openHeartbeat({ config, coverage, clock, lifecycle }: Parts): HeartbeatSettings | undefined {
+/** Undefined where no heartbeat is configured. Whoever makes it closes its pinger. */
+export function openHeartbeat({ config, coverage }: Parts, startedAt: number): HeartbeatSettings | undefined {
   if (config.heartbeat === undefined) return undefined
   const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
-  const pinger = createPinger(url)
-  lifecycle.onClose('the heartbeat', () => pinger.close())
   const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
   return {
     everyMs: every,
     bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
-    pinger,
-    daemon: { startedAt: clock.now(), receivers: new Set(Object.keys(config.receivers)) },
+    pinger: createPinger(url),
+    daemon: { startedAt, receivers: new Set(Object.keys(config.receivers)) },
   }
 }

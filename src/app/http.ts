@@ -2,7 +2,6 @@ import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
-import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
@@ -16,58 +15,90 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import type { AccountJobs } from './account-jobs.ts'
+import { pollNow, refreshNow } from './account-now.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
+import { coverageSettings } from './coverage-settings.ts'
 import { historyKeep } from './history-keep.ts'
+import { live } from './live.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { replayDeliveries } from './replay-deliveries.ts'
+import { ruleSetOf } from './rule-set.ts'
+import { testReceiver } from './test-receiver.ts'
 
+/** How long whoever asks for a test waits for a slow receiver. */
+const TEST_PATIENCE_MS = 10_000
+
+/** What may change with the config is read anew for each request, or each part of one. */
 export function startHttp(
-  parts: Parts,
+  inForce: { readonly parts: Parts },
   pages: Store,
   accessTokens: AccessTokens,
+  jobs: AccountJobs,
+  stop: AbortSignal,
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
-  const { config, keys, provider, metrics, clock, log } = parts
-  const silences = new SilenceStore(pages, keys, config.tags)
-  const asked = { ...parts, store: pages, silences }
+  const { config, keys, vault, metrics, clock, log } = inForce.parts
+  const silences = new SilenceStore(
+    pages,
+    keys,
+    live(() => inForce.parts.config.tags),
+  )
+  const deliveries = new Deliveries(pages, keys)
+  const receiverStore = new ReceiverStore(pages, keys)
+  const asked = (): Parts => ({ ...inForce.parts, store: pages, silences, deliveries, receiverStore })
   return startHttpServer({
     listen: { ...config.http.listen },
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
-    // Read anew for each install: the app may be another one after a reload.
-    install: {
-      ...config.provider,
-      get clientId() {
-        return provider.app.clientId
-      },
-    },
-    connect: connectDeps(parts),
+    install: live(() => inForce.parts.config.provider),
+    connect: live(() => connectDeps(inForce.parts)),
     store: pages,
     keys,
     registry: new Registry(pages, keys),
     history: new History(pages, keys),
-    historyKeep: historyKeep(config),
-    coverage: new CoverageStore(pages, keys, parts.coverage.settings),
-    samples: new KeptSamples(pages, keys, sampleSettings(config)),
+    historyKeep: live(() => historyKeep(inForce.parts.config)),
+    coverage: new CoverageStore(
+      pages,
+      keys,
+      live(() => coverageSettings(inForce.parts.config)),
+    ),
+    samples: new KeptSamples(
+      pages,
+      keys,
+      live(() => sampleSettings(inForce.parts.config)),
+    ),
     due: new DueSets(pages, keys),
-    deliveries: new Deliveries(pages, keys),
+    deliveries,
     silences,
-    tags: config.tags,
-    ackLinks: ackLinks(parts.vault, config),
-    judging: {
-      rules: withTags(config.thresholds, config.tags),
-      ...{ recoverBelow: config.alerts.recoverBelow, for: config.alerts.for, repeatEveryMs: config.alerts.repeatEvery },
-    },
-    receiverStore: new ReceiverStore(pages, keys),
-    queueDepths: () => readQueueDepths(parts.queues, pages),
+    tags: live(() => inForce.parts.config.tags),
+    ackLinks: ackLinks(vault, () => inForce.parts.config),
+    explain: live(() => ({
+      ...ruleSetOf(inForce.parts.config),
+      alertAfter: inForce.parts.config.limits.alertAfter,
+    })),
+    receiverStore,
+    receivers: live(() => Object.keys(inForce.parts.config.receivers)),
+    queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {
-      uninstall: (hubId, reason) => uninstall(asked, hubId, { by: 'api', reason }),
+      uninstall: (hubId, reason) => uninstall(asked(), hubId, { by: 'api', reason }),
       accessToken: (hubId, to) => accessTokens.serve(hubId, to),
-      connected: () => connected(parts),
-      silence: (silence) => silenceAlerts(asked, silence),
-      unsilence: (id) => unsilence(asked, id),
-      acknowledge: (seen, by) => acknowledge(asked, seen, by),
+      connected: () => connected(inForce.parts),
+      silence: (silence) => silenceAlerts(asked(), silence),
+      unsilence: (id) => unsilence(asked(), id),
+      acknowledge: (seen, by) => acknowledge(asked(), seen, by),
+      poll: (hubId) => pollNow(jobs, asked().registry, hubId),
+      refresh: (hubId) => refreshNow(jobs, asked().registry, hubId),
+      replay: (wanted) => replayDeliveries(asked(), wanted),
+      testReceiver: async (name) => {
+        const { config } = inForce.parts
+        const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
+        // Whoever asks waits no longer for a slow one.
+        const patience = AbortSignal.any([stop, AbortSignal.timeout(TEST_PATIENCE_MS)])
+        return settings && testReceiver(config, name, settings, clock, patience, (note) => note(receiverStore))
+      },
     },
     health,
     clock,

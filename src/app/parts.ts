@@ -20,6 +20,7 @@ import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
+import { observeCalls } from './observe-calls.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -67,7 +68,8 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     )
   }
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
-  const provider = createProviderClient({ ...providerOptions(config), clock })
+  const metrics = createMetrics()
+  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics) })
   lifecycle.onClose('the connections to the provider', () => provider.close())
   const address = await openRedis(config, clock, log, lifecycle)
   const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
@@ -80,20 +82,31 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
   lifecycle.onClose('the queues', () => queues.close())
   return {
     ...input,
-    ...{ lifecycle, address, store, keys, vault, provider, queues },
+    ...{ lifecycle, address, store, keys, vault, provider, queues, metrics },
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
-    silences: new SilenceStore(store, keys, config.tags),
     receiverStore: new ReceiverStore(store, keys),
     history: new History(store, keys),
-    coverage: new CoverageStore(store, keys, coverageSettings(config)),
-    samples: new KeptSamples(store, keys, sampleSettings(config)),
-    metrics: createMetrics(),
+    ...configured(store, keys, config),
   }
 }
 
-export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock'> {
+/** The same parts by another config. */
+export function withConfig(parts: Parts, config: Config): Parts {
+  return { ...parts, config, ...configured(parts.store, parts.keys, config) }
+}
+
+/** The stores that read with settings. */
+function configured(store: Store, keys: Keys, config: Config) {
+  return {
+    silences: new SilenceStore(store, keys, config.tags),
+    coverage: new CoverageStore(store, keys, coverageSettings(config)),
+    samples: new KeptSamples(store, keys, sampleSettings(config)),
+  }
+}
+
+export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
   const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
   return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
 }

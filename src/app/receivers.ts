@@ -4,7 +4,6 @@ import type { Alert } from '../alerts/alert.ts'
 import { createEmailReceiver } from '../delivery/email/send-email.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
-import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { mailLinks } from './mail-links.ts'
 
 /** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
@@ -13,21 +12,14 @@ const MAIL_TIMEOUT_MS = 25_000
 /** Where an alert is acknowledged; undefined where it can't be. */
 export type AcknowledgeUrl = (alert: Alert) => string | undefined
 
-export function createReceivers(
-  config: Config,
-  lifecycle: Lifecycle,
-  acknowledge: AcknowledgeUrl,
-): Map<string, Receiver> {
-  const receivers = new Map(
+/** Whoever makes them closes them. */
+export function createReceivers(config: Config, acknowledge: AcknowledgeUrl): Map<string, Receiver> {
+  return new Map(
     Object.entries(config.receivers).map(([name, settings]) => [
       name,
       createReceiver(config, name, settings, acknowledge),
     ]),
   )
-  lifecycle.onClose('the receivers', async () => {
-    await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
-  })
-  return receivers
 }
 
 /** One receiver; whoever makes it closes it. */

@@ -2,41 +2,76 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/export-accounts.ts'
+import type { Parts } from '../app/parts.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
+import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'sealedRefreshToken'] as const
 
+export interface ExportArguments extends CommonOptions {
+  format?: (typeof FORMATS)[number]
+}
+
+export const FORMATS = ['csv', 'jsonl'] as const
+
 /** `plimsoll accounts export FILE`: the live accounts, their refresh tokens sealed as they are stored. */
-export async function exportFile(io: Io, name: string, options: CommonOptions): Promise<void> {
+export async function exportFile(io: Io, name: string, options: ExportArguments): Promise<void> {
+  const isPiped = name === '-'
+  const isJson = formatOf(name, options) === 'jsonl'
   const file = resolve(io.cwd, name)
-  const isJson = /\.(jsonl|ndjson|json)$/i.test(name)
-  if (!isJson && !/\.csv$/i.test(name)) throw new CommandError(`${name} must end in .csv or .jsonl`)
-  const exported = await withParts(io, options.config, async ({ store, keys, registry }) => {
-    const counts = await registry.countByState()
-    const total = LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
-    const progress = showProgress(io, 'accounts exported')
-    return replaceFile(file, name, async (handle) => {
-      let count = 0
-      if (!isJson) await handle.appendFile(`${COLUMNS.join(',')}\n`)
-      for await (const accounts of exportAccounts(store, keys)) {
-        if (io.stop.aborted) throw new CommandError(`stopped: ${name} is as it was`)
-        await handle.appendFile(accounts.map(isJson ? jsonLine : csvLine).join(''))
-        count += accounts.length
-        progress.at(count, total)
-      }
-      return count
-    }).finally(progress.end)
-  })
-  if (options.json === true) return printJson(io, { exported, file })
-  io.out(
-    `exported ${countOf(exported, 'live account')} to ${name}, uninstalled ones left out; ` +
-      'the refresh tokens in it open only with the key of this installation\n',
+  const work = (parts: Parts) =>
+    isPiped
+      ? writeAll(io, parts, isJson, 'standard output', async (text) => io.out(text))
+      : replaceFile(file, name, (handle) =>
+          writeAll(io, parts, isJson, name, async (text) => void (await handle.appendFile(text))),
+        )
+  const exported = await withParts(io, options.config, work, { stops: 'by itself' })
+  if (options.json === true && !isPiped) return printJson(io, 'accounts export', { exported, file })
+  say(
+    isPiped ? { ...io, out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns } : io,
+    `exported ${countOf(exported, 'live account')} to ${isPiped ? 'standard output' : name}, uninstalled ones left out; ` +
+      'the refresh tokens in it open only with the key of this installation',
   )
+}
+
+function formatOf(name: string, { format }: ExportArguments): (typeof FORMATS)[number] {
+  if (format !== undefined) return format
+  if (/\.(jsonl|ndjson|json)$/i.test(name)) return 'jsonl'
+  if (name === '-' || /\.csv$/i.test(name)) return 'csv'
+  throw new CommandError(`${name} must end in .csv or .jsonl, or say which it is: --format csv`)
+}
+
+async function writeAll(
+  io: Io,
+  { store, keys, registry }: Parts,
+  isJson: boolean,
+  name: string,
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  const counts = await registry.countByState()
+  const total = LIVE_STATES.reduce((sum, state) => sum + counts[state], 0)
+  const progress = showProgress(io, 'accounts exported', total)
+  try {
+    let count = 0
+    if (!isJson) await write(`${COLUMNS.join(',')}\n`)
+    for await (const accounts of exportAccounts(store, keys)) {
+      if (io.stop.aborted)
+        throw new CommandError(
+          `stopped: ${name === 'standard output' ? 'it has not all of them' : `${name} is as it was`}`,
+        )
+      await write(accounts.map(isJson ? jsonLine : csvLine).join(''))
+      count += accounts.length
+      progress.at(count, total)
+    }
+    return count
+  } finally {
+    progress.end()
+  }
 }
 
 /** Written beside the file under another name and renamed: whoever reads it has all of it or what was there before. */

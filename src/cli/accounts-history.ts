@@ -4,16 +4,18 @@ import { historyKeep } from '../app/history-keep.ts'
 import type { Parts } from '../app/parts.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
-import { countOf } from '../text/format-number.ts'
-import { iso } from '../text/format-time.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
 import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import type { AccountHistoryShape } from '../views/shapes/series.ts'
+import { printFacts } from './facts.ts'
 import { CommandError, type Io } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { printFacts, printTable, timeCell } from './table.ts'
+import { say } from './say.ts'
+import { momentCell, named, number, printTable, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
@@ -51,21 +53,29 @@ async function history(io: Io, hubIds: readonly number[], options: HistoryOption
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
   if (from > to) throw new CommandError('--from must be before --to')
   const print = printerOf(io, options)
-  await withParts(io, options.config, async (parts) => {
-    const progress = showProgress(io, 'accounts read')
-    const { accounts, count } = await chosenAccounts(parts, hubIds)
-    const deps = { ...parts, historyKeep: historyKeep(parts.config) }
-    print.begin()
-    let done = 0
-    for await (const account of accounts) {
-      if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
-      print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+  await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const { accounts, count } = await chosenAccounts(parts, hubIds)
+      const deps = { ...parts, historyKeep: historyKeep(parts.config) }
       // Where people read along, the accounts themselves show how far it is.
-      if (!io.isTerminal) progress.at(++done, count)
-    }
-    progress.end()
-    print.end()
-  })
+      const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
+      print.begin()
+      let done = 0
+      try {
+        for await (const account of accounts) {
+          if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
+          print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+          progress?.at(++done, count)
+        }
+      } finally {
+        progress?.end()
+      }
+      print.end()
+    },
+    { stops: 'by itself' },
+  )
 }
 
 async function chosenAccounts(
@@ -114,8 +124,8 @@ function jsonPrinter(io: Io): Printer {
   return {
     begin: () => io.out('['),
     account: ({ hubId, hubDomain, state }, snapshots) => {
-      const items = [...snapshots].map(snapshotJson)
-      io.out(`${separator}${JSON.stringify({ hubId, hubDomain, state, items })}`)
+      const told: AccountHistoryShape = { hubId, hubDomain, state, items: [...snapshots].map(snapshotJson) }
+      io.out(`${separator}${JSON.stringify(told)}`)
       separator = ','
     },
     end: () => io.out(']\n'),
@@ -129,15 +139,15 @@ function tablePrinter(io: Io): Printer {
     account: ({ hubId, hubDomain }, snapshots) => {
       const rows = [...snapshots].flatMap(({ at, series }) =>
         series.map(({ usage, limit, percent, ...name }) => [
-          timeCell(iso(at)),
+          momentCell(at),
           seriesName(name),
-          ...[String(usage), String(limit ?? ''), percent === null ? '' : percent.toFixed(1)],
+          ...[formatCount(usage), limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)],
         ]),
       )
       if (shown++ > 0) io.out('\n')
       printFacts(io, [[String(hubId), hubDomain]])
-      if (rows.length === 0) io.out('nothing was read in this time\n')
-      else printTable(io, ['AT', 'SERIES', 'USAGE', 'LIMIT', '%'], rows)
+      if (rows.length === 0) say(io, 'nothing was read in this time')
+      else printTable(io, [whole('AT'), named('SERIES'), number('USAGE'), number('LIMIT'), number('%')], rows)
     },
     end: () => {
       if (shown !== 1) io.out(`${shown === 0 ? '' : '\n'}${countOf(shown, 'account')}\n`)

@@ -7,6 +7,7 @@ import { countOf, formatCount } from '../text/format-number.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
+import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 export interface ImportArguments extends CommonOptions {
@@ -17,44 +18,52 @@ export interface ImportArguments extends CommonOptions {
 const MOST_NAMED = 50
 
 /** `plimsoll accounts import FILE`: the good lines are in, the bad ones named; run again, it goes on where it ended. */
-export async function importFile(io: Io, name: string, options: ImportArguments): Promise<void> {
-  const file = resolve(io.cwd, name)
-  const total = await countLines(file, name)
+export async function importFile(io: Io, given: string, options: ImportArguments): Promise<void> {
+  const file = resolve(io.cwd, given)
+  const name = given === '-' ? 'standard input' : given
+  const isPiped = given === '-'
+  const total = isPiped ? undefined : await countLines(file, name)
   const bad: BadLine[] = []
   let done = 0
-  const progress = showProgress(io, 'lines')
-  const summary = await withParts(io, options.config, async (parts) => {
-    const result = await importAccounts(parts, readRows(createReadStream(file), file), {
-      replace: options.replace === true,
-      stop: io.stop,
-      onBad: (line) => {
-        if (bad.length < MOST_NAMED) bad.push(line)
-      },
-      onProgress: (count) => {
-        done += count
-        progress.at(done, total)
-      },
-    }).finally(progress.end)
-    if (result.imported + result.replaced > 0) await imported(parts)
-    return result
-  }).catch((error: unknown) => {
+  const progress = showProgress(io, 'lines', total)
+  const summary = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const result = await importAccounts(parts, readRows(isPiped ? io.stdin() : createReadStream(file), file), {
+        replace: options.replace === true,
+        stop: io.stop,
+        onBad: (line) => {
+          if (bad.length < MOST_NAMED) bad.push(line)
+        },
+        onProgress: (count) => {
+          done += count
+          progress.at(done, total)
+        },
+      }).finally(progress.end)
+      if (result.imported + result.replaced > 0) await imported(parts)
+      return result
+    },
+    { stops: 'by itself' },
+  ).catch((error: unknown) => {
     throw error instanceof UnreadableFileError ? new CommandError(`${name} can't be imported: ${error.message}`) : error
   })
-  if (options.json === true) printJson(io, { ...summary, badLines: bad })
+  if (options.json === true) printJson(io, 'accounts import', { ...summary, badLines: bad })
   else print(io, summary, bad)
   if (summary.stopped) throw new CommandError(`stopped: run it again to import the rest of ${name}`)
   if (summary.bad > 0) throw new CommandError(`${name} has ${countOf(summary.bad, 'bad line')}; the others are in`)
 }
 
 function print(io: Io, summary: ImportSummary, bad: readonly BadLine[]): void {
-  for (const { line, problem } of bad) io.out(`line ${line} ${problem}\n`)
-  if (summary.bad > bad.length) io.out(`and ${formatCount(summary.bad - bad.length)} more bad lines\n`)
+  for (const { line, problem } of bad) say(io, `line ${line} ${problem}`)
+  if (summary.bad > bad.length) say(io, `and ${formatCount(summary.bad - bad.length)} more bad lines`)
   const { imported, kept, keptUninstalled, replaced } = summary
   const uninstalled =
     keptUninstalled === 0 ? '' : ` (${formatCount(keptUninstalled)} of them uninstalled: --replace brings them back)`
-  io.out(
+  say(
+    io,
     `imported ${formatCount(imported)}, kept ${formatCount(kept)}${uninstalled}, replaced ${formatCount(replaced)}, ` +
-      `bad ${formatCount(summary.bad)}\n`,
+      `bad ${formatCount(summary.bad)}`,
   )
 }
 

@@ -9,29 +9,30 @@ import { tenths } from '../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { iso } from '../text/format-time.ts'
-import { storyJson } from '../views/account-story.ts'
+import { formatCount } from '../text/format-number.ts'
 import {
+  accountDetailsJson,
   accountJson,
   allAccounts,
   driftText,
   nextPollBecause,
   type PlannedAccount,
   readAccountView,
-  seriesJson,
   withPlan,
 } from '../views/account-view.ts'
-import { timedAlert } from '../views/fleet-status.ts'
 import { staleAccounts } from '../views/stale-accounts.ts'
 import { watchText } from '../views/watch.ts'
-import { exportFile } from './accounts-export.ts'
+import { type ExportArguments, exportFile, FORMATS } from './accounts-export.ts'
 import { addAccountsHistory } from './accounts-history.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
 import { poll, refresh } from './accounts-now.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
+import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
-import { printFacts, printTable, timeCell } from './table.ts'
+import { showProgress } from './progress.ts'
+import { say } from './say.ts'
+import { momentCell, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
@@ -62,16 +63,25 @@ export function addAccounts(program: Command, io: Io): void {
 
   withExample(
     add('import')
-      .argument('<file>', 'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line')
+      .argument(
+        '<file>',
+        'CSV with a header (hubId,refreshToken,hubDomain), or one JSON object a line; - is standard input',
+      )
       .option('--replace', 'overwrite accounts that are known already, and bring back those that were uninstalled'),
     'plimsoll accounts import fleet.csv',
   )
     .description('bring many accounts in with their refresh tokens; run again, it goes on where it ended')
     .action((file: string, options: ImportArguments) => importFile(io, file, options))
 
-  withExample(add('export').argument('<file>', 'ends in .csv or .jsonl'), 'plimsoll accounts export fleet.csv')
+  withExample(
+    add('export')
+      .argument('<file>', 'ends in .csv or .jsonl; - is standard output')
+      .addOption(new Option('--format <format>', 'where the name of the file does not say it').choices(FORMATS)),
+    'plimsoll accounts export fleet.csv',
+    'plimsoll accounts export - --format jsonl > fleet.jsonl',
+  )
     .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
-    .action((file: string, options: CommonOptions) => exportFile(io, file, options))
+    .action((file: string, options: ExportArguments) => exportFile(io, file, options))
 
   withExample(add('poll').argument('<hubIds...>', 'the accounts', parseHubIds), 'plimsoll accounts poll 1234567')
     .description('read the limits of accounts now, as the daemon does when they are due')
@@ -101,19 +111,29 @@ async function list(io: Io, options: ListOptions): Promise<void> {
   const found = await withParts(io, options.config, (parts) =>
     options.stale === true ? allStale(parts, states) : everything(allAccounts(parts, states)),
   )
-  if (options.json === true) return printJson(io, found.map(accountJson))
+  if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
+  if (found.length === 0) return say(io, noneText(options))
   printTable(
     io,
-    ['HUB ID', 'DOMAIN', 'STATE', 'TOKEN UNTIL', 'LAST POLL', 'TROUBLE'],
+    [
+      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), spare(whole('TOKEN UNTIL')), spare(whole('LAST POLL'))],
+      'TROUBLE',
+    ],
     found.map((account) => [
       String(account.hubId),
       account.hubDomain,
       account.state,
-      time(account.token.expiresAt),
-      time(account.polledAt),
+      momentCell(account.token.expiresAt),
+      momentCell(account.polledAt),
       account.refreshFailure?.reason ?? account.pollFailure?.reason ?? cleanText(watchText(account) ?? '', 200),
     ]),
   )
+}
+
+function noneText({ state, stale }: ListOptions): string {
+  if (stale === true) return 'no account is without a fresh reading'
+  if (state !== undefined) return `no account is ${state}`
+  return 'no account is connected yet: send customers to /install under publicUrl, or plimsoll accounts connect or import'
 }
 
 async function allStale(parts: Parts, states: readonly AccountState[]): Promise<PlannedAccount[]> {
@@ -127,24 +147,22 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   const { account, scopes, alerts, series, story } = shown
   if (options.json === true) {
-    const current = series.map((one) => ({ id: one.id, ...seriesJson(one) }))
-    const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
-    return printJson(io, { ...accountJson(account), nextPollBecause: nextPollBecause(shown), ...details })
+    return printJson(io, 'accounts show', accountDetailsJson(shown))
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
     ['account', `${account.hubId} ${account.hubDomain}`],
     ['state', account.state],
     ['installed by', account.user ?? ''],
-    ['connected', time(account.connectedAt)],
-    ['token obtained', time(account.token.obtainedAt)],
-    ['token expires', time(account.token.expiresAt)],
+    ['connected', momentCell(account.connectedAt)],
+    ['token obtained', momentCell(account.token.obtainedAt)],
+    ['token expires', momentCell(account.token.expiresAt)],
     ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
-    ['next refresh', time(account.nextRefreshAt)],
+    ['next refresh', momentCell(account.nextRefreshAt)],
     ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
-    ['token served', `${time(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
-    ['last poll', time(account.polledAt)],
-    ['next poll', time(account.nextPollAt)],
+    ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
+    ['last poll', momentCell(account.polledAt)],
+    ['next poll', momentCell(account.nextPollAt)],
     ['because', nextPollBecause(shown) ?? ''],
     ['limits', cleanText(watchText(account) ?? '', 300)],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
@@ -157,18 +175,18 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   io.out('\n')
   printTable(
     io,
-    ['WHEN', 'WHAT', 'DETAILS'],
-    story.map(({ at, event, detail }) => [time(at), event, detail ?? '']),
+    [whole('WHEN'), 'WHAT', 'DETAILS'],
+    story.map(({ at, event, detail }) => [momentCell(at), event, detail ?? '']),
   )
   if (series.length === 0) return
   io.out('\n')
   printTable(
     io,
-    ['SERIES', 'USAGE', 'LIMIT', '%', 'DAYS LEFT', 'ALERT'],
+    [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')],
     series.map(({ id, usage, limit, percent, daysLeft, ...name }) => [
       seriesName(name),
-      String(usage),
-      String(limit ?? ''),
+      formatCount(usage),
+      limit === null ? '' : formatCount(limit),
       percent === null ? '' : percent.toFixed(1),
       daysLeft == null ? '' : tenths(daysLeft).toFixed(1),
       alerts.find((alert) => alert.field === id)?.level ?? '',
@@ -178,13 +196,18 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
 
 async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
   const file = resolve(io.cwd, options.refreshTokenFile)
-  const outcome = await withParts(io, options.config, async (parts) => {
-    const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file), (latest) =>
-      writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
-    )
-    if (connecting.is !== 'failed') await connected(parts)
-    return connecting
-  })
+  const outcome = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file), (latest) =>
+        writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
+      )
+      if (connecting.is !== 'failed') await connected(parts)
+      return connecting
+    },
+    { stops: 'by itself' },
+  )
   if (outcome.is === 'failed') {
     const { step, failure } = outcome
     throw new CommandError(
@@ -194,8 +217,9 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
     )
   }
   const { hubId, hubDomain, scopes, is } = outcome
-  if (options.json === true) return printJson(io, { hubId, hubDomain, scopes, outcome: is })
-  io.out(`${is} account ${hubId} ${cleanText(hubDomain)}\n`)
+  if (options.json === true)
+    return printJson(io, 'accounts connect', { hubId, hubDomain, state: 'active', scopes, outcome: is })
+  say(io, `${is} account ${hubId} ${cleanText(hubDomain)}`)
 }
 
 function readToken(file: string): Secret {
@@ -215,23 +239,29 @@ interface RemoveOptions {
 }
 
 async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOptions): Promise<void> {
-  const { begun, departure } = await withParts(io, options.config, async (parts) => {
-    const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
-    const waits = options.wait === true && asked !== 'unknown'
-    return { begun: asked, departure: waits ? await awaitDeparture(parts, hubId, io.stop) : undefined }
-  })
+  const { begun, departure } = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
+      const waits = options.wait === true && asked !== 'unknown'
+      if (!waits) return { begun: asked, departure: undefined }
+      const progress = showProgress(io, 'seconds waited for the provider')
+      const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
+      return { begun: asked, departure: departed }
+    },
+    { stops: 'by itself' },
+  )
   if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
-  if (options.json === true) return printJson(io, { hubId, outcome: begun })
-  io.out(
+  if (options.json === true)
+    return printJson(io, 'accounts uninstall', { hubId, outcome: begun === 'begun' ? 'begun' : 'already' })
+  say(
+    io,
     begun === 'begun'
-      ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider\n`
-      : `account ${hubId} was uninstalled already\n`,
+      ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider`
+      : `account ${hubId} was uninstalled already`,
   )
-}
-
-function time(at: number | null): string {
-  return timeCell(iso(at))
 }
 
 async function everything<T>(source: AsyncIterable<T>): Promise<T[]> {

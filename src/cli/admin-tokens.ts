@@ -4,7 +4,8 @@ import { AdminTokenStore } from '../http/access/admin-token-store.ts'
 import { iso } from '../text/format-time.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable, timeCell } from './table.ts'
+import { say } from './say.ts'
+import { printTable, spare, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAdminTokens(program: Command, io: Io): void {
@@ -36,19 +37,21 @@ async function make(io: Io, name: string, options: CommonOptions & { scopes: Sco
   if (token === 'taken') {
     throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
   }
-  if (options.json === true) return printJson(io, { name, scopes, token: token.reveal() })
-  io.out(`${token.reveal()}\nKeep it: it is shown this once. ${name} may: ${scopes.join(', ')}\n`)
+  if (options.json === true) return printJson(io, 'admin-tokens add', { name, scopes, token: token.reveal() })
+  io.out(`${token.reveal()}\n`)
+  say(io, `Keep it: it is shown this once. ${name} may: ${scopes.join(', ')}`)
 }
 
 async function list(io: Io, options: CommonOptions): Promise<void> {
   const tokens = await withStore(io, options, (store) => store.list())
   const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt }) => ({
-    ...{ name, scopes, createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt) },
+    ...{ name, scopes: [...scopes], createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt) },
   }))
-  if (options.json === true) return printJson(io, rows)
+  if (options.json === true) return printJson(io, 'admin-tokens list', rows)
+  if (rows.length === 0) return say(io, 'there is no token: plimsoll admin-tokens add NAME --scopes read makes one')
   printTable(
     io,
-    ['NAME', 'SCOPES', 'MADE', 'LAST USED'],
+    [whole('NAME'), 'SCOPES', spare(whole('MADE')), whole('LAST USED')],
     rows.map(({ name, scopes, createdAt, lastUsedAt }) => [
       name,
       scopes.join(','),
@@ -61,8 +64,8 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
 async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
   const outcome = await withStore(io, options, (store) => store.remove(name))
   if (outcome === 'unknown') throw new CommandError(`there is no token ${name}: plimsoll admin-tokens list shows all`)
-  if (options.json === true) return printJson(io, { name, outcome })
-  io.out(`${name} is removed: the daemon refuses it within two seconds\n`)
+  if (options.json === true) return printJson(io, 'admin-tokens remove', { name, outcome })
+  say(io, `${name} is removed: the daemon refuses it within two seconds`)
 }
 
 function withStore<T>(io: Io, { config }: CommonOptions, work: (store: AdminTokenStore) => Promise<T>): Promise<T> {

@@ -5,11 +5,12 @@ import type { OpenState } from '../alerts/open-states.ts'
 import { acknowledge } from '../app/alert-actions.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { formatTime } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import { timedAcknowledgement } from '../views/fleet-status.ts'
 import { ownName } from './alerts-silence.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 interface AckOptions extends CommonOptions {
@@ -39,16 +40,22 @@ async function ack(io: Io, id: string, options: AckOptions, command: Command): P
     const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
     return { alert: found, outcome: await acknowledge(parts, seen, { by: author, comment }) }
   })
-  const acknowledged = whatHolds(alert, outcome)
+  const { is, acknowledged } = whatHolds(alert, outcome)
   if (options.json === true) {
     const hubId = alert.hubId === NOBODY ? null : alert.hubId
-    return printJson(io, { id: alert.id, hubId, outcome: outcome.is, acknowledged: timedAcknowledgement(acknowledged) })
+    return printJson(io, 'alerts ack', {
+      id: alert.id,
+      hubId,
+      outcome: is,
+      acknowledged: timedAcknowledgement(acknowledged),
+    })
   }
-  const until = formatTime(new Date(acknowledged.until).toISOString())
-  io.out(
-    outcome.is === 'acknowledged'
-      ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse\n`
-      : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}\n`,
+  const until = formatMoment(acknowledged.until)
+  say(
+    io,
+    is === 'acknowledged'
+      ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse`
+      : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}`,
   )
 }
 
@@ -69,7 +76,7 @@ function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
   switch (outcome.is) {
     case 'acknowledged':
     case 'already':
-      return outcome.acknowledged
+      return outcome
     case 'not-open':
       throw new CommandError(`alert ${id} has just been closed`)
     case 'gone-worse':

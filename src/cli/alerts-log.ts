@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import { distance } from '../http/pages/parts/when.ts'
-import { formatTime } from '../text/format-time.ts'
-import { type LoggedTransition, readAlertLog } from '../views/alert-log.ts'
+import { formatMoment } from '../text/format-time.ts'
+import { readAlertLog } from '../views/alert-log.ts'
+import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
 import { type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, howFull, named, printTable, spare, timeCell, whole } from './table.ts'
+import { say } from './say.ts'
+import { accountCells, howFull, named, number, printTable, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -49,34 +50,30 @@ async function log(io: Io, options: LogOptions): Promise<void> {
     const receivers = Object.keys(parts.config.receivers)
     return { found: logged, held: await whyPending({ ...parts, receivers }, logged) }
   })
-  const whyOf = ({ transition, fate }: LoggedTransition) => ('why' in fate ? fate.why : (held.get(transition) ?? ''))
   if (options.json === true) {
     return printJson(
       io,
-      found.map((one) => jsonOf(one, whyOf(one))),
+      'alerts log',
+      found.map((one) => transitionJson(one, held)),
     )
   }
-  if (found.length === 0) return io.out(`no alert did anything since ${formatTime(new Date(since).toISOString())}\n`)
+  if (found.length === 0) return say(io, `no alert did anything since ${formatMoment(since)}`)
   printTable(
     io,
     [
-      ...[whole('AT'), whole('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare('HOW FULL'), whole('FATE'), 'WHY', spare('ID')],
+      ...[whole('AT'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
+      ...[spare(number('HOW FULL')), state('FATE'), 'WHY', spare('ID')],
     ],
     found.map(({ transition, alert, fate }) => [
-      io.isTerminal ? distance(Date.parse(alert.measuredAt) - now) : timeCell(alert.measuredAt),
+      timeCell(alert.measuredAt),
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
       alert.series === undefined ? alert.rule : seriesName(alert.series),
       howFull(alert),
       fate.is,
-      whyOf({ transition, alert, fate }),
+      whyOf({ transition, alert, fate }, held),
       alert.id,
     ]),
   )
-}
-
-function jsonOf({ transition, alert, fate }: LoggedTransition, why: string): object {
-  return { at: alert.measuredAt, transition, fate: fate.is, ...(why === '' ? {} : { why }), alert }
 }

@@ -8,11 +8,12 @@ import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
 import type { Parts } from '../app/parts.ts'
 import { parseMoment } from '../http/query.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment, formatTime, iso } from '../text/format-time.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
 import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printTable, timeCell, whole } from './table.ts'
+import { say } from './say.ts'
+import { momentCell, number, printTable, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface SilenceOptions extends CommonOptions {
@@ -68,13 +69,15 @@ async function silence(io: Io, options: SilenceOptions, command: Command): Promi
     const one = await silenceAlerts(parts, checked.silence)
     return { made: one, openAlerts: await countFor(parts, one) }
   })
-  if (options.json === true) return printJson(io, silenceJson(made, openAlerts, now))
+  if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
   const covers =
     openAlerts === 0
       ? 'no alert that is open now'
       : `${countOf(openAlerts, 'alert')} that ${isOrAre(openAlerts)} open now`
-  io.out(
-    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(endsAt)}\nIt covers ${covers}. To end it before: plimsoll alerts unsilence ${made.id}\n`,
+  say(
+    io,
+    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(endsAt)}`,
+    `It covers ${covers}. To end it before: plimsoll alerts unsilence ${made.id}`,
   )
 }
 
@@ -99,11 +102,12 @@ async function end(io: Io, id: string, options: CommonOptions): Promise<void> {
   const ended = await withParts(io, options.config, (parts) => unsilence(parts, id))
   if (ended.is === 'unknown') throw new CommandError(`there is no silence ${id}: plimsoll alerts silences shows all`)
   const endsAt = iso(ended.silence.endsAt)
-  if (options.json === true) return printJson(io, { id, outcome: ended.is, endsAt })
-  io.out(
+  if (options.json === true) return printJson(io, 'alerts unsilence', { id, outcome: ended.is, endsAt })
+  say(
+    io,
     ended.is === 'ended'
-      ? `silence ${id} is ended: what it covered and still fires is told now\n`
-      : `silence ${id} was over already: it ended ${formatTime(endsAt ?? '')}\n`,
+      ? `silence ${id} is ended: what it covered and still fires is told now`
+      : `silence ${id} was over already: it ended ${formatMoment(ended.silence.endsAt)}`,
   )
 }
 
@@ -117,16 +121,17 @@ async function list(io: Io, options: CommonOptions & { all?: boolean }): Promise
   if (options.json === true) {
     return printJson(
       io,
+      'alerts silences',
       silences.map((one) => silenceJson(one, openAlerts(one), now)),
     )
   }
-  if (silences.length === 0) return io.out('no silence is in force\n')
+  if (silences.length === 0) return say(io, 'no silence is in force')
   printTable(
     io,
-    [whole('ID'), 'WHAT', 'BY', 'WHY', whole('UNTIL'), whole('OPEN ALERTS')],
+    [whole('ID'), 'WHAT', 'BY', 'WHY', whole('UNTIL'), number('OPEN ALERTS')],
     silences.map((one) => [
       ...[one.id, matchersText(one), one.author, one.comment],
-      `${timeCell(iso(one.endsAt))}${isInForce(one, now) ? '' : ' (over)'}`,
+      `${momentCell(one.endsAt)}${isInForce(one, now) ? '' : ' (over)'}`,
       String(openAlerts(one)),
     ]),
   )

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
-import { distance } from '../http/pages/parts/when.ts'
 import { timedAlert } from '../views/fleet-status.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
@@ -10,7 +9,8 @@ import { addSilences } from './alerts-silence.ts'
 import { addAlertsTest } from './alerts-test.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, howFull, named, printTable, spare, whole } from './table.ts'
+import { say } from './say.ts'
+import { accountCells, howFull, momentCell, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAlerts(program: Command, io: Io): void {
@@ -33,13 +33,13 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
     withMarks(await readOpenAlerts(store, keys, await registry.alerting()), await silences.active(now), now),
   )
   if (options.json === true) {
-    return printJson(io, alerts.map(timedAlert))
+    return printJson(io, 'alerts list', alerts.map(timedAlert))
   }
-  if (alerts.length === 0) return io.out('no alert is open\n')
+  if (alerts.length === 0) return say(io, 'no alert is open')
   printTable(
     io,
     [
-      ...[whole('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), whole('HOW FULL'), spare('SINCE')],
+      ...[state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('HOW FULL'), spare(whole('SINCE'))],
       ...[whole('SILENCED'), 'ACK BY', whole('ID')],
     ],
     alerts.map((alert) => [
@@ -47,7 +47,7 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
       ...accountCells(alert),
       subjectOf(alert),
       howFull(alert),
-      io.isTerminal ? distance(alert.since - now) : new Date(alert.since).toISOString().slice(0, 16).replace('T', ' '),
+      momentCell(alert.since),
       alert.silencedBy ?? '',
       alert.acknowledged?.by ?? '',
       io.isTerminal ? alert.id.slice(0, ID_BEGINNING) : alert.id,

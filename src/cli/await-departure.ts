@@ -8,6 +8,7 @@ import { formatMoment, iso } from '../text/format-time.ts'
 import { ENDING } from '../views/account-story.ts'
 import { type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { CommandError, type Io, printJson } from './io.ts'
+import { say } from './say.ts'
 
 /** What became of an uninstall: `proof` is absent where nothing of the account is kept. */
 export type Departure = { is: 'gone'; proof?: Uninstall } | { is: 'held'; by: string }
@@ -20,9 +21,12 @@ export async function awaitDeparture(
   deps: { registry: Registry; due: DueSets; clock: Clock },
   hubId: number,
   stop: AbortSignal,
+  waited: (seconds: number, most: number) => void = () => {},
 ): Promise<Departure> {
-  const end = deps.clock.now() + WAIT_MS
+  const begun = deps.clock.now()
+  const end = begun + WAIT_MS
   for (;;) {
+    waited(Math.floor((deps.clock.now() - begun) / 1_000), WAIT_MS / 1_000)
     const account = await deps.registry.get(hubId)
     if (account === undefined) return { is: 'gone' }
     if (account.state === 'uninstalled' && account.uninstall !== null) return { is: 'gone', proof: account.uninstall }
@@ -45,10 +49,16 @@ export function printDeparture(io: Io, hubId: number, departure: Departure, asJs
     throw new CommandError(`the refresh token of account ${hubId} is not deleted yet: ${departure.by}`)
   }
   const { ending, at, purgeAt } = departure.proof ?? { ending: null, at: null, purgeAt: null }
-  if (asJson) printJson(io, { hubId, outcome: ending ?? 'forgotten', deletedAt: iso(at), purgeAt: iso(purgeAt) })
-  else if (ending === null) io.out(`account ${hubId} is forgotten: its refresh token is deleted\n`)
+  if (asJson)
+    printJson(io, 'accounts uninstall', {
+      hubId,
+      outcome: ending ?? 'forgotten',
+      deletedAt: iso(at),
+      purgeAt: iso(purgeAt),
+    })
+  else if (ending === null) say(io, `account ${hubId} is forgotten: its refresh token is deleted`)
   else {
-    io.out(`the refresh token of account ${hubId} was deleted ${iso(at)}: ${ENDING[ending]}\n`)
-    io.out(`its record and readings are forgotten ${iso(purgeAt)}\n`)
+    say(io, `the refresh token of account ${hubId} was deleted ${formatMoment(at)}: ${ENDING[ending]}`)
+    say(io, `its record and readings are forgotten ${formatMoment(purgeAt)}`)
   }
 }

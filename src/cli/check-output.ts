@@ -2,13 +2,15 @@ import { seriesName } from '../alerts/series-name.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
+import type { CheckedAccountShape, CheckShape } from '../views/shapes/check.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
-import { type Column, named, printTable, spare, whole } from './table.ts'
+import { say } from './say.ts'
+import { type Column, momentCell, named, number, printTable, spare, state, whole } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
 export interface CheckOutput {
@@ -67,10 +69,10 @@ interface Row {
 }
 
 const OF_SERIES = [
-  ...[whole('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), whole('USAGE'), spare('LIMIT'), whole('%')],
-  ...[spare('RULE'), spare('READ')],
+  ...[state('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), number('USAGE'), spare(number('LIMIT'))],
+  ...[number('%'), spare('RULE'), spare(whole('READ'))],
 ]
-const OF_ACCOUNTS = [whole('LEVEL'), whole('HUB ID'), 'DOMAIN', 'WHY', spare('LAST READ')]
+const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), 'DOMAIN', 'WHY', spare(whole('LAST READ'))]
 
 function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
   let worst: Row[] = []
@@ -87,10 +89,10 @@ function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
     },
     end: (counts) => {
       cut()
-      io.out(`${summaryLine(counts)}\n`)
+      say(io, summaryLine(counts))
       printRows(io, OF_SERIES, worst.flatMap(seriesCells))
       printRows(io, OF_ACCOUNTS, worst.flatMap(accountCells))
-      if (count > worst.length) io.out(`and ${formatCount(count - worst.length)} more: --max shows more, --json all\n`)
+      if (count > worst.length) say(io, `and ${formatCount(count - worst.length)} more: --max shows more, --json all`)
     },
     failed: (why) => io.out(unknownLine(why)),
   }
@@ -122,25 +124,21 @@ function seriesCells({ level, account, series }: Row): string[][] {
   return [
     [
       ...[level, String(account.hubId), account.hubDomain, seriesName(series)],
-      ...[String(usage), String(limit ?? ''), percent === null ? '' : percent.toFixed(1)],
-      ...[threshold === '' ? rule : `${rule}: ${threshold}`, timeOf(measuredAt)],
+      ...[formatCount(usage), limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)],
+      ...[threshold === '' ? rule : `${rule}: ${threshold}`, momentCell(measuredAt)],
     ],
   ]
 }
 
 function accountCells({ level, account, series }: Row): string[][] {
   const { hubId, hubDomain, reason, readAt } = account
-  return series === undefined ? [[level, String(hubId), hubDomain, reason ?? '', timeOf(readAt)]] : []
-}
-
-function timeOf(at: number | null): string {
-  return at === null ? '' : formatMoment(at)
+  return series === undefined ? [[level, String(hubId), hubDomain, reason ?? '', momentCell(readAt)]] : []
 }
 
 /** One object, written as it is found: of a large fleet on fire not all is in memory at once. */
 function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
   let count = 0
-  const end = (fields: object) => {
+  const end = (fields: Omit<CheckShape, 'at' | 'accounts'>) => {
     const last = JSON.stringify(fields).slice(1)
     io.out(`${count === 0 ? opening(at) : ''}],${last}\n`)
   }
@@ -166,12 +164,12 @@ function isFine({ level, series }: JudgedAccount): boolean {
   return level === 'ok' && series.every((one) => one.level === 'ok')
 }
 
-function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): object {
+function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): CheckedAccountShape {
   const shown = series.filter(({ level }) => showAll || level !== 'ok')
   return {
     ...account,
     readAt: iso(readAt),
-    series: shown.map(seriesJson),
+    series: shown.map((one) => ({ ...seriesJson(one), level: one.level, rule: one.rule, threshold: one.threshold })),
   }
 }
 

@@ -13,7 +13,6 @@ import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from '
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
 import { type CommonOptions, parseHubIds, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 interface CheckOptions extends CommonOptions, OutputOptions {
@@ -53,9 +52,9 @@ async function check(io: Io, hubIds: readonly number[], options: CheckOptions): 
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
-    await withParts(io, options.config, (parts) =>
-      untilStopped(io, judgeAll(io, parts, hubIds, options, output, counts)),
-    )
+    await withParts(io, options.config, (parts) => judgeAll(io, parts, hubIds, options, output, counts), {
+      stops: 'by itself',
+    })
   } catch (error) {
     const why = describeError(error)
     output.failed(why)
@@ -77,7 +76,7 @@ async function judgeAll(
   const total = hubIds.length > 0 ? new Set(hubIds).size : await countLive(parts)
   // Cron mails whatever is written: how far it is, is for who sits before it.
   const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
-  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged')
+  const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged', total)
   let polled = 0
   const poll = live ? livePoll(parts, io.stop, () => progress.at(++polled, total)) : undefined
   const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }

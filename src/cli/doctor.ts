@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { loadConfig } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
@@ -16,8 +15,11 @@ import { createKeys } from '../redis/keys.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { wrapToWidth } from '../text/display-width.ts'
+import { coloured } from './colours.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { roomOf } from './say.ts'
 
 export function addDoctor(program: Command, io: Io): void {
   withExample(withJson(withConfig(program.command('doctor'))), 'plimsoll doctor --config config/plimsoll.yaml')
@@ -29,7 +31,7 @@ async function doctor(io: Io, options: CommonOptions): Promise<void> {
   const lifecycle = new Lifecycle()
   try {
     const findings = await examine(io, options.config, lifecycle)
-    if (options.json === true) printJson(io, findings)
+    if (options.json === true) printJson(io, 'doctor', findings)
     else printFindings(io, findings)
     const failed = findings.filter(({ level }) => level === 'fail').length
     if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each says the way out`)
@@ -78,17 +80,20 @@ function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection 
   return { store, lastError: () => lastError }
 }
 
-const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
-
 /** One line each, the way out below it: nothing is cut off, however narrow the terminal is. */
 function printFindings(io: Io, findings: readonly Finding[]): void {
-  const width = Math.max(...findings.map(({ name }) => name.length))
+  const names = Math.max(...findings.map(({ name }) => name.length))
+  const beside = names + 8
+  const indent = roomOf(io) - beside < 30 ? 6 : beside
   for (const { name, level, detail, fix } of findings) {
-    const mark = level.padEnd(4)
-    const shown = io.isTerminal ? styleText(COLOURS[level], mark, { validateStream: false }) : mark
-    io.out(`${shown}  ${name.padEnd(width)}  ${cleanText(detail, MOST_CHARACTERS)}\n`)
-    if (fix !== undefined) io.out(`${' '.repeat(width + 8)}-> ${cleanText(fix, MOST_CHARACTERS)}\n`)
+    const head = `${coloured(io, level, level.padEnd(4))}  ${indent === beside ? `${name.padEnd(names)}  ` : `${name}\n${' '.repeat(indent)}`}`
+    io.out(head + hanging(io, detail, indent))
+    if (fix !== undefined) io.out(`${' '.repeat(indent)}-> ${hanging(io, fix, indent + 3)}`)
   }
+}
+
+function hanging(io: Io, text: string, indent: number): string {
+  return `${wrapToWidth(cleanText(text, MOST_CHARACTERS), roomOf(io) - indent).join(`\n${' '.repeat(indent)}`)}\n`
 }
 
 const MOST_CHARACTERS = 500

@@ -3,8 +3,10 @@ import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/writers.ts'
 import { CommandError, type Io, printJson } from './io.ts'
+import type { JsonOf } from './json-shapes.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
+import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 export function addKeys(program: Command, io: Io): void {
@@ -19,35 +21,37 @@ async function rekey(io: Io, options: CommonOptions): Promise<void> {
   const watcher = {
     progress: progress.at,
     waiting: (writers: readonly Writer[]) => {
-      progress.end()
+      progress.clear()
       io.err(`waiting for whoever still encrypts with another key: ${writers.map(writerText).join(', ')}\n`)
     },
     signal: io.stop,
   }
   // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
-  const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), 'allowed').finally(
-    progress.end,
-  )
-  if (options.json === true) printJson(io, jsonOf(rekeyed))
-  else io.out(summaryOf(rekeyed))
+  const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), {
+    ...{ missingKeys: 'allowed', stops: 'by itself' },
+  }).finally(progress.end)
+  if (options.json === true) printJson(io, 'keys rekey', jsonOf(rekeyed))
+  else say(io, ...summaryOf(rekeyed))
   failUnlessDone(rekeyed)
 }
 
-function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): object {
+function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): JsonOf<'keys rekey'> {
   return { outcome: is, key: keyId, ...counts, ...(is === 'writing' ? { writingKeys, writers } : {}) }
 }
 
-function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekeyed): string {
-  const done = `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted anew with key ${keyId}\n`
+function summaryOf({ is, keyId, accounts, replaced, unopened, removable }: Rekeyed): string[] {
+  const done = `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted anew with key ${keyId}`
   const named = unopened.map(
-    ({ hubId, fields, reason }) => `account ${hubId}: ${fields.join(', ')} left as it was: ${reason}\n`,
+    ({ hubId, fields, reason }) => `account ${hubId}: ${fields.join(', ')} left as it was: ${reason}`,
   )
-  const everything = is === 'clean' && unopened.length === 0 ? `everything is encrypted with key ${keyId}\n` : ''
+  const everything = is === 'clean' && unopened.length === 0 ? [`everything is encrypted with key ${keyId}`] : []
   const after =
     removable.length === 0
-      ? ''
-      : `nothing is encrypted with key ${removable.join(', ')}: it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP\n`
-  return done + named.join('') + everything + after
+      ? []
+      : [
+          `nothing is encrypted with key ${removable.join(', ')}: it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP`,
+        ]
+  return [done, ...named, ...everything, ...after]
 }
 
 function failUnlessDone({ is, unopened, writers, writingKeys }: Rekeyed): void {

@@ -1,16 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { unknownName } from '../../config/problems.ts'
 import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
+import { replayDeliveries } from '../app/replay-deliveries.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
+import { outboxJson } from '../views/outbox-balance.ts'
+import type { OutboxProofShape } from '../views/shapes/outbox.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
+import { printFacts } from './facts.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { printFacts } from './table.ts'
+import { showProgress } from './progress.ts'
+import { say } from './say.ts'
+import { momentCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface VerifyOptions extends CommonOptions {
@@ -45,7 +50,7 @@ export function addOutbox(program: Command, io: Io): void {
           .argParser((text) => parseTime(text, io.clock.now()))
           .makeOptionMandatory(),
       )
-      .addOption(new Option('--receiver <name>', 'only what one receiver was to get')),
+      .addOption(new Option('--receiver <receiver>', 'only what one receiver was to get')),
     'plimsoll outbox replay --since 2h --receiver ops-hook',
   )
     .description('send again what was given up since a moment, each under its own id, for another three days')
@@ -56,20 +61,24 @@ async function verify(io: Io, options: VerifyOptions, command: Command): Promise
   const author = options.author.trim()
   if (author === '') return command.error('error: --author must not be empty')
   const proof = await withParts(io, options.config, async ({ store, keys, clock, log }) => {
-    const look = () => verifyOutbox({ store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) })
+    const look = () => {
+      const progress = showProgress(io, 'looking for every transition')
+      const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
+      return verifyOutbox(deps).finally(progress.end)
+    }
     const { gaps, ...found } = await look()
     if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
     const accepted = await acceptGaps({ store, keys }, gaps, author, clock.now())
     log.warn({ code: 'outbox.gaps-accepted', gaps, accepted, by: author }, 'missing transitions count as dead')
     return look()
   })
-  if (options.json === true) printJson(io, jsonOf(proof))
+  if (options.json === true) printJson(io, 'outbox verify', jsonOf(proof))
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
 }
 
-function jsonOf({ oldestPendingAt, lateSince, ...proof }: OutboxProof): object {
-  return { ...proof, oldestPendingAt: iso(oldestPendingAt), lateSince: iso(lateSince) }
+function jsonOf({ where, astray, ...balance }: OutboxProof): OutboxProofShape {
+  return { ...outboxJson(balance), where, astray }
 }
 
 function factsOf(proof: OutboxProof): [string, string][] {
@@ -80,7 +89,7 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['committed', `${committed}, of which ${withheld} withheld`],
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
     ...fact('pending', places.join(', ')),
-    ...fact('oldest pending', iso(oldestPendingAt) ?? ''),
+    ...fact('oldest pending', momentCell(oldestPendingAt)),
     ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
@@ -116,34 +125,24 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const { replayed, disabled } = await withParts(
+  const outcome = await withParts(io, config, async (parts) => {
+    const progress = showProgress(io, 'looking for what was given up')
+    return replayDeliveries(parts, { since, receiver }).finally(progress.end)
+  })
+  if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
+  const { replayed, disabled } = outcome
+  if (json === true) return printJson(io, 'outbox replay', { replayed, disabled })
+  say(
     io,
-    config,
-    async ({ deliveries, queues, clock, config: { receivers } }) => {
-      const count = await deliveries.replay(since, receiver, clock.now())
-      if (count > 0) await queues.wake('alerts', clock.now())
-      // One that the config no longer has may have got something that was given up.
-      if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
-      const off = Object.keys(await deliveries.disabled())
-      return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
-    },
-  )
-  if (json === true) return printJson(io, { replayed, disabled })
-  io.out(
     replayed === 0 && disabled.length === 0
       ? nothingGivenUp(since, receiver)
-      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again\n`,
+      : `${countOf(replayed, 'delivery', 'deliveries')} on the way again`,
   )
   for (const name of disabled)
-    io.out(`${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}\n`)
+    say(io, `${name} is switched off, so nothing goes its way: enable it first: plimsoll alerts test ${name}`)
 }
 
 function nothingGivenUp(since: number, receiver: string | undefined): string {
   const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
-  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}\n`
-}
-
-function checkName(receiver: string, known: readonly string[]): void {
-  if (known.includes(receiver)) return
-  throw new CommandError(`${receiver}: ${unknownName(receiver, known, 'no receiver has this name')}`)
+  return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}`
 }

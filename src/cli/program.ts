@@ -4,6 +4,7 @@ import { addAccounts } from './accounts.ts'
 import { addAdminTokens } from './admin-tokens.ts'
 import { addAlerts } from './alerts.ts'
 import { addCheck, checkUsage } from './check.ts'
+import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
@@ -11,6 +12,7 @@ import { describeError, ExitCode, type Io } from './io.ts'
 import { addKeys } from './keys.ts'
 import { addOutbox } from './outbox.ts'
 import { addSandbox } from './sandbox.ts'
+import { addSchema } from './schema.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
 import { addThresholds } from './thresholds.ts'
@@ -38,6 +40,9 @@ function buildProgram(io: Io): Command {
       "Keeps every installed account's OAuth tokens alive, watches its limits, alerts before they are reached.",
     )
     .version(packageJson.version)
+    .option('-c, --config <file>', 'config file, also after the command; else $PLIMSOLL_CONFIG or config/plimsoll.yaml')
+    .option('--color', 'colours also where no terminal is')
+    .option('--no-color', 'no colours; so does the environment variable NO_COLOR')
   const groups = [
     addStart,
     addDemo,
@@ -52,10 +57,18 @@ function buildProgram(io: Io): Command {
     addOutbox,
     addAdminTokens,
     addKeys,
+    addSchema,
+    addCompletion,
   ]
   for (const add of groups) add(program, io)
   prepare(program, io)
-  return program
+  return program.hook('preAction', (_, command) => handDownConfig(program, command, io))
+}
+
+/** Before the command or after it: `--config` is one option. */
+function handDownConfig(program: Command, command: Command, io: Io): void {
+  const { config = io.env.PLIMSOLL_CONFIG } = program.opts<{ config?: string }>()
+  if (config !== undefined && config !== '') command.setOptionValue('config', config)
 }
 
 /** Every command reports to `io` and returns instead of ending the process. */

@@ -1,4 +1,6 @@
+import { cutToWidth } from '../text/display-width.ts'
 import { formatCount } from '../text/format-number.ts'
+import { formatSpan } from '../text/format-span.ts'
 import type { Io } from './io.ts'
 
 /** Work that is done sooner needs no word about how far it is. */
@@ -6,37 +8,95 @@ const QUIET_MS = 2_000
 const BAR_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
 const BAR_WIDTH = 30
+/** A rate is told once so much time shows what it is. */
+const RATE_AFTER_MS = 3_000
 
 export interface Progress {
   /** `total` is undefined where nobody knows. */
   at(done: number, total: number | undefined): void
-  /** Takes the bar away; before anything else is written. */
+  /** Takes the bar away, before something else is written; it comes back if the work goes on. */
+  clear(): void
+  /** The work is over, and no more of it is shown. */
   end(): void
 }
 
-/** How far work is that takes a while, on standard error: a bar on a terminal, elsewhere a line now and then. */
-export function showProgress(io: Pick<Io, 'err' | 'errIsTerminal' | 'clock'>, what: string): Progress {
+interface Step {
+  done: number
+  total: number | undefined
+  elapsedMs: number
+}
+
+/**
+ * How far work is that takes a while, on standard error: a bar on a terminal, elsewhere a line now and then. It shows that
+ * time passes also while nothing is reported.
+ */
+export function showProgress(
+  io: Pick<Io, 'err' | 'errIsTerminal' | 'errColumns' | 'clock' | 'stop'>,
+  what: string,
+  total?: number,
+): Progress {
   const every = io.errIsTerminal ? BAR_EVERY_MS : LINE_EVERY_MS
-  let nextAt = io.clock.now() + QUIET_MS
+  const begun = io.clock.now()
+  const ended = new AbortController()
+  let nextAt = begun + QUIET_MS
   let isShown = false
+  let [done, all] = [0, total]
+  const show = () => {
+    const now = io.clock.now()
+    if (now < nextAt || ended.signal.aborted) return
+    nextAt = now + every
+    const text = progressText(what, { done, total: all, elapsedMs: now - begun })
+    isShown = io.errIsTerminal
+    // The last column stays free: some terminals go to the next line once it is taken.
+    io.err(io.errIsTerminal ? `\r\x1b[K${barWithin(text, { done, total: all }, io.errColumns - 1)}` : `${text}\n`)
+  }
+  const clear = () => {
+    if (isShown) io.err('\r\x1b[K')
+    isShown = false
+  }
+  const tick = async () => {
+    while (!ended.signal.aborted) {
+      await io.clock.wait(Math.max(1, nextAt - io.clock.now()), ended.signal)
+      show()
+    }
+  }
+  void tick()
+  const end = () => {
+    ended.abort()
+    clear()
+  }
+  // Whoever ends it finds a clean line, whatever is said next.
+  io.stop.addEventListener('abort', end, { once: true, signal: ended.signal })
   return {
-    at: (done, total) => {
-      const now = io.clock.now()
-      if (now < nextAt) return
-      nextAt = now + every
-      const text = progressText(what, done, total)
-      isShown = io.errIsTerminal
-      io.err(io.errIsTerminal ? `\r\x1b[K${total === undefined ? '' : bar(done, total)}${text}` : `${text}\n`)
+    at: (now, of) => {
+      done = now
+      all = of
+      show()
     },
-    end: () => {
-      if (isShown) io.err('\r\x1b[K')
-      isShown = false
-    },
+    clear,
+    end,
   }
 }
 
-function progressText(what: string, done: number, total: number | undefined): string {
-  return `${what}: ${formatCount(done)}${total === undefined ? '' : ` of ${formatCount(total)}`}`
+function progressText(what: string, step: Step): string {
+  const { done, total, elapsedMs } = step
+  if (done === 0 && total === undefined) return `${what}, ${formatSpan(elapsedMs)} so far`
+  const count = `${what}: ${formatCount(done)}${total === undefined ? '' : ` of ${formatCount(total)}`}`
+  return [count, ...paceOf(step)].join(', ')
+}
+
+function paceOf({ done, total, elapsedMs }: Step): string[] {
+  if (elapsedMs < RATE_AFTER_MS || done === 0) return []
+  const perSecond = (done * 1_000) / elapsedMs
+  const rate = perSecond >= 1 ? `${formatCount(perSecond)}/s` : `${formatCount(perSecond * 60)}/min`
+  if (total === undefined || total <= done) return [rate]
+  return [rate, `${formatSpan(((total - done) / perSecond) * 1_000)} left`]
+}
+
+/** The text is worth more than the bar, so a narrow terminal has only that. */
+function barWithin(text: string, step: Omit<Step, 'elapsedMs'>, room: number): string {
+  const withBar = step.total === undefined ? text : `${bar(step.done, step.total)}${text}`
+  return cutToWidth(withBar.length <= room ? withBar : text, room)
 }
 
 function bar(done: number, total: number): string {

@@ -11,7 +11,7 @@ interface SandboxArguments {
   accounts: number
   tokenLifetime: number
   rotateRefreshTokens?: boolean
-  scenario: string
+  scenario: 'steady' | 'climbing'
   clientId: string
   clientSecret: string
 }
@@ -29,7 +29,11 @@ export function addSandbox(program: Command, io: Io): void {
         .default(1_800_000, '30m'),
     )
     .option('--rotate-refresh-tokens', 'every refresh ends the refresh token it was made with')
-    .option('--scenario <name>', 'steady, or climbing: usage rises until thresholds are crossed', 'steady')
+    .addOption(
+      new Option('--scenario <scenario>', 'climbing: usage rises until thresholds are crossed')
+        .choices(['steady', 'climbing'])
+        .default('steady'),
+    )
     .option('--client-id <id>', "the app's client id", 'sandbox-client-id')
     .option('--client-secret <secret>', "the app's client secret", 'sandbox-client-secret')
   withExample(command, 'plimsoll sandbox --port 8090 --accounts 25 --token-lifetime 20s').action(
@@ -38,14 +42,9 @@ export function addSandbox(program: Command, io: Io): void {
 }
 
 async function run(io: Io, options: SandboxArguments): Promise<void> {
-  const { scenario } = options
-  if (scenario !== 'steady' && scenario !== 'climbing') {
-    throw new InvalidArgumentError('--scenario is steady or climbing')
-  }
   const sandbox = await startSandbox(
     {
       ...options,
-      scenario,
       tokenLifetimeMs: options.tokenLifetime,
       rotateRefreshTokens: options.rotateRefreshTokens === true,
     },

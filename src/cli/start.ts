@@ -1,15 +1,17 @@
 import type { Command } from 'commander'
 import { startApp } from '../app.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/logger.ts'
+import { LogFile } from '../runtime/log-file.ts'
+import { createLogger, type Logger } from '../runtime/logger.ts'
 import { readConfig } from './config-file.ts'
-import type { Io } from './io.ts'
+import { CommandError, describeError, type Io } from './io.ts'
 import { type CommonOptions, withConfig, withExample } from './options.ts'
 import { reloadConfig } from './reload.ts'
+import { serveServiceManager } from './service.ts'
 
 export function addStart(program: Command, io: Io): void {
   const command = withConfig(program.command('start')).description(
-    'run the daemon until SIGTERM; SIGHUP takes over new keys',
+    'run the daemon until SIGTERM; SIGHUP reads the config file again',
   )
   withExample(command, 'plimsoll start --config config/plimsoll.yaml').action((options: CommonOptions) =>
     start(io, options),
@@ -18,21 +20,25 @@ export function addStart(program: Command, io: Io): void {
 
 async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
   const { config, notices } = readConfig(io, file)
-  const log = createLogger(config.log)
+  const logFile = openLogFile(io, config.log.file)
+  const log = createLogger(config.log, logFile)
   for (const { path, message } of notices) log.warn({ code: 'config.notice', path }, message)
 
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
   const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle)
+  const service = serveServiceManager(io, starting, log)
   let reloaded = Promise.resolve()
   io.onHangUp(() => {
+    reopen(logFile, log)
     // One after the other: the file that was read last must be the one that counts.
-    reloaded = reloaded.then(() => reloadConfig(io, file, starting, log))
+    reloaded = reloaded.then(() => service.reloading(() => reloadConfig(io, file, starting, log)))
   })
   try {
     await Promise.race([starting, stopped])
     await stopped
     log.info({ code: 'daemon.stopping' }, 'stopping')
+    void service.stopping()
   } finally {
     await lifecycle.close()
     // A start that was interrupted mostly fails because its parts were taken away; what it opened last is closed too. It
@@ -41,4 +47,21 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
     await lifecycle.close()
   }
   log.info({ code: 'daemon.stopped' }, 'stopped')
+}
+
+function openLogFile(io: Io, path: string | undefined): LogFile | undefined {
+  try {
+    return path === undefined ? undefined : new LogFile(path, io.clock.now, io.err)
+  } catch (error) {
+    throw new CommandError(`log.file can't be opened: ${describeError(error)}; let this user write there`)
+  }
+}
+
+/** It may have been moved away: that is why logrotate sends the signal. */
+function reopen(logFile: LogFile | undefined, log: Logger): void {
+  try {
+    logFile?.reopen()
+  } catch (error) {
+    log.error({ code: 'log.not-reopened', err: error }, 'the log file could not be opened anew: the old one goes on')
+  }
 }

@@ -1,15 +1,17 @@
 import type { Command } from 'commander'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
+import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
+import { printFacts } from './facts.ts'
 import { type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
-import { accountCells, howFull, named, printFacts, printTable, whole } from './table.ts'
+import { accountCells, howFull, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 export function addStatus(program: Command, io: Io): void {
@@ -22,13 +24,13 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   const fleet = await withParts(io, options.config, (parts) =>
     readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
   )
-  if (options.json === true) return printJson(io, fleet)
+  if (options.json === true) return printJson(io, 'status', fleet)
   printFacts(io, factsOf(fleet))
   if (fleet.alerts.worst.length === 0) return
   io.out('\n')
   printTable(
     io,
-    [whole('LEVEL'), whole('HUB ID'), 'DOMAIN', named('WHAT'), whole('HOW FULL')],
+    [state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('HOW FULL')],
     fleet.alerts.worst.map((alert) => [alert.level, ...accountCells(alert), subjectOf(alert), howFull(alert)]),
   )
 }
@@ -45,8 +47,12 @@ function endpointFacts({
   return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
 }
 
+function momentOr(at: string | null, none: string): string {
+  return at === null ? none : formatTime(at)
+}
+
 function heartbeatFacts(heartbeat: HeartbeatStatus): [string, string][] {
-  return [['heartbeat', `${heartbeat.at ?? 'never'}, ${heartbeatText(heartbeat)}`]]
+  return [['heartbeat', `${momentOr(heartbeat.at, 'never')}, ${heartbeatText(heartbeat)}`]]
 }
 
 function factsOf({
@@ -63,9 +69,9 @@ function factsOf({
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
-    ['token refreshes', `${tokens.overdue} overdue, next ${tokens.nextAt ?? 'never'}`],
+    ['token refreshes', `${tokens.overdue} overdue, next ${momentOr(tokens.nextAt, 'never')}`],
     ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
-    ['limit polls', `${polls.overdue} overdue, next ${polls.nextAt ?? 'never'}`],
+    ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
     ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],

@@ -1,11 +1,16 @@
 import { cleanText } from '../text/clean-text.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
+import { formatMoment } from '../text/format-time.ts'
+import { coloured } from './colours.ts'
+import { type Fact, printFacts } from './facts.ts'
 import type { Io } from './io.ts'
+import { roomOf } from './say.ts'
 
 /** A column is its heading, or what else is to be known of it where a terminal is too narrow. */
-export type Column = string | NarrowColumn
+export type Column = string | KnownColumn
 
-interface NarrowColumn {
+interface KnownColumn {
   title: string
   /** Never cut: half an id or half a number helps nobody. */
   isWhole?: boolean
@@ -13,40 +18,67 @@ interface NarrowColumn {
   isNamed?: boolean
   /** Left out where there is no room for all, the last ones first. */
   isSpare?: boolean
+  /** Stands at the right, so that digits of one worth stand below each other. */
+  isNumber?: boolean
+  /** A level or a state, shown in its colour. */
+  isColoured?: boolean
 }
 
-export function whole(title: string): Column {
-  return { title, isWhole: true }
+function known(column: Column): KnownColumn {
+  return typeof column === 'string' ? { title: column } : column
+}
+
+export function whole(column: Column): Column {
+  return { ...known(column), isWhole: true }
 }
 
 export function named(title: string): Column {
   return { title, isNamed: true }
 }
 
-export function spare(title: string): Column {
-  return { title, isSpare: true }
+export function spare(column: Column): Column {
+  return { ...known(column), isSpare: true }
+}
+
+export function number(title: string): Column {
+  return { title, isNumber: true, isWhole: true }
+}
+
+export function state(title: string): Column {
+  return { title, isColoured: true, isWhole: true }
 }
 
 /**
- * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way. Cells may hold
- * strangers' words, so they are made one harmless line first.
+ * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way; where that is not
+ * enough, each row is a list of facts. Cells may hold strangers' words, so they are made one harmless line first.
  */
 export function printTable(io: Io, columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-  const clean = rows.map((row) => row.map((cell) => cleanText(cell, 200)))
+  const clean = rows.map((row) => row.map((cell) => cleanText(cell, LONGEST_CELL)))
   const all = columns.map((column, n): Laid => {
-    const known = typeof column === 'string' ? { title: column } : column
-    const cells = [known.title, ...clean.map((row) => row[n] ?? '')]
-    return { ...known, cells, width: Math.max(...cells.map(widthOf)) }
+    const { title, ...rest } = known(column)
+    const cells = [title, ...clean.map((row) => row[n] ?? '')]
+    return { title, ...rest, cells, width: cells.reduce((most, cell) => Math.max(most, displayWidth(cell)), 0) }
   })
-  const shown = shrunk(chosen(all, roomOf(io)), roomOf(io))
+  const room = roomOf(io)
+  const shown = shrunk(chosen(all, room), room)
+  if (!fits(shown, ({ width }) => width, room)) {
+    printRecords(io, all, rows.length)
+    return
+  }
   for (let line = 0; line <= clean.length; line++) {
-    const cells = shown.map(({ cells: own, width, isNamed }) => padded(own[line] ?? '', width, isNamed))
-    io.out(`${cells.join('  ').trimEnd()}\n`)
+    io.out(
+      `${shown
+        .map((column) => cellOf(io, column, line))
+        .join('  ')
+        .trimEnd()}\n`,
+    )
   }
 }
 
+const LONGEST_CELL = 200
+
 /** A column with its cells, the heading first. */
-interface Laid extends NarrowColumn {
+interface Laid extends KnownColumn {
   cells: string[]
   width: number
 }
@@ -77,56 +109,38 @@ function fits(columns: readonly Laid[], widthIn: (column: Laid) => number, room:
   return columns.reduce((sum, column) => sum + widthIn(column), 2 * (columns.length - 1)) <= room
 }
 
-/** What is known, a line each: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
-export function printFacts(io: Io, facts: readonly (readonly [name: string, value: string])[]): void {
-  const indent = Math.max(...facts.map(([name]) => widthOf(name))) + 2
-  for (const [name, value] of facts) {
-    const [first = '', ...more] = wrapped(cleanText(value, LONGEST_FACT), roomOf(io) - indent)
-    io.out(
-      `${`${padded(name, indent)}${first}`.trimEnd()}\n${more.map((line) => `${' '.repeat(indent)}${line}\n`).join('')}`,
-    )
-  }
-}
-
-const LONGEST_FACT = 400
-
-/** Broken between words; a word that is too long stays whole. */
-function wrapped(text: string, room: number): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last === undefined || widthOf(last) + 1 + widthOf(word) > room) lines.push(word)
-    else lines[lines.length - 1] = `${last} ${word}`
-  }
-  return lines
-}
-
-/** Where no terminal sets a width: a reason that is cut off helps nobody who reads a mail. */
-const WIDE = 300
-
-function roomOf({ isTerminal, columns }: Io): number {
-  return isTerminal ? columns : WIDE
-}
-
-/** A moment (ISO 8601, UTC) as a cell; empty for none. */
-export function timeCell(at: string | null): string {
-  return at?.slice(0, 19).replace('T', ' ') ?? ''
-}
-
 const NARROWEST = 8
 /** A column that would be cut below this takes the place of a spare one. */
 const READABLE = 10
 
-function padded(cell: string, width: number, isNamed = false): string {
-  const points = Array.from(cell)
-  if (points.length <= width) return cell + ' '.repeat(width - points.length)
-  const head = isNamed ? Math.floor((width - 1) / 3) : width - 1
-  const tail = points.slice(points.length - (width - 1 - head))
-  return `${points.slice(0, head).join('')}…${isNamed ? tail.join('') : ''}`
+function cellOf(io: Io, { cells, width, isNamed, isNumber, isColoured }: Laid, line: number): string {
+  const cell = cells[line] ?? ''
+  const cut = cutToWidth(cell, width, isNamed ? 'middle' : 'end')
+  const shown = isColoured && line > 0 ? coloured(io, cell, cut) : cut
+  const gap = ' '.repeat(Math.max(0, width - displayWidth(cut)))
+  return isNumber ? gap + shown : shown + gap
 }
 
-function widthOf(cell: string | undefined): number {
-  return Array.from(cell ?? '').length
+/** One row below the other, all that is known of each: nothing is left out or cut. */
+function printRecords(io: Io, columns: readonly Laid[], count: number): void {
+  for (let line = 1; line <= count; line++) {
+    if (line > 1) io.out('\n')
+    const facts = columns.map(({ title, cells }): Fact => [title.toLowerCase(), cells[line] ?? ''])
+    printFacts(
+      io,
+      facts.filter(([, value]) => value !== ''),
+    )
+  }
+}
+
+/** A moment (ISO 8601) as a cell, as pages and mails show it; empty for none. */
+export function timeCell(at: string | null): string {
+  return at === null ? '' : momentCell(Date.parse(at))
+}
+
+/** The same of a moment in ms. */
+export function momentCell(at: number | null): string {
+  return at === null ? '' : formatMoment(at)
 }
 
 /** The columns HUB ID and DOMAIN of an alert. */

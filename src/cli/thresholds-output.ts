@@ -6,9 +6,11 @@ import { seriesJson } from '../views/account-view.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
 import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.ts'
 import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
+import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/plan.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
-import { named, printTable, spare, whole } from './table.ts'
+import { say } from './say.ts'
+import { named, number, printTable, spare, state, whole } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {
@@ -77,29 +79,29 @@ const MOVES: readonly [PlannedMove, one: string, many: string][] = [
 
 function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, worst: readonly Row[]): void {
   const { accounts, watched } = summary
-  io.out(`${file} in place of ${config}, with the next poll of each account:\n`)
+  say(io, `${file} in place of ${config}, with the next poll of each account:`)
   const moves = MOVES.filter(([move]) => summary.now[move].series > 0)
-  if (moves.length === 0) io.out('  no series changes its level\n')
+  if (moves.length === 0) say(io, '  no series changes its level')
   for (const [move, one, many] of moves) {
     const { series, accounts: count } = summary.now[move]
-    io.out(`  ${countOf(series, 'series', 'series')} of ${countOf(count, 'account')} ${series === 1 ? one : many}\n`)
+    say(io, `  ${countOf(series, 'series', 'series')} of ${countOf(count, 'account')} ${series === 1 ? one : many}`)
   }
-  for (const line of toldLines(summary)) io.out(`  ${line}\n`)
+  for (const line of toldLines(summary)) say(io, `  ${line}`)
   const change = watched.before === watched.after ? 'as before' : `${formatCount(watched.before)} before`
   const looked = `${countOf(accounts.looked, 'account')}, ${countOf(watched.after, 'series', 'series')} watched (${change})`
-  io.out(`  looked at: ${looked}${notRead(accounts)}\n`)
+  say(io, `  looked at: ${looked}${notRead(accounts)}`)
   if (worst.length === 0) return
   io.out('\n')
   printTable(
     io,
     [
-      ...[whole('NEW LEVEL'), whole('NOW'), whole('HUB ID'), 'DOMAIN', named('SERIES')],
-      ...['USAGE', whole('%'), spare('RULE')],
+      ...[state('NEW LEVEL'), state('NOW'), whole('HUB ID'), 'DOMAIN', named('SERIES')],
+      ...[number('USAGE'), number('%'), spare('RULE')],
     ],
     worst.map(cellsOf),
   )
   const all = MOVES.reduce((sum, [move]) => sum + summary.now[move].series, 0)
-  if (all > worst.length) io.out(`and ${formatCount(all - worst.length)} more: --max shows more, --json all\n`)
+  if (all > worst.length) say(io, `and ${formatCount(all - worst.length)} more: --max shows more, --json all`)
 }
 
 function toldLines({ told: { byReceiver, nobody } }: PlanSummary): string[] {
@@ -122,7 +124,10 @@ function cellsOf({ account, series, before, after }: Row): string[] {
   const rule = after.rule ?? 'no rule, or off'
   return [
     ...[levelText(after.level), levelText(before.level), String(hubId), hubDomain, seriesName(series)],
-    ...[limit === null ? String(usage) : `${usage} of ${limit}`, percent === null ? '' : percent.toFixed(1)],
+    ...[
+      limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`,
+      percent === null ? '' : percent.toFixed(1),
+    ],
     threshold === '' ? rule : `${rule}: ${threshold}`,
   ]
 }
@@ -135,20 +140,19 @@ const SIDES = ['NOW', 'NEW'] as const
 
 function printReplay(io: Io, { replay }: PlanSummary): void {
   const { from, to, before, after, offenders } = replay
-  io.out(
-    `\nwhat would have been sent from ${formatMoment(from)} to ${formatMoment(to)}, by the rules of now and by the new ones:\n\n`,
-  )
-  printTable(io, ['', ...SIDES], overallRows(before, after))
+  const span = `from ${formatMoment(from)} to ${formatMoment(to)}`
+  say(io, '', `what would have been sent ${span}, by the rules of now and by the new ones:`, '')
+  printTable(io, ['', ...SIDES.map(number)], overallRows(before, after))
   const counts = countRows(before, after)
   if (counts.length > 0) {
     io.out('\n')
-    printTable(io, ['RULE', 'LEVEL', 'REASON', ...SIDES], counts)
+    printTable(io, ['RULE', state('LEVEL'), 'REASON', ...SIDES.map(number)], counts)
   }
   if (offenders.length === 0) return
-  io.out('\nmost often told of:\n\n')
+  say(io, '', 'most often told of:', '')
   printTable(
     io,
-    [whole('HUB ID'), 'DOMAIN', named('SERIES'), ...SIDES],
+    [whole('HUB ID'), 'DOMAIN', named('SERIES'), ...SIDES.map(number)],
     offenders.map((one) => [
       ...[String(one.hubId), one.hubDomain, seriesName(one.series)],
       ...[formatCount(one.before), formatCount(one.after)],
@@ -203,7 +207,7 @@ function countRows(before: TallyResult, after: TallyResult): string[][] {
 
 function printNotes(io: Io, context: PlanContext, summary: PlanSummary): void {
   io.out('\n')
-  for (const note of notesOf(context, summary)) for (const line of wrapped(`- ${note}`)) io.out(`${line}\n`)
+  for (const note of notesOf(context, summary)) say(io, `- ${note}`)
 }
 
 /** What the history can't tell, and what the replay leaves out. */
@@ -230,18 +234,6 @@ function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary)
   ]
 }
 
-const WIDTH = 78
-
-function wrapped(text: string): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last === undefined || last.length + 1 + word.length > WIDTH) lines.push(lines.length === 0 ? word : `  ${word}`)
-    else lines[lines.length - 1] = `${last} ${word}`
-  }
-  return lines
-}
-
 /** One object, written as it is found: of a large fleet not all is in memory at once. */
 function jsonOutput(io: Io, context: PlanContext): PlanOutput {
   const { at, config, file } = context
@@ -260,14 +252,14 @@ function jsonOutput(io: Io, context: PlanContext): PlanOutput {
   }
 }
 
-function accountJson({ hubId, hubDomain, changes }: PlannedAccount): object {
+function accountJson({ hubId, hubDomain, changes }: PlannedAccount): PlannedAccountShape {
   return {
     ...{ hubId, hubDomain },
     changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),
   }
 }
 
-function summaryJson(context: PlanContext, summary: PlanSummary): object {
+function summaryJson(context: PlanContext, summary: PlanSummary): PlanSummaryShape {
   const { accounts, watched, now, told, replay } = summary
   const { from, to, knownFrom, before, after, offenders } = replay
   const tally = ({ messages, ...counts }: TallyResult) => ({ ...counts, messages: Object.fromEntries(messages) })

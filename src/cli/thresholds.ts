@@ -7,6 +7,7 @@ import { isCronExpression } from '../../jobs/clock.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { historyKeep } from '../app/history-keep.ts'
 import type { Parts } from '../app/parts.ts'
+import { ruleSetOf } from '../app/rule-set.ts'
 import { zonesOf } from '../limits/history/thin-out.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { countOf } from '../text/format-number.ts'
@@ -15,9 +16,8 @@ import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { ruleSetOf } from './rule-set.ts'
+import { say } from './say.ts'
 import { type PlanOutput, planOutput } from './thresholds-output.ts'
-import { untilStopped } from './until-stopped.ts'
 import { withParts } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {
@@ -52,7 +52,7 @@ function parseOver(text: string): number {
 /** Reads only: neither config is put in force, and nothing is written to Redis. */
 async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
   const planned = readPlanned(io, file, options.json === true)
-  await withParts(io, options.config, (parts) => untilStopped(io, compare(io, parts, file, planned, options)))
+  await withParts(io, options.config, (parts) => compare(io, parts, file, planned, options), { stops: 'by itself' })
 }
 
 /** As `config check` says it: all problems, and exit code 1. */
@@ -60,16 +60,16 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
   if (result.ok) return result.config
   const { problems } = result
-  if (json) printJson(io, { ok: false, problems })
-  else for (const problem of problems) io.out(`${renderProblem(file, problem)}\n`)
+  if (json) printJson(io, 'thresholds plan', { ok: false, problems })
+  else for (const problem of problems) say(io, renderProblem(file, problem))
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }
 
 async function compare(io: Io, parts: Parts, file: string, planned: Config, options: PlanOptions): Promise<void> {
   const { config, clock } = parts
   const output = outputOf(io, parts, file, planned, options)
-  const progress = showProgress(io, 'accounts compared')
   const total = await countLive(parts)
+  const progress = showProgress(io, 'accounts compared', total)
   const request: PlanRequest = {
     old: ruleSetOf(config),
     planned: ruleSetOf(planned),

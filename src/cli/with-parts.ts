@@ -5,22 +5,32 @@ import { checkKeys } from '../tokens/canary.ts'
 import { VaultError } from '../tokens/vault.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, type Io } from './io.ts'
+import { untilStopped } from './until-stopped.ts'
+
+interface PartsOptions {
+  missingKeys?: 'refused' | 'allowed'
+  /** What a signal to stop ends: the work by itself, soon; else it is left where it is, since it is one step or only reads. */
+  stops?: 'at once' | 'by itself'
+}
 
 /** Runs a command on the same store as the daemon, whether that is running or not. */
 export async function withParts<T>(
   io: Io,
   file: string,
   work: (parts: Parts) => Promise<T>,
-  missingKeys: 'refused' | 'allowed' = 'refused',
+  { missingKeys = 'refused', stops = 'at once' }: PartsOptions = {},
 ): Promise<T> {
   const { config } = readConfig(io, file)
   const lifecycle = new Lifecycle()
   // Only what somebody must act on; that Redis is away is told once, as the command's own error.
   const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
-  try {
+  const run = async () => {
     const parts = await openParts({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
-    return await work(parts)
+    return work(parts)
+  }
+  try {
+    return await untilStopped(io, run(), stops)
   } catch (error) {
     throw explain(error)
   } finally {

@@ -66,7 +66,7 @@ function provenOrSeenAt({ seenAt, lastDeliveredAt }: ReceiverHealth): number | u
 function describeDisabled(receiver: string, reason: string): string {
   return (
     `The receiver ${receiver} is disabled: it wants no more messages (${cleanText(reason, 200)}). It gets none until it ` +
-    `is enabled again: give it an address that takes them and restart the daemon, or, where it takes them again, ` +
+    `is enabled again: give it an address that takes them (the daemon takes it over on SIGHUP), or, where it takes them again, ` +
     `plimsoll alerts test ${receiver}`
   )
 }

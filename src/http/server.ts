@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
@@ -6,7 +7,6 @@ import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { Directory } from '../accounts/search/directory.ts'
-import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
@@ -21,24 +21,21 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
+import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions } from './access/session.ts'
+import type { Actions } from './actions.ts'
 import { about, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
-import { type SilencesDeps, serveSilences } from './api/serve-silences.ts'
-import { serveToken } from './api/serve-token.ts'
 import { serveAssets } from './assets/serve-assets.ts'
+import { answerClientError } from './client-error.ts'
 import type { HealthReport } from './health.ts'
-import { registerGauges } from './metrics/gauges.ts'
-import {
-  type AcknowledgeDeps,
-  serveAcknowledgeApi,
-  serveAcknowledgeLinks,
-} from './pages/acknowledge/serve-acknowledge.ts'
+import { countRequest } from './metrics/count-request.ts'
+import { registerGauges } from './metrics/register-gauges.ts'
+import { serveAcknowledgeLinks } from './pages/acknowledge/serve-acknowledge.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
 import { servePages } from './pages/serve-pages.ts'
@@ -68,18 +65,16 @@ export interface HttpDeps {
   silences: SilenceStore
   tags: PagesDeps['tags']
   ackLinks: AckLinks
-  judging: PagesDeps['judging']
+  explain: PagesDeps['explain']
+  /** Names of all receivers. */
+  receivers: readonly string[]
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
   metrics: Metrics
   actions: {
-    uninstall(hubId: number, reason: string): Promise<BegunUninstall>
-    /** A valid access token, refreshed if need be on a connection that waits; `to` is who asks. */
-    accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
-  } & SilencesDeps['actions'] &
-    AcknowledgeDeps['actions']
+  } & Actions
   health: () => Promise<HealthReport>
   clock: Clock
   log: Logger
@@ -88,6 +83,8 @@ export interface HttpDeps {
 export interface HttpServer {
   /** On this machine, with the port that it really has. */
   readonly url: string
+  /** Which methods each address takes. */
+  readonly routes: ReadonlyMap<string, ReadonlySet<string>>
   /**
    * Lets requests under way end, for up to `patienceMs`: an install that is being stored must end, a connection that
    * dawdles need not.
@@ -103,6 +100,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerClientError,
     routerOptions: { ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {
       harden(reply)
@@ -112,7 +110,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const closing = { begun: false }
   const unused = trackUnused(app)
   const guard = guardOf(deps)
-  const addRefusals = refuseOtherMethods(app)
+  const { known: routes, addRefusals } = refuseOtherMethods(app)
   addHooks(app, deps, guard, closing)
   acceptJsonOnly(app)
 
@@ -122,10 +120,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   serveInstall(app, deps)
   const directory = new Directory(deps.store, deps.keys)
   servePages(app, { ...deps, directory })
-  app.register((scope, _options, done) => {
-    serveSignIn(scope, { ...deps, guard })
-    done()
-  })
+  serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {
     serveAcknowledgeLinks(scope, deps)
     done()
@@ -133,9 +128,6 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   app.register(
     (scope, _options, done) => {
       serveApi(scope, { ...deps, directory })
-      serveToken(scope, deps)
-      serveSilences(scope, deps)
-      serveAcknowledgeApi(scope, deps)
       done()
     },
     { prefix: '/api/v1' },
@@ -144,7 +136,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
 
   await app.listen(deps.listen)
   return {
-    url: urlOf(app),
+    ...{ url: urlOf(app), routes },
     close: (patienceMs) => {
       closing.begun = true
       for (const socket of unused) socket.destroy()
@@ -159,6 +151,7 @@ function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDep
   return {
     known,
     sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
+    forms: createFormTokens(() => connect.vault.derive('form'), randomBytes(32)),
   }
 }
 
@@ -166,6 +159,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayWrite', false)
+  app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     return guardRequest(guard, deps.clock, request, reply)
@@ -175,6 +169,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
     if (closing.begun) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
+    countRequest(deps.metrics, request, reply)
     const ms = Math.round(reply.elapsedTime)
     deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
   })

@@ -19,6 +19,7 @@ import { ClockSkew } from './clock-skew.ts'
 import { type AppCredentials, DIALECTS, type DialectName } from './dialects.ts'
 import { type CrmResult, failed, type ProviderResult } from './failure.ts'
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts'
+import { classOfError, classOfStatus, type Endpoint, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
 
 /** The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. */
@@ -63,6 +64,8 @@ export interface ProviderOptions extends AppIdentity {
   timeoutMs: number
   connections: number
   clock: Clock
+  /** Told of each call when it has ended. */
+  observe?: (call: ObservedCall) => void
 }
 
 const MAX_ANSWER_BYTES = 2_000_000
@@ -75,6 +78,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
   const app = (): AppCredentials => ({ clientId: identity.clientId, clientSecret: identity.clientSecret.reveal() })
 
   async function call<T>(
+    endpoint: Endpoint,
     family: Family,
     request: HttpRequest,
     secrets: readonly Secret[],
@@ -86,7 +90,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     const { clientSecret } = identity
     const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, clientSecret)
     try {
-      const answer = await http.send(request)
+      const answer = await send(endpoint, request, sentAt)
       skew.note(answer.headers.date, sentAt, options.clock.now())
       hear(answer.headers)
       if (answer.status < 200 || answer.status >= 300) {
@@ -98,10 +102,28 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     }
   }
 
+  async function send(endpoint: Endpoint, request: HttpRequest, sentAt: number): Promise<HttpResponse> {
+    const ended = () => options.clock.now() - sentAt
+    try {
+      const answer = await http.send(request)
+      options.observe?.({ endpoint, class: classOfStatus(answer.status), ms: ended() })
+      return answer
+    } catch (error) {
+      options.observe?.({ endpoint, class: classOfError(error), ms: ended() })
+      throw error
+    }
+  }
+
   /** A call of an account's own bucket: it hands on what the answer tells of that. */
-  async function crm<T>(request: HttpRequest, token: Secret, read: (json: unknown) => T): Promise<CrmResult<T>> {
+  async function crm<T>(
+    endpoint: Endpoint,
+    request: HttpRequest,
+    token: Secret,
+    read: (json: unknown) => T,
+  ): Promise<CrmResult<T>> {
     let bucket: AccountBucket | undefined
     const result = await call(
+      endpoint,
       'crm',
       request,
       [token],
@@ -116,7 +138,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
   function grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
     const { clientId, clientSecret } = app()
     const full = { ...form, client_id: clientId, client_secret: clientSecret }
-    return call('token', dialect.token(full), [secret], (body) => readTokenAnswer(parseJson(body)))
+    return call('token', 'token', dialect.token(full), [secret], (body) => readTokenAnswer(parseJson(body)))
   }
 
   return {
@@ -130,20 +152,22 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
       grant({ grant_type: 'authorization_code', code: code.reveal(), redirect_uri: options.redirectUri }, code),
     refresh: (token) => grant({ grant_type: 'refresh_token', refresh_token: token.reveal() }, token),
     metadata: (token) =>
-      call(dialect.metadataFamily, dialect.metadata(token.reveal(), app()), [token], (body) =>
+      call('metadata', dialect.metadataFamily, dialect.metadata(token.reveal(), app()), [token], (body) =>
         readActiveMetadata(parseJson(body)),
       ),
     deleteRefreshToken: async (token) => {
       const request = dialect.deleteRefreshToken(token.reveal(), app())
-      const result = await call('token', request, [token], () => 'deleted' as const)
+      const result = await call('delete', 'token', request, [token], () => 'deleted' as const)
       return result.ok ? result : deletedAnyway(result)
     },
     associations: (token, from, to) =>
-      crm(dialect.associations(token.reveal(), from, to), token, readAssociationReport),
-    customProperties: (token) => crm(dialect.customProperties(token.reveal()), token, readCustomPropertyReport),
-    associationSources: (token) => crm(dialect.associationSources(token.reveal()), token, readBusyObjectTypes),
+      crm('associations', dialect.associations(token.reveal(), from, to), token, readAssociationReport),
+    customProperties: (token) =>
+      crm('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport),
+    associationSources: (token) =>
+      crm('associationSources', dialect.associationSources(token.reveal()), token, readBusyObjectTypes),
     associationTargets: (token, from) =>
-      crm(dialect.associationTargets(token.reveal(), from), token, readBusyObjectTypes),
+      crm('associationTargets', dialect.associationTargets(token.reveal(), from), token, readBusyObjectTypes),
     skewMs: () => skew.ms,
     close: () => http.close(),
   }

@@ -8,6 +8,7 @@ import type { Result } from 'ioredis'
 const STEPS = {
   claimDue: { file: 'claim-due', keys: 1 },
   dueTokens: { file: 'due-tokens', keys: 1 },
+  nearestExpiry: { file: 'nearest-expiry', keys: 1 },
   readDomains: { file: 'read-domains', keys: 1 },
   searchAccounts: { file: 'search-accounts', keys: 1 },
   bringForward: { file: 'bring-forward', keys: 1 },
@@ -67,6 +68,7 @@ declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
     dueTokens(...args: Argument[]): Result<string[], Context>
+    nearestExpiry(...args: Argument[]): Result<string, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>

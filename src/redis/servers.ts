@@ -19,7 +19,48 @@ export interface ServerFacts {
 
 /** Every server that holds part of the data: one, or the masters of a cluster. */
 export function readServers(store: Store): Promise<ServerFacts[]> {
-  return Promise.all((store instanceof Cluster ? store.nodes('master') : [store]).map(readServer))
+  return Promise.all(serversOf(store).map(readServer))
+}
+
+/** What a server has to carry, and how long it takes to answer. */
+export interface ServerLoad {
+  pingMs: number
+  /** Bytes; the most that there may be is 0 where only the machine limits it. */
+  usedMemory: number
+  maxMemory: number
+  evictedKeys: number
+  /** Whether the last write of its append-only file, and of its snapshot, worked. */
+  aofWorks: boolean
+  rdbWorks: boolean
+}
+
+/** The same servers. `steady` is a clock that nobody sets, ms. */
+export function readServerLoad(store: Store, steady: () => number): Promise<ServerLoad[]> {
+  return Promise.all(serversOf(store).map((redis) => readLoad(redis, steady)))
+}
+
+async function readLoad(redis: Redis, steady: () => number): Promise<ServerLoad> {
+  const sentAt = steady()
+  await redis.ping()
+  const pingMs = steady() - sentAt
+  const facts = factsOf(await redis.info())
+  const number = (name: string) => Number(facts.get(name) ?? 0)
+  return {
+    pingMs,
+    usedMemory: number('used_memory'),
+    maxMemory: number('maxmemory'),
+    evictedKeys: number('evicted_keys'),
+    aofWorks: facts.get('aof_last_write_status') !== 'err' && facts.get('aof_last_bgrewrite_status') !== 'err',
+    rdbWorks: facts.get('rdb_last_bgsave_status') !== 'err',
+  }
+}
+
+function serversOf(store: Store): Redis[] {
+  return store instanceof Cluster ? store.nodes('master') : [store]
+}
+
+function factsOf(info: string): Map<string, string> {
+  return new Map(info.split('\r\n').map((line) => [line.split(':')[0] ?? '', line.slice(line.indexOf(':') + 1)]))
 }
 
 async function readServer(redis: Redis): Promise<ServerFacts> {
@@ -27,7 +68,7 @@ async function readServer(redis: Redis): Promise<ServerFacts> {
     redis.info(),
     (redis.config('GET', 'save') as Promise<string[]>).then(([, rules]) => rules).catch(() => undefined),
   ])
-  const facts = new Map(info.split('\r\n').map((line) => [line.split(':')[0] ?? '', line.slice(line.indexOf(':') + 1)]))
+  const facts = factsOf(info)
   const { path, host, port } = redis.options
   return {
     address: path ?? `${host}:${port}`,

@@ -1,11 +1,27 @@
-import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
+import { type ChildLoggerOptions, type DestinationStream, pino } from 'pino'
+import type { LogCode } from './log-codes.ts'
 import { pinoPretty } from './pretty.ts'
 
 /**
- * Structured logs: one JSON object a line. Every line that reports an event carries a `code` (`token.refreshed`,
- * `delivery.failed`), which is what an operator greps for; `hubId` names the account where there is one.
+ * Structured logs: one JSON object a line. Every line carries the `code` of its event (`token.expired`,
+ * `delivery.dead`), which is what an operator greps for; `hubId` names the account where there is one.
  */
-export type Logger = PinoLogger
+export interface LogEvent {
+  code: LogCode
+  [fact: string]: unknown
+}
+
+type Log = (event: LogEvent, message: string) => void
+
+export interface Logger {
+  /** The least that is logged. */
+  level: string
+  debug: Log
+  info: Log
+  warn: Log
+  error: Log
+  child(facts: Record<string, unknown>, options: ChildLoggerOptions): Logger
+}
 
 export interface LogSettings {
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -65,7 +81,17 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
       serializers: { err: (error: unknown) => describeError(error) },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
-    // Synchronous: the lines written last before a crash are the ones that will be needed.
-    destination ?? (settings.pretty ? pinoPretty() : pino.destination({ dest: 1, sync: true })),
+    destination ?? (settings.pretty ? pinoPretty() : standardOutput()),
   )
+}
+
+/** So much waits for an output that takes nothing; what comes then is lost. */
+const MOST_WAITING_BYTES = 1_000_000
+
+/** Synchronous: the lines written last before a crash are the ones that will be needed. */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_WAITING_BYTES })
+  // It may lead to a disk that is full: no reason to end.
+  output.on('error', () => {})
+  return output
 }

@@ -5,6 +5,10 @@ export interface Metrics {
   readonly registry: Registry
   /** outcome: refreshed, fresh, held, gone, lost, waiting, failed */
   readonly refreshes: Counter<'outcome'>
+  /** From the moment that a refresh was due until its request was sent. */
+  readonly refreshLateness: Histogram
+  /** What was left of the access token's life at its refresh; 0: it had expired. */
+  readonly refreshHeadroom: Histogram
   /** Refreshes that came after the token had expired. */
   readonly tokensExpired: Counter
   /** From a provider's answer until its tokens were stored: a process that dies in between may lose them. */
@@ -13,59 +17,143 @@ export interface Metrics {
   readonly tokensServed: Counter<'to'>
   /** outcome: committed, failed, blocked (no scope lets it be read), gone, lost, later, paused (its rate limit is reached), no-room (the call budget had none) */
   readonly polls: Counter<'outcome'>
+  /** From an account's regular turn until it was polled; 0: an early poll. */
+  readonly pollLateness: Histogram
+  /** class: 2xx, 4xx, 429, 5xx, other, timeout, network */
+  readonly providerRequests: Counter<'endpoint' | 'class'>
+  readonly providerLatency: Histogram<'endpoint'>
   readonly sweeps: Counter<'kind'>
+  readonly sweepDuration: Histogram<'kind'>
   readonly alertsRelayed: Counter
   /** outcome: delivered, retry, dead */
   readonly deliveries: Counter<'receiver' | 'outcome'>
+  readonly deliveryDuration: Histogram<'receiver'>
+  /** From the making of a message until the receiver had it. */
+  readonly deliveryDelay: Histogram<'receiver'>
   /** outcome: sent, failed */
   readonly heartbeatPings: Counter<'outcome'>
   readonly uninstalls: Counter<'outcome'>
   /** step: read, thin-out; outcome: replaced, unchanged, lost, failed */
   readonly tended: Counter<'step' | 'outcome'>
+  readonly signInFailures: Counter
+  /** route: its pattern, never an address; status: 2xx, 3xx, 4xx, 5xx */
+  readonly httpRequests: Counter<'method' | 'route' | 'status'>
+  readonly httpLatency: Histogram<'route'>
+  /** At work since then, ms. */
+  started(at: number): void
+  /** The config file was read, ms; not ok: it was refused, and the old one stays in force. */
+  configReload(ok: boolean, at: number): void
 }
+
+/** Seconds: from what nobody notices to what ends a token. */
+const LATENESS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
+const HEADROOM = [0, 1, 2.5, 5, 15, 30, 60, 120, 300, 600, 900, 1_800]
+const CALL = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const SERVED = [0.005, 0.025, 0.1, 0.3, 1, 2.5, 10]
+const DELAY = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
+
+const REFRESH_OUTCOMES = ['refreshed', 'fresh', 'held', 'gone', 'lost', 'waiting', 'failed']
+const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused', 'no-room']
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges with the name of a counter: `nodejs_active_resources{type}` and its like have the numbers.
+  for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
+  const registers = [registry]
   const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
-    new Counter({ name: `plimsoll_${name}_total`, help, labelNames, registers: [registry] })
+    new Counter({ name: `plimsoll_${name}_total`, help, labelNames, registers })
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[] = []) =>
+    new Histogram({ name: `plimsoll_${name}_seconds`, help, buckets, labelNames, registers })
+  const startedAt = unset('plimsoll_daemon_start_timestamp_seconds', 'When this daemon was at work.', registry)
+  const reloaded = unset(
+    'plimsoll_config_last_reload_successful',
+    'Whether the config file was taken over when it was last read: 1 or 0.',
+    registry,
+  )
+  const reloadedAt = unset(
+    'plimsoll_config_last_reload_success_timestamp_seconds',
+    'When the config file was last taken over.',
+    registry,
+  )
   return {
     registry,
-    refreshes: counter('token_refreshes', 'Attempts to refresh an account, by outcome.', ['outcome']),
+    refreshes: fromZero(
+      counter('token_refreshes', 'Attempts to refresh an account, by outcome.', ['outcome']),
+      REFRESH_OUTCOMES.map((outcome) => ({ outcome })),
+    ),
+    refreshLateness: histogram(
+      'token_refresh_lateness',
+      'From the moment that a refresh was due until its request was sent.',
+      LATENESS,
+    ),
+    refreshHeadroom: histogram(
+      'token_refresh_headroom',
+      "What was left of the access token's life when it was refreshed; 0: it had expired.",
+      HEADROOM,
+    ),
     tokensExpired: counter('tokens_expired', 'Refreshes that came after the access token had expired.'),
-    tokenStore: new Histogram({
-      name: 'plimsoll_token_store_seconds',
-      help: "From the provider's answer until the new tokens were stored.",
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10, 60],
-      registers: [registry],
-    }),
+    tokenStore: histogram(
+      'token_store',
+      "From the provider's answer until the new tokens were stored.",
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10, 60],
+    ),
     tokensServed: counter('access_tokens_served', 'Access tokens handed out, by who asked.', ['to']),
-    polls: counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
+    polls: fromZero(
+      counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
+      POLL_OUTCOMES.map((outcome) => ({ outcome })),
+    ),
+    pollLateness: histogram(
+      'limit_poll_lateness',
+      "From an account's regular turn until it was polled; 0: it was polled earlier.",
+      LATENESS,
+    ),
+    providerRequests: counter('provider_requests', 'Calls to the provider, by endpoint and class of the answer.', [
+      ...(['endpoint', 'class'] as const),
+    ]),
+    providerLatency: histogram(
+      'provider_request_duration',
+      'How long calls to the provider took, by endpoint, those without an answer included.',
+      CALL,
+      ['endpoint'],
+    ),
     sweeps: counter('sweeps', 'Sweeps that finished, by kind.', ['kind']),
+    sweepDuration: histogram('sweep_duration', 'How long sweeps took, by kind.', CALL, ['kind']),
     alertsRelayed: counter('alerts_relayed', 'Alerts taken from the outbox into groups.'),
     deliveries: counter('deliveries', 'Attempts to deliver, by receiver and outcome.', ['receiver', 'outcome']),
+    deliveryDuration: histogram('delivery_attempt_duration', 'How long attempts to deliver took, by receiver.', CALL, [
+      'receiver',
+    ]),
+    deliveryDelay: histogram('delivery_delay', 'From the making of a message until its receiver had it.', DELAY, [
+      'receiver',
+    ]),
     heartbeatPings: counter('heartbeat_pings', 'Heartbeats told to the service outside, by outcome.', ['outcome']),
     uninstalls: counter('uninstalls', 'Attempts to uninstall an account, by outcome.', ['outcome']),
     tended: counter('accounts_tended', 'Accounts whose history was tended, by step and outcome.', ['step', 'outcome']),
+    signInFailures: counter('sign_in_failures', 'Attempts to sign in that failed or came too often.'),
+    httpRequests: counter('http_requests', 'Requests that were answered, by pattern of the route and status class.', [
+      ...(['method', 'route', 'status'] as const),
+    ]),
+    httpLatency: histogram('http_request_duration', 'How long answers took, by pattern of the route.', SERVED, [
+      'route',
+    ]),
+    started: (at) => startedAt.set(at / 1_000),
+    configReload: (ok, at) => {
+      reloaded.set(ok ? 1 : 0)
+      if (ok) reloadedAt.set(at / 1_000)
+    },
   }
 }
 
-/** A gauge whose value is read when somebody asks; one that can't be read shows no value. */
-export function gauge<T extends string>(
-  metrics: Metrics,
-  name: string,
-  help: string,
-  labelNames: T[],
-  read: (gauge: Gauge<T>) => Promise<void>,
-): void {
-  new Gauge({
-    name: `plimsoll_${name}`,
-    help,
-    labelNames,
-    registers: [metrics.registry],
-    async collect() {
-      this.reset()
-      await read(this).catch(() => (labelNames.length === 0 ? this.remove() : this.reset()))
-    },
-  })
+/** Absent until it is set: a daemon that starts still has refused no config. */
+function unset(name: string, help: string, registry: Registry): Gauge {
+  const gauge = new Gauge({ name, help, registers: [registry] })
+  gauge.remove()
+  return gauge
+}
+
+/** So that the first one of its kind is seen as a rise. */
+function fromZero<T extends string>(counter: Counter<T>, labels: Record<T, string>[]): Counter<T> {
+  for (const some of labels) counter.inc(some, 0)
+  return counter
 }

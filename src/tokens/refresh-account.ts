@@ -57,6 +57,8 @@ export type RefreshOutcome =
       expired: boolean
       /** From the provider's answer until it was stored, ms: a process that dies in between may take the answer along. */
       unstoredMs: number
+      /** What was left of the access token's life, ms, below 0: it had expired; null where nobody kept one alive. */
+      leftMs: number | null
     }
   /** Not due: somebody else was faster. */
   | { is: 'fresh' }
@@ -181,7 +183,13 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: CourierA
     lateMs: isFirst ? 0 : Math.max(0, sentAt - attempt.dueAt),
     expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
     unstoredMs,
+    leftMs: isFirst || !isKeptAlive(context.state) ? null : context.times.expiresAt - sentAt,
   }
+}
+
+/** The others wait: for the moment that the provider named, or for somebody to authorise them again. */
+function isKeptAlive(state: AccountState): boolean {
+  return state === 'active' || state === 'failing'
 }
 
 async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: ProviderFailure): Promise<RefreshOutcome> {

@@ -77,6 +77,34 @@ async function readPartition({ store, keys }: { store: Store; keys: Keys }, numb
   }
 }
 
+/** Of a partition so many at most are gone through for those that are asked for. */
+const MOST_PAGES = 5
+
+/** Some transitions by their names; those that the log no longer has, or has too deep down, are missing. */
+export async function readTransitions(
+  { store, keys }: { store: Store; keys: Keys },
+  refs: readonly TransitionRef[],
+): Promise<Map<TransitionRef, Alert>> {
+  const wanted = new Set(refs)
+  const found = new Map<TransitionRef, Alert>()
+  const ofPartition = async ([number, some]: [number, TransitionRef[]]) => {
+    const oldest = Math.min(...some.map(numberOfRef))
+    let before = '+'
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
+      for (const [, fields] of page) {
+        const ref = refOf(number, Number(fields[3] ?? 0))
+        if (wanted.has(ref)) found.set(ref, decodeEntry(fields[1] ?? '').alert)
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE || Number(last[1][3]) <= oldest) return
+      before = `(${last[0]}`
+    }
+  }
+  await Promise.all([...Map.groupBy(wanted, partitionOfRef)].map(ofPartition))
+  return found
+}
+
 function timeOf({ measuredAt }: Alert): number {
   return Date.parse(measuredAt)
 }

@@ -115,3 +115,31 @@ describe('the due sets', () => {
     expect(await due.countDue('uninstall', clock.now())).toBe(0)
   })
 })
+
+describe('the first expiry', () => {
+  test('is that of the token that ends first, wherever its account stands among the due', async () => {
+    const { due, keys, clock } = await fleet([1, 2, 3, 64, 65])
+    await seedAccount(redis.store, keys, { hubId: 7, obtainedAt: clock.now() - 60_000, lifeMs: 600_000 })
+    // Due first of all, and lives longer: its refresh was asked for early.
+    await seedAccount(redis.store, keys, { hubId: 8, obtainedAt: clock.now(), lifeMs: 3_600_000 })
+    await due.plan('refresh', [8], clock.now())
+    expect(await due.nearestExpiry(clock.now())).toBe(clock.now() + 540_000)
+  })
+
+  test('has passed for an account that should be alive; one that fails counts as long as its token lives', async () => {
+    const { due, keys, clock } = await fleet([1, 2])
+    const expiresAt = clock.now() + 1_800_000
+    clock.move(1_800_500)
+    expect(await due.nearestExpiry(clock.now())).toBe(expiresAt)
+    for (const hubId of [1, 2]) await redis.store.hset(keys.account(hubId).account, 'state', 'failing')
+    expect(await due.nearestExpiry(clock.now())).toBeUndefined()
+    expect(await due.nearestExpiry(expiresAt - 1)).toBe(expiresAt)
+  })
+
+  test('is nobody’s where all wait for somebody, or there is no account', async () => {
+    const { due, keys, clock } = await fleet([1])
+    await redis.store.hset(keys.account(1).account, 'state', 'reauthorize')
+    expect(await due.nearestExpiry(clock.now())).toBeUndefined()
+    expect(await (await fleet([])).due.nearestExpiry(clock.now())).toBeUndefined()
+  })
+})

@@ -14,7 +14,7 @@ test('a message’s alert has an address under publicUrl that this installation 
   const address = new URL(url(anAlert({ id: '0123456789abcdef-4' }), NOW) ?? '')
   expect(address.origin + address.pathname).toBe('https://plimsoll.example.com/acknowledge')
   const query = Object.fromEntries(address.searchParams)
-  const links = ackLinks(vault, config)
+  const links = ackLinks(vault, () => config)
   const linked = { is: 'good', hubId: 123, alertId: '0123456789abcdef' }
   expect(links.read(query, NOW + config.alerts.acknowledgeFor - 1)).toMatchObject(linked)
   expect(links.read(query, NOW + config.alerts.acknowledgeFor)).toEqual({ is: 'expired' })

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runCommandLine } from '../../src/cli/program.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { pollAccount } from '../limits/history/poll-account.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
@@ -50,21 +50,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function history(...args: string[]) {
-  const ran = { code: 0, out: '', err: '' }
-  const stop = new AbortController()
-  ran.code = await runCommandLine(['accounts', 'history', ...args, '--config', config], {
-    ...{ env: {}, cwd: folder, isTerminal: false, errIsTerminal: false, columns: 120 },
-    out: (text) => {
-      ran.out += text
-    },
-    err: (text) => {
-      ran.err += text
-    },
-    ...{ stop: stop.signal, onHangUp: () => {}, clock, random: () => 0.5 },
-  })
-  return ran
-}
+const history = (...args: string[]) =>
+  plimsollHere(['accounts', 'history', ...args, '--config', config], folder, { clock })
 
 test('people get a table for each account, newest last', async () => {
   const { code, out } = await history('9', '1000')
@@ -74,9 +61,9 @@ test('people get a table for each account, newest last', async () => {
   expect(lines[1]).toMatch(/^AT +SERIES +USAGE +LIMIT +%$/)
   const overall = lines.filter((line) => line.includes(' custom properties  '))
   expect(overall.map((line) => line.split(/ {2,}/))).toEqual([
-    ['2026-11-21 07:30:00', 'custom properties', '109', '1000', '10.9'],
-    ['2026-11-21 07:36:00', 'custom properties', '209', '1000', '20.9'],
-    ['2026-11-21 09:00:00', 'custom properties', '309', '1000', '30.9'],
+    ['2026-11-21 07:30 UTC', 'custom properties', '109', '1,000', '10.9'],
+    ['2026-11-21 07:36 UTC', 'custom properties', '209', '1,000', '20.9'],
+    ['2026-11-21 09:00 UTC', 'custom properties', '309', '1,000', '30.9'],
   ])
   expect(out).toContain('1000  d1000.example.com\nnothing was read in this time\n')
 })

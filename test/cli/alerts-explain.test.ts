@@ -8,14 +8,13 @@ import { decodeState, encodeState, openedState } from '../../src/alerts/alert-st
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
 import { collectOutbox, type RelayDeps } from '../../src/alerts/outbox/relay.ts'
 import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
-import { runCommandLine } from '../../src/cli/program.ts'
-import { ruleSetOf } from '../../src/cli/rule-set.ts'
+import { ruleSetOf } from '../../src/app/rule-set.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { dump, seedAccount } from '../support/accounts.ts'
-import { plimsoll } from '../support/command.ts'
+import { plimsoll, plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -129,15 +128,10 @@ async function written() {
 }
 
 /** As on a terminal of 80 columns. */
-async function explain(...args: string[]) {
-  const ran = { code: 0, out: '', err: '' }
-  ran.code = await runCommandLine(['alerts', 'explain', ...args, '--config', config], {
-    ...{ env: {}, cwd: folder, isTerminal: true, errIsTerminal: false, columns: 80 },
-    ...{ out: (text: string) => (ran.out += text), err: (text: string) => (ran.err += text) },
-    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock: new HandClock(NOW), random: () => 0.5 },
+const explain = (...args: string[]) =>
+  plimsollHere(['alerts', 'explain', ...args, '--config', config], folder, {
+    ...{ isTerminal: true, columns: 80, clock: new HandClock(NOW) },
   })
-  return ran
-}
 
 test('an alert is explained by its reading, the rule that decides and where it stands, whom it is for, and what was sent', async () => {
   const { code, out } = await explain(String(FULL))

@@ -98,7 +98,7 @@ describe('the exit code', () => {
       /^PLIMSOLL WARNING - 1 of 1 account: 1 series at warning, 0 critical, 0 accounts /,
     )
     expect(warning.out).toMatch(
-      /^warning +1 +acme\.example\.com +custom properties +850 +1000 +85\.0 .* from 80 % +20/m,
+      /^warning +1 +acme\.example\.com +custom properties +850 +1,000 +85\.0 .* from 80 % +20/m,
     )
 
     await put(GLOBEX, customProperties(990))
@@ -267,6 +267,7 @@ test('accounts poll says what came of each account, and fails if one could not b
   expect(JSON.parse(read.out)).toEqual([
     {
       hubId: ACME,
+      state: 'active',
       hubDomain: 'acme.example.com',
       outcome: 'read',
       reason: null,
@@ -285,7 +286,11 @@ test('accounts poll says what came of each account, and fails if one could not b
 
 test('accounts refresh gets new tokens at once, due or not', async () => {
   const ran = await command('accounts', 'refresh', String(GLOBEX))
-  expect(ran).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^refreshed account 2: .* until 20.*Z\n$/) })
+  expect(ran).toMatchObject({
+    code: 0,
+    err: '',
+    out: expect.stringMatching(/^refreshed account 2: .* until 20.* UTC\n$/),
+  })
   expect(await asked()).toEqual(['token'])
   expect(await command('accounts', 'refresh', '42')).toMatchObject({ code: 1 })
 })

@@ -1,19 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Io } from '../../src/cli/io.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { HandClock } from '../support/hand-clock.ts'
+import { anIo } from '../support/an-io.ts'
 
 async function help(...args: string[]): Promise<{ code: number; text: string }> {
-  let text = ''
-  const write = (more: string) => {
-    text += more
-  }
-  const io: Io = {
-    ...{ env: {}, cwd: '/', out: write, err: write, isTerminal: false, errIsTerminal: false, columns: 120 },
-    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock: new HandClock(), random: () => 0 },
-  }
+  const io = anIo({ columns: 120 })
   const code = await runCommandLine([...args, '--help'], io)
-  return { code, text }
+  return { code, text: io.text() }
 }
 
 /** The commands that a help text names, and theirs. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { acceptGaps } from '../../src/alerts/ledger/accept-gaps.ts'
-import { runCommandLine } from '../../src/cli/program.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { aRelay } from '../alerts/outbox/a-relay.ts'
+import { plimsollHere } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
@@ -35,20 +35,7 @@ afterAll(async () => {
 })
 beforeEach(() => store.flushall())
 
-async function run(...args: string[]) {
-  const ran = { code: 0, out: '', err: '' }
-  ran.code = await runCommandLine([...args, '--config', config], {
-    ...{ env: {}, cwd: folder, isTerminal: false, errIsTerminal: false, columns: 120 },
-    out: (text) => {
-      ran.out += text
-    },
-    err: (text) => {
-      ran.err += text
-    },
-    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock, random: () => 0 },
-  })
-  return ran
-}
+const run = (...args: string[]) => plimsollHere([...args, '--config', config], folder, { clock })
 
 const at = (hoursAgo: number) => new Date(clock.now() - hoursAgo * HOUR).toISOString()
 
@@ -156,7 +143,7 @@ describe('outbox replay', () => {
         'mail is switched off, so nothing goes its way: enable it first: plimsoll alerts test mail\n',
     )
     expect(await one.deliveries.countDead()).toBe(1)
-    await one.deliveries.enableAll()
+    await one.deliveries.enable('all')
     expect((await run('outbox', 'replay', '--since', '4h')).out).toBe('1 delivery on the way again\n')
   })
 

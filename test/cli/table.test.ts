@@ -1,20 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { printFacts } from '../../src/cli/facts.ts'
 import type { Io } from '../../src/cli/io.ts'
-import { named, printFacts, printTable, spare, whole } from '../../src/cli/table.ts'
-import { HandClock } from '../support/hand-clock.ts'
+import { named, printTable, spare, whole } from '../../src/cli/table.ts'
+import { anIo } from '../support/an-io.ts'
 
 const LONG = 'it was due earlier, but limits.callsPerHour had no room'
 
 function printed(isTerminal: boolean, print: (io: Io) => void): string[] {
-  let text = ''
-  const out = (more: string) => {
-    text += more
-  }
-  print({
-    ...{ env: {}, cwd: '/', out, err: out, isTerminal, errIsTerminal: isTerminal, columns: 30 },
-    ...{ stop: new AbortController().signal, onHangUp: () => {}, clock: new HandClock(), random: () => 0 },
-  })
-  return text.split('\n').slice(0, -1)
+  const io = anIo({ isTerminal, columns: 30 })
+  print(io)
+  return io.text().split('\n').slice(0, -1)
 }
 
 describe('facts', () => {

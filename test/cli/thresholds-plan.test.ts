@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
-import { ruleSetOf } from '../../src/cli/rule-set.ts'
+import { ruleSetOf } from '../../src/app/rule-set.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
@@ -113,7 +113,7 @@ test('who changes level now is summarised, listed worst first, and routed by the
     ].join('\n'),
   )
   expect(out).toMatch(
-    /^warning +ok +3 +d3\.example\.com +custom properties +760 of 1000 +76\.0 +customProperties\.overall: from 75 %$/m,
+    /^warning +ok +3 +d3\.example\.com +custom properties +760 of 1,000 +76\.0 +customProperties\.overall: from 75 %$/m,
   )
 })
 

@@ -31,7 +31,7 @@ describe('each kind of problem says where it is and what is allowed', () => {
   test.each<[name: string, group: string, ...problems: string[]]>([
     ['an unknown group', 'tresholds: []', 'tresholds: unknown, did you mean "thresholds"?'],
     ['an unknown setting', 'alerts: { repeatEvry: 1h }', 'alerts.repeatEvry: unknown, did you mean "repeatEvery"?'],
-    ['a setting far from any', 'log: { colour: red }', 'log.colour: unknown; allowed: level, pretty'],
+    ['a setting far from any', 'log: { colour: red }', 'log.colour: unknown; allowed: level, pretty, file'],
     [
       'an address in the place of a name, which is shown without what may be secret in it',
       'heartbeat: { https://hc-ping.com/a-key, hc-ping.com/a-key }',
@@ -72,7 +72,7 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'a name that is part of every object',
       'log: { __proto__: {}, constructor: {} }',
       'log.__proto__: unknown',
-      'log.constructor: unknown; allowed: level, pretty',
+      'log.constructor: unknown; allowed: level, pretty, file',
     ],
     ['a text for a group', 'log: info', 'log: must be a group of settings (name: value)'],
     ['a list for a group', 'log: [info]', 'log: must be a group of settings (name: value)'],

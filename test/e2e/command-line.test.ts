@@ -94,14 +94,14 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
   const waited = await command('accounts', 'uninstall', hubId, '--wait', ...why)
   expect(waited).toMatchObject({ code: 0, err: '' })
   expect(waited.out).toMatch(
-    new RegExp(`^the refresh token of account ${hubId} was deleted 20.*Z: the provider confirmed it\n`),
+    new RegExp(`^the refresh token of account ${hubId} was deleted 20.* UTC: the provider confirmed it\n`),
   )
   const again = await command('accounts', 'uninstall', hubId, '--wait', '--json')
   expect(JSON.parse(again.out)).toMatchObject({ hubId: Number(hubId), outcome: 'deleted' })
 
   const { out } = await command('accounts', 'show', hubId)
   const [, story = ''] = out.split(/^WHEN .*\n/m)
-  expect(story.split('\n').map((line) => line.slice(21))).toEqual(
+  expect(story.split('\n').map((line) => line.slice(22))).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^connected/),
       expect.stringMatching(/^uninstall asked for +the customer left \(by command line\)/),

@@ -1,8 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runCommandLine } from '../../src/cli/program.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { eventually } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
@@ -102,20 +100,7 @@ test('a config that cannot be used is all that is told, in colour on a terminal'
   expect(Object.keys(found)).toEqual(['config'])
   expect(found.config?.fix).toContain('correct the file')
 
-  let out = ''
-  const io = {
-    ...{
-      env: {},
-      cwd: scene.folder,
-      errIsTerminal: false,
-      onHangUp: () => {},
-      isTerminal: true,
-      columns: 80,
-      clock: systemClock,
-      random: () => 0,
-    },
-    ...{ out: (text: string) => (out += text), err: () => {}, stop: new AbortController().signal },
-  }
-  expect(await runCommandLine(['doctor', '--config', file], io)).toBe(1)
+  const terminal = { isTerminal: true, columns: 80, hasColours: true }
+  const { out } = await plimsollHere(['doctor', '--config', file], scene.folder, terminal)
   expect(out).toContain('\u001b[31mfail\u001b[39m  config')
 })

@@ -213,15 +213,21 @@ test('SIGHUP takes over keys and credentials, names what needs a restart, and re
     Object.assign(config.provider as object, { clientId: 'another-app', timeout: '9s' })
     config.limits = { every: '3s' }
   })
-  expect(taken).toMatchObject({ code: 'config.reloaded', applied: ['provider.clientId'] })
-  expect(taken.restart).toEqual(['provider.timeout', 'limits.every', 'limits.associations'])
+  expect(taken).toMatchObject({
+    code: 'config.reloaded',
+    applied: ['provider.clientId', 'limits.every', 'limits.associations'],
+    restart: ['provider.timeout'],
+  })
   const install = await fetch(`${daemon.url}/install`, { redirect: 'manual' })
   expect(new URL(install.headers.get('location') ?? '').searchParams.get('client_id')).toBe('another-app')
   // The provider knows no such app: the calls, too, go out under the new name.
   await eventually('a refused refresh', async () => daemon.lines.some((line) => line.includes('"token.client"')))
 
   writeFileSync(file, good)
-  expect(await reload(daemon, file, () => {})).toMatchObject({ applied: ['provider.clientId'], restart: [] })
+  expect(await reload(daemon, file, () => {})).toMatchObject({
+    applied: ['provider.clientId', 'limits.every', 'limits.associations'],
+    restart: [],
+  })
   const since = Date.now()
   await eventually('a refresh', async () =>
     refreshTimes(await journalOf(scene.sandbox.url))

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 
 const OPEN = ['/install', '/healthz', '/readyz', '/metrics', '/sign-in', '/assets/plimsoll.css', '/assets/mark.svg']
-const PAGES = ['/', '/accounts', '/accounts/1', '/alerts', '/deliveries', '/no-such-page']
+const PAGES = ['/', '/accounts', '/accounts/1', '/alerts', '/deliveries', '/queues', '/no-such-page']
 const READS = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'silences', 'deliveries'].map(
   (path) => `/api/v1/${path}`,
 )
@@ -165,23 +165,30 @@ test.each([
   expect(isDirectFromThisMachine({ remoteAddress, httpVersion, headers: { host } })).toBe(direct)
 })
 
-test('whatever the credentials, a session alone neither writes nor gets a token, and nobody from afar gets in without a token', () => {
-  for (const bearer of ['none', 'wrong', ['read'], ['tokens'], ['write'], ['read', 'tokens', 'write']] as const) {
-    for (const bits of Array.from({ length: 16 }, (_, n) => n)) {
-      const [guarded, session, direct, fromPage] = [1, 2, 4, 8].map((bit) => (bits & bit) !== 0) as [
-        boolean,
-        boolean,
-        boolean,
-        boolean,
-      ]
-      const credentials: Credentials = { guarded, bearer, session, direct, fromPage }
-      for (const area of ['page', 'read', 'tokens', 'write'] as const) {
-        if (judgeAccess(area, credentials) !== 'allowed') continue
-        const harmless = area === 'page' || area === 'read'
-        const may: readonly string[] = typeof bearer === 'object' ? bearer : []
-        if (guarded) expect(may.includes(scopeFor(area)) || (session && harmless)).toBe(true)
-        else expect(direct && (harmless || !fromPage)).toBe(true)
+const SCOPES_OF = [['read'], ['tokens'], ['write'], ['read', 'write'], ['read', 'tokens', 'write']] as const
+
+test('whatever the credentials, a session alone neither writes over the API nor gets a token, and nobody from afar gets in without a token', () => {
+  const allowed: string[] = []
+  for (const bearer of ['none', 'wrong', ...SCOPES_OF] as const) {
+    for (const session of ['none', ...SCOPES_OF] as const) {
+      for (const bits of Array.from({ length: 8 }, (_, n) => n)) {
+        const [guarded, direct, fromPage] = [1, 2, 4].map((bit) => (bits & bit) !== 0) as [boolean, boolean, boolean]
+        const credentials: Credentials = { guarded, bearer, session, direct, fromPage }
+        for (const area of ['page', 'action', 'read', 'tokens', 'write'] as const) {
+          if (judgeAccess(area, credentials) !== 'allowed') continue
+          allowed.push(area)
+          const ofPage = area === 'page' || area === 'action'
+          const [byBearer, bySession]: [readonly string[], readonly string[]] = [
+            typeof bearer === 'object' ? bearer : [],
+            typeof session === 'object' && bearer === 'none' ? session : [],
+          ]
+          const mayBySession =
+            bySession.includes('read') && bySession.includes(scopeFor(area)) && (ofPage || area === 'read')
+          if (guarded) expect(byBearer.includes(scopeFor(area)) || mayBySession).toBe(true)
+          else expect(direct && (ofPage || area === 'read' || !fromPage)).toBe(true)
+        }
       }
     }
   }
+  expect(new Set(allowed)).toEqual(new Set(['page', 'action', 'read', 'tokens', 'write']))
 })

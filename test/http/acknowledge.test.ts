@@ -337,26 +337,3 @@ describe('over the API an alert is acknowledged', () => {
     expect(await state()).not.toHaveProperty('acknowledged')
   })
 })
-
-test('the page of alerts has the same link for each alert, and then names who acknowledged it', async () => {
-  const { get, ask } = await withAlert()
-  const [, href = ''] = /<a href="([^"]*)">Acknowledge<\/a>/.exec((await get('/alerts')).text) ?? []
-  const link = href.replaceAll('&amp;', '&')
-  expect(link).toMatch(/^\/acknowledge\?/)
-  expect((await ask('POST', link, FORM, 'by=Ann')).status).toBe(200)
-  const { text } = await get('/alerts')
-  expect(text).toContain('Ann, ends')
-  expect(text).not.toContain('>Acknowledge<')
-})
-
-test('a token that may only read sees who acknowledged, and gets no link that would', async () => {
-  const { get, ask, addToken, link } = await withAlert()
-  const bearer = async (name: string, ...scopes: ('read' | 'write')[]) => ({
-    authorization: `Bearer ${await addToken(name, ...scopes)}`,
-  })
-  const [reader, writer] = [await bearer('reader', 'read'), await bearer('writer', 'read', 'write')]
-  expect((await get('/alerts', reader)).text).not.toContain('signature=')
-  expect((await get('/alerts', writer)).text).toContain('/acknowledge?')
-  await ask('POST', link, FORM, 'by=Ann')
-  expect((await get('/alerts', reader)).text).toContain('Ann, ends')
-})

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hashOf, SCOPES } from '../../src/http/access/admin-token.ts'
 import { localPath } from '../../src/http/access/local-path.ts'
 import { createSessions } from '../../src/http/access/session.ts'
-import { SignInAttempts } from '../../src/http/access/sign-in-attempts.ts'
+import { forwardedFor, SignInAttempts } from '../../src/http/access/sign-in-attempts.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
@@ -40,7 +40,10 @@ test('a wrong token gets the form again, and a cookie never', async () => {
 
 test('signing out takes the cookie away', async () => {
   const { ask, signIn } = await openServer(redis)
-  const answer = await ask('POST', '/sign-out', { ...(await signIn()), ...FORM })
+  const cookie = await signIn()
+  const { text } = await ask('GET', '/', cookie)
+  const [, token = ''] = /action="\/sign-out"><input type="hidden" name="csrf" value="([\w-]+)"/.exec(text) ?? []
+  const answer = await ask('POST', '/sign-out', { ...cookie, ...FORM }, `csrf=${token}`)
   expect(answer).toMatchObject({ status: 303, headers: { location: '/sign-in' } })
   expect(answer.headers['set-cookie']?.[0]).toContain('Max-Age=0')
 })
@@ -97,15 +100,47 @@ test('after ten failures in a minute not even the right token gets in, until the
   const answer = await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)
   expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
   expect(answer.headers['set-cookie']).toBeUndefined()
+  expect(answer.text).toContain('Wait 60 seconds')
   clock.move(60_000)
   expect((await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)).status).toBe(303)
 })
 
-test('failures are counted by address', () => {
+test('failures are counted by address, and behind a proxy by the address that it tells', () => {
   const attempts = new SignInAttempts()
-  for (let n = 0; n < 10; n++) attempts.failed('192.0.2.1', 0)
-  expect(attempts.waitMs('192.0.2.1', 1_000)).toBe(59_000)
-  expect(attempts.waitMs('192.0.2.2', 1_000)).toBe(0)
+  const [here, there] = [
+    { peer: '192.0.2.1', forwardedFor: undefined },
+    { peer: '192.0.2.2', forwardedFor: undefined },
+  ]
+  for (let n = 0; n < 10; n++) attempts.failed(here, 0)
+  expect(attempts.waitMs(here, 1_000)).toBe(59_000)
+  expect(attempts.waitMs(there, 1_000)).toBe(0)
+
+  const [guesser, operator] = ['203.0.113.9', '203.0.113.7'].map((forwardedFor) => ({
+    peer: '127.0.0.1',
+    forwardedFor,
+  }))
+  if (guesser === undefined || operator === undefined) throw new Error('not reached')
+  for (let n = 0; n < 10; n++) attempts.failed(guesser, 0)
+  expect(attempts.waitMs(guesser, 1_000)).toBe(59_000)
+  expect(attempts.waitMs(operator, 1_000)).toBe(0)
+})
+
+test('whoever makes up a new address for each guess is stopped all the same, for a minute', () => {
+  const attempts = new SignInAttempts()
+  for (let n = 0; n < 60; n++) attempts.failed({ peer: '192.0.2.1', forwardedFor: `198.51.100.${n}` }, 0)
+  const next = { peer: '192.0.2.1', forwardedFor: 'another' }
+  expect(attempts.waitMs(next, 1_000)).toBe(59_000)
+  expect(attempts.waitMs(next, 60_000)).toBe(0)
+})
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['192.0.2.1', '192.0.2.1'],
+  ['made up, 192.0.2.1', '192.0.2.1'],
+  [['made up', '192.0.2.1'], '192.0.2.1'],
+])('of X-Forwarded-For %j only what the nearest proxy added is believed: %s', (header, client) => {
+  expect(forwardedFor(header)).toBe(client)
 })
 
 test.each([

@@ -139,7 +139,8 @@ describe('an endpoint that refuses for want of a scope', () => {
     expect(watchJson(await one.account())).toMatchObject({ is: 'cannot be watched' })
     expect(await one.coverage()).toMatchObject({ polled: 0, stale: 0, failing: 0, notWatched: 1 })
     expect(outline(await one.alerts())).toEqual(['poll firing entered'])
-    expect((await one.metrics.polls.get()).values).toMatchObject([{ labels: { outcome: 'blocked' }, value: 3 }])
+    const counted = (await one.metrics.polls.get()).values.filter(({ value }) => value > 0)
+    expect(counted).toMatchObject([{ labels: { outcome: 'blocked' }, value: 3 }])
     expect(one.calls()).not.toContain('refresh')
 
     one.says.properties = () => failure('transient')

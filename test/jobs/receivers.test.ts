@@ -135,7 +135,7 @@ test('a receiver that wants no more is told of at once, as critical, until it is
   // While it is switched off nothing is tried.
   await one.try(await one.post('ops-hook'))
   expect(one.far.sent).toHaveLength(1)
-  await one.deliveries.enableAll()
+  await one.deliveries.enable('all')
   await one.sweep()
   expect(reasons(await one.told())).toEqual(['critical entered', 'critical recovered'])
 })

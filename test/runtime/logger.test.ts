@@ -30,14 +30,14 @@ describe('URLs are redacted', () => {
 describe('a log line', () => {
   test('has a level by name, a time, its code and its message', () => {
     const { log, lines } = logLines()
-    log.info({ code: 'token.refreshed', hubId: 1 }, 'refreshed')
+    log.info({ code: 'token.recovered', hubId: 1 }, 'works again')
     expect(lines()).toEqual([
       {
         level: 'info',
         time: expect.stringMatching(/^\d{4}-.*Z$/),
-        code: 'token.refreshed',
+        code: 'token.recovered',
         hubId: 1,
-        msg: 'refreshed',
+        msg: 'works again',
       },
     ])
   })
@@ -47,7 +47,7 @@ describe('a log line', () => {
     ...['adminToken', 'password', 'authorization', 'secret', 'secrets'],
   ])('never shows a field called %s, nor one level down', (name) => {
     const { log, text } = logLines()
-    log.warn({ [name]: TOKEN, inner: { [name]: TOKEN } }, 'x')
+    log.warn({ code: 'http.error', [name]: TOKEN, inner: { [name]: TOKEN } }, 'x')
     expect(text()).not.toContain(TOKEN)
   })
 
@@ -55,26 +55,29 @@ describe('a log line', () => {
 
   test('shows an error without the token in its URL, in message and stack', () => {
     const { log, text, lines } = logLines()
-    log.error({ err: new Error(`DELETE ${url} failed`) }, 'x')
+    log.error({ code: 'http.error', err: new Error(`DELETE ${url} failed`) }, 'x')
     expect(text()).not.toContain(TOKEN)
     expect(lines()[0]?.err).toMatchObject({ type: 'Error', message: `DELETE ${url.replace(TOKEN, '[secret]')} failed` })
   })
 
   test('shows a chain of causes without the token', () => {
     const { log, text } = logLines()
-    log.error({ err: new Error('outer', { cause: new Error('middle', { cause: new Error(url) }) }) }, 'x')
+    log.error(
+      { code: 'http.error', err: new Error('outer', { cause: new Error('middle', { cause: new Error(url) }) }) },
+      'x',
+    )
     expect(text()).not.toContain(TOKEN)
   })
 
   test('shows the errors inside an AggregateError without the token', () => {
     const { log, text } = logLines()
-    log.error({ err: new AggregateError([new Error(`closing ${url}`)], 'two failed') }, 'x')
+    log.error({ code: 'http.error', err: new AggregateError([new Error(`closing ${url}`)], 'two failed') }, 'x')
     expect(text()).not.toContain(TOKEN)
   })
 
   test('shows the fields of an error without the token', () => {
     const { log, text } = logLines()
-    log.error({ err: Object.assign(new Error('failed'), { url }) }, 'x')
+    log.error({ code: 'http.error', err: Object.assign(new Error('failed'), { url }) }, 'x')
     expect(text()).not.toContain(TOKEN)
   })
 
@@ -89,8 +92,7 @@ describe('a log line', () => {
       command: { name: 'auth', args: ['plimsoll', TOKEN, Buffer.from(TOKEN)] },
       previousErrors: [{ args: [TOKEN] }],
     })
-    log.error({ err: wrapped(refused) }, 'no Redis')
-    log.error(wrapped(refused), 'no Redis')
+    log.error({ code: 'http.error', err: wrapped(refused) }, 'no Redis')
     expect(text()).toContain('WRONGPASS')
     expect(text()).not.toContain(TOKEN)
     expect(text()).not.toMatch(/command|args|previousErrors/)
@@ -100,7 +102,10 @@ describe('a log line', () => {
   test('says of an error its name, message, code, stack and cause, and nothing else', () => {
     const { log, lines } = logLines()
     const cause = Object.assign(new Error('inner'), { code: 'ECONNREFUSED', port: 6379 })
-    log.error({ err: Object.assign(new TypeError('outer', { cause }), { code: 'E1', extra: 1 }) }, 'x')
+    log.error(
+      { code: 'http.error', err: Object.assign(new TypeError('outer', { cause }), { code: 'E1', extra: 1 }) },
+      'x',
+    )
     expect(lines()[0]?.err).toEqual({
       ...{ type: 'TypeError', message: 'outer', code: 'E1', stack: expect.stringContaining('TypeError: outer') },
       cause: { type: 'Error', message: 'inner', code: 'ECONNREFUSED', stack: expect.stringContaining('inner') },
@@ -113,7 +118,7 @@ describe('a log line', () => {
     ['an object', { code: 1 }],
   ])('can report %s that was thrown', (_, thrown) => {
     const { log, lines } = logLines()
-    log.error({ err: thrown }, 'still here')
+    log.error({ code: 'http.error', err: thrown }, 'still here')
     expect(lines()[0]?.msg).toBe('still here')
   })
 })

@@ -28,7 +28,7 @@ describe('a secret', () => {
   test('never shows in a log line, whatever the field is called', () => {
     const { log, text } = logLines()
     log.error(
-      { anything: secret, list: [secret], err: Object.assign(new Error('x'), { token: secret }) },
+      { code: 'http.error', anything: secret, list: [secret], err: Object.assign(new Error('x'), { token: secret }) },
       `m ${secret}`,
     )
     expect(text()).toContain('[secret]')

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { Io } from '../../src/cli/io.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { type Clock, systemClock } from '../../src/runtime/clock.ts'
+import { anIo } from './an-io.ts'
 
 export interface Ran {
   code: number | null
@@ -31,18 +32,12 @@ export async function run(
 }
 
 /** The same within this process: sooner, and at a time of the test's choosing. */
-export async function plimsollHere(
-  args: readonly string[],
-  cwd: string,
-  more: { clock?: Clock; stop?: AbortSignal; env?: Record<string, string> } = {},
-): Promise<Ran> {
+export async function plimsollHere(args: readonly string[], cwd: string, more: Partial<Io> = {}): Promise<Ran> {
   const ran = { out: '', err: '' }
-  const { clock = systemClock, stop = new AbortController().signal, env = {} } = more
   const code = await runCommandLine(args, {
-    ...{ env, cwd, isTerminal: false, errIsTerminal: false, columns: 200, stop, clock, random: Math.random },
+    ...anIo({ cwd, ...more }),
     out: (text) => (ran.out += text),
     err: (text) => (ran.err += text),
-    onHangUp: () => {},
   })
   return { ...ran, code }
 }

@@ -99,6 +99,7 @@ describe('a refresh', () => {
       lateMs: expect.any(Number),
       expired: false,
       unstoredMs: 0,
+      leftMs: 300_000,
     })
     expect(w.provider.calls).toEqual([['refresh', 'refresh-1']])
     expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })

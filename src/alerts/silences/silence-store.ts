@@ -12,26 +12,33 @@ const ID_LENGTH = 5
 
 /** The silences in Redis, each with the accounts that its tags mean. */
 export class SilenceStore {
-  /** The tags that there are. */
-  readonly tagNames: readonly string[]
   readonly #store: Store
   readonly #key: string
   readonly #tags: Readonly<Record<string, readonly string[]>>
 
   constructor(store: Store, keys: Keys, tags: Readonly<Record<string, readonly string[]>>) {
-    this.tagNames = Object.keys(tags)
     this.#store = store
     this.#key = keys.delivery.silences
     this.#tags = tags
+  }
+
+  /** The tags that there are. */
+  get tagNames(): readonly string[] {
+    return Object.keys(this.#tags)
   }
 
   async add(silence: Omit<Silence, 'id'>): Promise<Silence> {
     for (;;) {
       const id = newId()
       if ((await this.#store.hsetnx(this.#key, id, encode(silence))) === 0) continue
-      const [made = { ...silence, id }] = withCarriers([{ ...silence, id }], this.#tags)
+      const [made = { ...silence, id }] = this.withCarriers([{ ...silence, id }])
       return made
     }
+  }
+
+  /** Also one that is not made yet: to see what it would cover. */
+  withCarriers(silences: readonly Silence[]): Silence[] {
+    return withCarriers(silences, this.#tags)
   }
 
   /** Ends one before its time. `over`: it had ended already. */
@@ -56,7 +63,7 @@ export class SilenceStore {
   async all(): Promise<Silence[]> {
     const stored = Object.entries(await this.#store.hgetall(this.#key))
     const silences = stored.map(([id, text]) => decode(id, text)).filter((silence) => silence !== undefined)
-    return withCarriers(silences, this.#tags).sort((a, b) => a.endsAt - b.endsAt || (a.id < b.id ? -1 : 1))
+    return this.withCarriers(silences).sort((a, b) => a.endsAt - b.endsAt || (a.id < b.id ? -1 : 1))
   }
 
   async #forget(silences: readonly Silence[]): Promise<void> {

@@ -17,16 +17,20 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
 /** An account's access token: more than a read, whatever the method. */
 const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
 
-/** What a request is for: all but `open` and `page` are the API's. */
-export type Area = 'open' | 'page' | 'read' | 'tokens' | 'write'
+/** Of a page, and yet it changes nothing but whoever asks. */
+const SIGN_OUT = '/sign-out'
+
+/** What a request is for: `page` looks at one, `action` is a form that was sent from one, the rest is the API's. */
+export type Area = 'open' | 'page' | 'action' | 'read' | 'tokens' | 'write'
 
 /** Whatever is not known to be open is protected, an address without a route too. */
 export function areaOf(route: string | undefined, method: string, address: string): Area {
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
   if (route === TOKEN_ROUTE) return 'tokens'
   // By the route where there is one: an address may also be written out in full, host and all.
-  if (!isApi(route ?? address)) return 'page'
-  return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
+  const looks = method === 'GET' || method === 'HEAD'
+  if (isApi(route ?? address)) return looks || method === 'OPTIONS' ? 'read' : 'write'
+  return looks || route === SIGN_OUT ? 'page' : 'action'
 }
 
 export function isApi(address: string): boolean {
@@ -38,8 +42,8 @@ export interface Credentials {
   guarded: boolean
   /** What the token that was sent may do. */
   bearer: 'none' | 'wrong' | readonly Scope[]
-  /** A session cookie that is good, of a token that may read. */
-  session: boolean
+  /** What the token may do whose session cookie came along, if that is good. */
+  session: 'none' | readonly Scope[]
   /** Somebody on this machine, not through a proxy. */
   direct: boolean
   /** A page of a browser sent this: the Origin header is there. */
@@ -52,13 +56,17 @@ export type Verdict =
   | 'unauthorized'
   /** Right, but not for this. */
   | 'missing-scope'
-  /** A cookie comes along with whatever page makes the browser send a request: it changes nothing, it gets no token. */
+  /**
+   * A cookie comes along with whatever page makes the browser send a request: over the API it changes nothing and gets no
+   * token. A form of ours proves with a token of its own that it was ours.
+   */
   | 'bearer-only'
   | 'this-machine-only'
   | 'not-from-a-page'
 
 /** What a token must be allowed to do. */
 export function scopeFor(area: Exclude<Area, 'open'>): Scope {
+  if (area === 'action') return 'write'
   return area === 'page' ? 'read' : area
 }
 
@@ -70,14 +78,16 @@ export function judgeAccess(area: Area, credentials: Credentials): Verdict {
 function judgeGuarded(area: Exclude<Area, 'open'>, { bearer, session }: Credentials): Verdict {
   if (typeof bearer === 'object') return bearer.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
   // A wrong token is told, even where a cookie would do: whoever sent it wants to know.
-  if (area === 'page') return session && bearer === 'none' ? 'allowed' : 'sign-in'
-  if (bearer === 'wrong' || !session) return 'unauthorized'
+  const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
+  if (area === 'page') return known ? 'allowed' : 'sign-in'
+  if (area === 'action') return !known ? 'sign-in' : session.includes('write') ? 'allowed' : 'missing-scope'
+  if (!known) return 'unauthorized'
   return area === 'read' ? 'allowed' : 'bearer-only'
 }
 
 function judgeUnguarded(area: Area, { direct, fromPage }: Credentials): Verdict {
   if (!direct) return 'this-machine-only'
-  return area !== 'read' && area !== 'page' && fromPage ? 'not-from-a-page' : 'allowed'
+  return (area === 'tokens' || area === 'write') && fromPage ? 'not-from-a-page' : 'allowed'
 }
 
 /** Whose token was sent. */

@@ -17,18 +17,22 @@ declare module 'fastify' {
     caller: string
     /** Whether who asks may change something, were it not for the cookie. */
     mayWrite: boolean
+    /** What a form on a page for whoever asks carries. */
+    formToken: string
   }
 }
 
 /** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
-  { known, sessions }: Guard,
+  { known, sessions, forms }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   const area = areaOf(request.routeOptions.url, request.method, request.url)
   if (area === 'open') return undefined
+  // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
+  if (area === 'page' || area === 'action') reply.header('referrer-policy', 'same-origin')
   const { headers } = request
   const { tokens, guarded, complete } = await known.current()
   const bearer = readBearer(headers.authorization, tokens)
@@ -38,11 +42,13 @@ export async function guardRequest(
   request.signedIn = session !== undefined
   request.caller = owner?.name ?? THIS_MACHINE
   request.mayWrite = !guarded || owner?.scopes.includes('write') === true
+  request.formToken =
+    session === undefined ? forms.ofCaller(request.caller) : forms.ofSession(sessions.textOf(headers.cookie))
 
   const verdict = judgeAccess(area, {
     guarded,
     bearer: typeof bearer === 'object' ? bearer.scopes : bearer,
-    session: session?.scopes.includes('read') === true,
+    session: session?.scopes ?? 'none',
     direct: isDirect(request),
     fromPage: isFromPage(request),
   })

@@ -17,6 +17,8 @@ export interface Sessions {
   end(): string
   /** The token that signed in, if the session is good still. */
   ownerOf<T extends AdminToken>(cookies: string | undefined, tokens: readonly T[], now: number): T | undefined
+  /** What tells this session from all others. */
+  textOf(cookies: string | undefined): string
 }
 
 /** `key` is asked for each signature: the encryption key may be another one after a SIGHUP. */
@@ -44,6 +46,7 @@ export function createSessions(key: () => Buffer, publicUrl: string): Sessions {
       if (!timingSafeEqual(Buffer.from(signature, 'base64url'), sign(owner, expires))) return undefined
       return Number(expires) > now ? owner : undefined
     },
+    textOf: (cookies) => cookieOf(cookies, cookie),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Html, html } from '../../text/html.ts'
+import { formToken, formTokenField } from '../access/form-token.ts'
 
 export interface PageContent {
   title: string
@@ -32,24 +33,28 @@ const MENU = [
   ['/accounts', 'Accounts'],
   ['/alerts', 'Alerts'],
   ['/deliveries', 'Deliveries'],
+  ['/queues', 'Queues'],
 ] as const
 
 export interface OperatorPage extends PageContent {
   at: (typeof MENU)[number][0] | undefined
 }
 
-/** A page of the operators. `at` is the entry of the menu that it belongs to. */
-export function operatorPage(content: OperatorPage & { signedIn: boolean }): Html {
+/** A page of the operators. `at` is the entry of the menu that it belongs to; `signedIn` is the token of their forms. */
+function operatorPage(content: OperatorPage, signedIn: string | undefined): Html {
   const links = MENU.map(
     ([path, name]) =>
       html`<a href="${path}"${path === content.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
-  const signOut = html`<form method="post" action="/sign-out"><button class="quiet">Sign out</button></form>`
+  const signOut =
+    signedIn === undefined
+      ? undefined
+      : html`<form method="post" action="/sign-out">${formTokenField(signedIn)}<button class="quiet">Sign out</button></form>`
   return frame(
     content,
     'wide',
     html`<header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
-${content.signedIn ? signOut : undefined}</header>
+${signOut}</header>
 <main>
 <h1>${content.title}</h1>
 ${content.body}
@@ -91,6 +96,11 @@ export function sendPage(reply: FastifyReply, status: number, page: Html): Fasti
 }
 
 /** Answers an operator, who may be signed in. */
-export function showOperatorPage(request: FastifyRequest, reply: FastifyReply, page: OperatorPage): FastifyReply {
-  return sendPage(reply, 200, operatorPage({ ...page, signedIn: request.signedIn }))
+export function showOperatorPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: OperatorPage,
+  status = 200,
+): FastifyReply {
+  return sendPage(reply, status, operatorPage(page, request.signedIn ? formToken(request) : undefined))
 }

@@ -3,8 +3,9 @@ import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { History } from '../../limits/history/history.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
+import type { RefreshSettings } from '../../tokens/plan-refresh.ts'
 import type { FleetStatusDeps } from '../../views/fleet-status.ts'
-import type { Judging } from '../../views/series-because.ts'
+import type { ExplanationDeps } from '../../views/read-explanation.ts'
 import type { HealthReport } from '../health.ts'
 
 /** What the pages are made from. */
@@ -16,7 +17,11 @@ export interface PagesDeps extends FleetStatusDeps {
   samples: KeptSamples
   silences: SilenceStore
   ackLinks: AckLinks
-  /** What levels are decided by. */
-  judging: Judging
+  /** Names of all receivers. */
+  receivers: ExplanationDeps['receivers']
+  /** What levels are decided by, how alerts are grouped, and who is told. */
+  explain: ExplanationDeps['explain']
+  /** When tokens are refreshed. */
+  connect: { settings: RefreshSettings }
   health: () => Promise<HealthReport>
 }

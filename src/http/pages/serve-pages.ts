@@ -1,16 +1,32 @@
 import type { FastifyInstance } from 'fastify'
+import { acceptOwnForms } from '../access/accept-forms.ts'
+import type { Actions } from '../actions.ts'
 import { serveAccountPage } from './account/serve-account-page.ts'
 import { serveAccountsPage } from './accounts/serve-accounts-page.ts'
+import { serveAcknowledgeForm, serveAlertPage } from './alerts/serve-alert-page.ts'
 import { serveAlertsPage } from './alerts/serve-alerts-page.ts'
+import { serveSilenceForms, serveSilencePage } from './alerts/serve-silence-forms.ts'
 import { serveDeliveriesPage } from './deliveries/serve-deliveries-page.ts'
+import { serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
 import { serveFleetPage } from './fleet/serve-fleet-page.ts'
 import type { PagesDeps } from './pages-deps.ts'
 
+export type PageFormsDeps = PagesDeps & { publicUrl: string; actions: Actions }
+
 /** The pages of the operators, a folder each. */
-export function servePages(app: FastifyInstance, deps: PagesDeps): void {
+export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
   serveFleetPage(app, deps)
   serveAccountsPage(app, deps)
   serveAccountPage(app, deps)
   serveAlertsPage(app, deps)
+  serveAlertPage(app, deps)
+  serveSilencePage(app, deps)
   serveDeliveriesPage(app, deps)
+  app.register((scope, _options, done) => {
+    acceptOwnForms(scope, deps.publicUrl)
+    serveAcknowledgeForm(scope, deps)
+    serveSilenceForms(scope, deps)
+    serveDeliveryForms(scope, deps)
+    done()
+  })
 }

@@ -1,6 +1,8 @@
--- Gives every receiver that is switched off another chance; how it fared before says nothing about it.
--- KEYS: disabled receivers. ARGV: what the keys of receivers start with, which are of the same slot.
-for _, receiver in ipairs(redis.call('HKEYS', KEYS[1])) do
-  redis.call('HDEL', ARGV[1] .. receiver, 'failingSince', 'failures', 'lastReason')
+-- Gives receivers that are switched off another chance; how such a one fared before says nothing about it.
+-- KEYS: disabled receivers. ARGV: what the keys of receivers start with, which are of the same slot; names of receivers.
+for n = 2, #ARGV do
+  if redis.call('HDEL', KEYS[1], ARGV[n]) == 1 then
+    redis.call('HDEL', ARGV[1] .. ARGV[n], 'failingSince', 'failures', 'lastReason')
+  end
 end
-return redis.call('DEL', KEYS[1])
+return 0

@@ -48,7 +48,7 @@ function hear(item: ToCourier): void {
 
 async function begin(settings: CourierSettings): Promise<void> {
   log.level = settings.logLevel
-  opening = openWork(settings, log)
+  opening = openWork(settings, log, (call) => tell({ is: 'called', call }))
   await opening
   tell({ is: 'ready' })
 }

@@ -2,8 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AppIdentity } from '../../provider/client.ts'
+import type { ObservedCall } from '../../provider/observed-call.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { LogEvent, Logger } from '../../runtime/logger.ts'
 import type { Lease } from '../lease.ts'
 import type { Redeemed, RedeemJob } from '../redeem.ts'
 import type { VaultKey } from '../vault.ts'
@@ -22,6 +23,8 @@ export interface CourierDeps {
   unstored: Set<number>
   /** In this very process: late is better than never, where no courier can be started. */
   redeemHere: (job: RedeemJob, lease: Pick<Lease, 'isHeld'>) => Promise<Redeemed>
+  /** Told of each of its calls to the provider. */
+  observe?: (call: ObservedCall) => void
   clock: Clock
   log: Logger
 }
@@ -200,6 +203,9 @@ export class Courier {
       case 'broken':
         this.#take(item.id)?.reject(new Error(item.message))
         break
+      case 'called':
+        this.#deps.observe?.(item.call)
+        break
       case 'taken':
         running.taking.shift()?.()
         break
@@ -210,9 +216,9 @@ export class Courier {
 
   /** Its line goes on as ours; the error in it was described where it happened. */
   #log(running: Running, line: string): void {
-    const { level, time: _, msg, ...facts } = JSON.parse(line) as { level: string; time: string; msg: string }
+    const { level, time: _, msg, ...event } = JSON.parse(line) as LogEvent & { level: string; msg: string }
     const log = this.#deps.log.child({ courier: running.child.pid }, { serializers: { err: (described) => described } })
-    log[level === 'error' || level === 'warn' || level === 'debug' ? level : 'info'](facts, msg)
+    log[level === 'error' || level === 'warn' || level === 'debug' ? level : 'info'](event, msg)
   }
 
   #retire(running: Running): void {

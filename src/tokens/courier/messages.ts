@@ -1,4 +1,5 @@
 import type { AppIdentity, ProviderOptions } from '../../provider/client.ts'
+import type { ObservedCall } from '../../provider/observed-call.ts'
 import type { RedisAddress } from '../../redis/connect.ts'
 import type { LogSettings } from '../../runtime/logger.ts'
 import { Secret } from '../../runtime/secret.ts'
@@ -10,7 +11,7 @@ import type { VaultKey } from '../vault.ts'
 export interface CourierSettings {
   /** What the daemon is called where it says which key it encrypts with. */
   daemon: string
-  provider: Omit<ProviderOptions, 'clock'>
+  provider: Omit<ProviderOptions, 'clock' | 'observe'>
   redis: RedisAddress
   /** Where an embedded Redis has its files. */
   dataDir: string
@@ -32,6 +33,8 @@ export type FromCourier =
   /** `skewMs`: how far the provider's clock is ahead, as the courier sees it. */
   | { is: 'redeemed'; id: number; redeemed: Redeemed; skewMs: number | undefined }
   | { is: 'broken'; id: number; message: string }
+  /** A call to the provider has ended. */
+  | { is: 'called'; call: ObservedCall }
   /** New credentials are in force. */
   | { is: 'taken' }
   /** A line of the log, as JSON. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createProviderClient } from '../../provider/client.ts'
+import type { ObservedCall } from '../../provider/observed-call.ts'
 import { connectRedis } from '../../redis/connect.ts'
 import { openEmbeddedRedis } from '../../redis/embedded.ts'
 import { createKeys } from '../../redis/keys.ts'
@@ -25,10 +26,14 @@ export interface Work {
   close(): Promise<void>
 }
 
-export async function openWork(settings: CourierSettings, log: Logger): Promise<Work> {
+export async function openWork(
+  settings: CourierSettings,
+  log: Logger,
+  observe: (call: ObservedCall) => void,
+): Promise<Work> {
   const { provider: options, redis, dataDir, prefix, refresh, daemon } = settings
   const vault = createVault(settings.keys)
-  const provider = createProviderClient({ ...options, clock: systemClock })
+  const provider = createProviderClient({ ...options, clock: systemClock, observe })
   // Its own claim on the private server, so that this is there, or started again, for as long as there is something to store.
   const embedded = redis.kind === 'embedded' ? await openEmbeddedRedis(dataDir, systemClock, log) : undefined
   const store = connectRedis(redis, 'steps', (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))

@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import * as z from 'zod'
-import { alertOfTransition } from '../../../alerts/alert.ts'
-import { readOpenAlerts } from '../../../alerts/open-alerts.ts'
-import { NOBODY } from '../../../redis/steps.ts'
+import { html } from '../../../text/html.ts'
+import { findAlerts } from '../../../views/find-alerts.ts'
 import { timedAlert } from '../../../views/fleet-status.ts'
-import { countCovered, silenceJson, withMarks } from '../../../views/silenced.ts'
-import { surveyAlerts, worstAccounts } from '../../../views/survey-alerts.ts'
-import { check, oneOf } from '../../query.ts'
+import { countCovered, silenceJson } from '../../../views/silenced.ts'
+import { formToken } from '../../access/form-token.ts'
+import { check } from '../../query.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
+import { flash } from '../parts/flash.ts'
+import { ALERT_QUERY, placeText, readPlace } from './alert-query.ts'
 import { alertsPage } from './alerts-page.ts'
 
-const ALERTS_A_PAGE = 200
+const ALERTS_A_PAGE = 100
 
 /** What is open, and what is silenced. */
 export function serveAlertsPage(app: FastifyInstance, deps: PagesDeps): void {
@@ -19,23 +19,21 @@ export function serveAlertsPage(app: FastifyInstance, deps: PagesDeps): void {
 }
 
 async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { level } = check(z.object({ level: oneOf(['warning', 'critical']).optional() }), request.query)
+  const query = check(ALERT_QUERY, request.query)
   const now = deps.clock.now()
-  const [survey, silences] = await Promise.all([surveyAlerts(deps), deps.silences.active(now)])
-  const [found, covered] = await Promise.all([
-    readOpenAlerts(deps.store, deps.keys, worstAccounts(survey, ALERTS_A_PAGE, level)),
+  const silences = await deps.silences.active(now)
+  const page = { after: readPlace(query.after), size: ALERTS_A_PAGE }
+  const [{ counts, alerts, next }, covered] = await Promise.all([
+    findAlerts(deps, query, silences, page, now),
     countCovered(deps, silences),
   ])
-  const alerts = found.filter((alert) => level === undefined || alert.level === level).slice(0, ALERTS_A_PAGE)
   const body = alertsPage({
-    alerts: withMarks(alerts, silences, now).map(timedAlert),
-    ...{ counts: survey.counts, level, now },
-    // Whoever has the link acknowledges: a token that may only read gets none.
-    acknowledge: ({ hubId, id }) =>
-      request.mayWrite
-        ? deps.ackLinks.pathTo({ hubId: hubId ?? NOBODY, alertId: alertOfTransition(id) }, now)
-        : undefined,
+    ...{ counts, query, now },
+    alerts: alerts.map(timedAlert),
+    next: next === undefined ? undefined : placeText(next),
     silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
+    token: request.mayWrite ? formToken(request) : undefined,
   })
-  return showOperatorPage(request, reply, { at: '/alerts', title: 'Open alerts', body })
+  const title = 'Open alerts'
+  return showOperatorPage(request, reply, { at: '/alerts', title, body: html`${flash(request.query)}${body}` })
 }

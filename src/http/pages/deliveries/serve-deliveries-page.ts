@@ -1,33 +1,59 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { deadDeliveries, waitingDeliveries } from '../../../delivery/delivery-lists.ts'
+import { html } from '../../../text/html.ts'
+import { carriedBy, findAttempts } from '../../../views/delivery-list.ts'
 import { timedAttempt } from '../../../views/fleet-status.ts'
 import { receiverStatus } from '../../../views/receiver-status.ts'
+import { formToken } from '../../access/form-token.ts'
+import { check, oneOf } from '../../query.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
-import { deliveriesPage } from './deliveries-page.ts'
+import { flash } from '../parts/flash.ts'
+import { deliveriesPage, OUTCOMES } from './deliveries-page.ts'
 
 const ATTEMPTS_A_PAGE = 100
+/** Of those that wait and of those that were given up. */
+const DELIVERIES_A_PAGE = 50
 
-/** What was sent, and how each receiver fares. */
+/** A field that a form sent empty is one that was not chosen. */
+const QUERY = z.object({
+  receiver: z
+    .string('must be given once')
+    .max(200, 'is longer than 200 characters')
+    .transform((given) => given || undefined)
+    .optional(),
+  outcome: z.preprocess((given) => (given === '' ? undefined : given), oneOf(OUTCOMES).optional()),
+})
+
+/** What was sent, what waits, what was given up, and how each receiver fares. */
 export function serveDeliveriesPage(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/deliveries', (request, reply) => showDeliveries(deps, request, reply))
 }
 
-async function showDeliveries(
-  { deliveries, receiverStore, clock }: PagesDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) {
-  const [pending, dead, receivers, log] = await Promise.all([
+async function showDeliveries(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { deliveries, receiverStore, clock } = deps
+  const filter = check(QUERY, request.query)
+  const [pending, dead, receivers, attempts, waiting, givenUp] = await Promise.all([
     deliveries.countPending(),
     deliveries.countDead(),
     receiverStore.read(),
-    deliveries.log(ATTEMPTS_A_PAGE),
+    findAttempts(deliveries, filter, ATTEMPTS_A_PAGE),
+    waitingDeliveries(deps, DELIVERIES_A_PAGE),
+    deadDeliveries(deps, DELIVERIES_A_PAGE),
   ])
+  const carried = await carriedBy(
+    deps,
+    [...attempts, ...waiting, ...givenUp].map(({ id }) => id),
+  )
   const body = deliveriesPage({
-    ...{ pending, dead },
+    ...{ pending, dead, waiting, givenUp, carried, filter },
     receivers: receivers.map(receiverStatus),
-    attempts: log.map(timedAttempt),
+    testable: new Set(deps.receivers),
+    attempts: attempts.map(timedAttempt),
+    token: request.mayWrite ? formToken(request) : undefined,
     now: clock.now(),
   })
-  return showOperatorPage(request, reply, { at: '/deliveries', title: 'Deliveries', body })
+  const content = html`${flash(request.query)}${body}`
+  return showOperatorPage(request, reply, { at: '/deliveries', title: 'Deliveries', body: content })
 }

@@ -2,33 +2,32 @@ import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAlert } from '../../../views/fleet-status.ts'
+import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
 import { accountLink, levelBadge } from './badges.ts'
 import { fullness } from './bar.ts'
 import { table } from './table.ts'
 import { when } from './when.ts'
 
-/** Where an alert is acknowledged; undefined for who may not. */
-export type AcknowledgePath = (alert: TimedAlert) => string | undefined
-
 interface AlertTableMore {
-  acknowledge?: AcknowledgePath
+  /** Whoever looks may acknowledge and silence. */
+  mayWrite?: boolean
   /** By the alerts' fields. */
   why?: ReadonlyMap<string, string>
 }
 
 /**
- * What keeps alerts from being told is shown where something does, or where they can be acknowledged. With `acknowledge`
- * the rule stands beside what it is about, for room.
+ * Each alert leads to its own page. What keeps alerts from being told is shown where something does; what can be done about
+ * one is offered to whoever may.
  */
 export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
-  { acknowledge, why }: AlertTableMore = {},
+  { mayWrite = false, why }: AlertTableMore = {},
 ): Html {
   const withAccount = account === 'with account'
   const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
-  const withAcknowledged = acknowledge !== undefined || alerts.some(({ acknowledged }) => acknowledged !== undefined)
+  const anyAcknowledged = alerts.some(({ acknowledged }) => acknowledged !== undefined)
   return table(
     'Open alerts',
     [
@@ -36,27 +35,26 @@ export function alertTable(
       ...(withAccount ? [{ title: 'Account' }] : []),
       { title: 'What' },
       { title: 'How full' },
-      ...(acknowledge === undefined ? [{ title: 'Rule' }] : []),
       { title: 'Since' },
       ...(anySilenced ? [{ title: 'Silenced' }] : []),
-      ...(withAcknowledged ? [{ title: 'Acknowledged' }] : []),
+      ...(anyAcknowledged ? [{ title: 'Acknowledged' }] : []),
+      ...(mayWrite ? [{ title: 'To do' }] : []),
     ],
     alerts.map((alert) => [
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
-      whatOf(alert, { rule: acknowledge && alert.rule, why: why?.get(alert.field) }),
+      whatOf(alert, why?.get(alert.field)),
       fullnessOf(alert),
-      ...(acknowledge === undefined ? [html`<span class="name">${alert.rule}</span>`] : []),
       when(Date.parse(alert.since), now),
       ...(anySilenced ? [silenceOf(alert)] : []),
-      ...(withAcknowledged ? [whoKnows(alert, acknowledge, now)] : []),
+      ...(anyAcknowledged ? [whoKnows(alert, now)] : []),
+      ...(mayWrite ? [toDo(alert)] : []),
     ]),
   )
 }
 
-function whatOf(alert: TimedAlert, { rule, why }: { rule: string | undefined; why: string | undefined }): Html {
-  const beside = rule === undefined ? undefined : html` <span class="soft">${rule}</span>`
-  return html`${subjectOf(alert)}${beside}${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
+function whatOf(alert: TimedAlert, why: string | undefined): Html {
+  return html`<a href="${alertPath(alert)}">${subjectOf(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
 }
 
 function silenceOf({ silencedBy }: TimedAlert): Html {
@@ -64,24 +62,28 @@ function silenceOf({ silencedBy }: TimedAlert): Html {
   return html`<a href="/alerts#${silencedBy}">${silencedBy}</a>`
 }
 
-function whoKnows(alert: TimedAlert, acknowledge: AcknowledgePath | undefined, now: number): Html {
-  const { acknowledged } = alert
-  if (acknowledged === undefined) {
-    const path = acknowledge?.(alert)
-    return path === undefined ? NONE : html`<a href="${path}">Acknowledge</a>`
-  }
+export function whoKnows({ acknowledged }: TimedAlert, now: number): Html {
+  if (acknowledged === undefined) return NONE
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
   return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
 }
 
+function toDo(alert: TimedAlert): Html {
+  // Told apart by who can't see which row they are in.
+  const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'the whole fleet' : String(alert.hubId)}</span>`
+  const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
+  const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`
+  return html`<span class="actions">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
+}
+
 const NONE = html`<span class="soft">–</span>`
 
-function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
+export function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
   return hubId === null ? html`the whole fleet` : accountLink({ hubId, hubDomain })
 }
 
-function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {
+export function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {
   if (usage === undefined) return NONE
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }

@@ -1,13 +1,21 @@
+import { cleanText } from '../../../text/clean-text.ts'
 import { formatSeconds } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
+import type { Carried } from '../../../views/delivery-list.ts'
 import type { TimedAttempt } from '../../../views/fleet-status.ts'
+import { carriedAlerts } from './carried-alerts.ts'
 import { table } from './table.ts'
 import { when } from './when.ts'
 
 const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead: 'critical', failed: 'critical' }
 
-export function attemptTable(attempts: readonly TimedAttempt[], now: number): Html {
+/** `carried`: what each delivery is about, by its id, where that was looked up. */
+export function attemptTable(
+  attempts: readonly TimedAttempt[],
+  now: number,
+  carried: ReadonlyMap<string, Carried> = new Map(),
+): Html {
   return table(
     'Newest attempts to deliver',
     [
@@ -24,12 +32,12 @@ export function attemptTable(attempts: readonly TimedAttempt[], now: number): Ht
     attempts.map((attempt) => [
       when(attempt.at === null ? null : Date.parse(attempt.at), now),
       attempt.receiver,
-      html`<span title="${attempt.id}">${attempt.type}</span>`,
+      html`<span title="${attempt.id}">${carriedAlerts(attempt.type, carried.get(attempt.id))}</span>`,
       String(attempt.attempt),
       html`<span class="badge ${LOOK[attempt.outcome] ?? 'off'}">${attempt.outcome}</span>`,
       attempt.answer === null ? '' : String(attempt.answer),
       attempt.ms === null ? '' : formatSeconds(attempt.ms),
-      attempt.reason,
+      cleanText(attempt.reason, 300),
       attempt.nextAt === null ? '' : formatTime(attempt.nextAt),
     ]),
   )

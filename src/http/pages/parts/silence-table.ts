@@ -1,11 +1,12 @@
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { SilenceView } from '../../../views/silenced.ts'
+import { formTokenField } from '../../access/form-token.ts'
 import { table } from './table.ts'
 import { when } from './when.ts'
 
-/** The silences in force. */
-export function silenceTable(silences: readonly SilenceView[], now: number): Html {
+/** The silences in force; `token`: of the forms that end one, for whoever may. */
+export function silenceTable(silences: readonly SilenceView[], now: number, token?: string): Html {
   return table(
     'Silences in force',
     [
@@ -15,6 +16,7 @@ export function silenceTable(silences: readonly SilenceView[], now: number): Htm
       { title: 'By' },
       { title: 'Ends' },
       { title: 'Open alerts', number: true },
+      ...(token === undefined ? [] : [{ title: 'To do' }]),
     ],
     silences.map(({ id, matchers, comment, author, endsAt, openAlerts }) => [
       html`<code id="${id}">${id}</code>`,
@@ -23,6 +25,11 @@ export function silenceTable(silences: readonly SilenceView[], now: number): Htm
       cleanText(author),
       when(Date.parse(endsAt), now),
       String(openAlerts),
+      ...(token === undefined ? [] : [endNow(id, token)]),
     ]),
   )
+}
+
+function endNow(id: string, token: string): Html {
+  return html`<form method="post" action="/silences/${id}/end">${formTokenField(token)}<button class="small">End now<span class="unseen"> ${id}</span></button></form>`
 }

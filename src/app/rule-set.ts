@@ -1,10 +1,10 @@
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
-import type { RuleSet } from '../views/plan/rule-set.ts'
+import { groupSettings } from './group-settings.ts'
 
-/** What a config says about what is told, to whom, in which messages. */
-export function ruleSetOf({ thresholds, alerts, routes, tags }: Config): RuleSet {
-  const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
+/** What a config says about what is told, to whom, in which messages: a rule set, as views take one. */
+export function ruleSetOf(config: Config) {
+  const { thresholds, alerts, routes, tags } = config
   return {
     rules: withTags(thresholds, tags),
     recoverBelow: alerts.recoverBelow,
@@ -12,6 +12,6 @@ export function ruleSetOf({ thresholds, alerts, routes, tags }: Config): RuleSet
     repeatEveryMs: alerts.repeatEvery,
     firstRun: alerts.firstRun,
     routes: withTags(routes, tags),
-    group: { by, waitMs, intervalMs, max },
+    group: groupSettings(config),
   }
 }

@@ -1,0 +1,22 @@
+import { Turns } from '../../jobs/deliver.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ClockWatch } from '../runtime/clock-watch.ts'
+import { InFlight } from '../runtime/in-flight.ts'
+import { CONNECTIONS } from './parts.ts'
+
+/** Of the connections to the provider, those that polls may not take. */
+const KEPT_FOR_TOKENS = 16
+
+/** What the jobs of this process have in common, whatever config each of them works by. */
+export type Lasting = ReturnType<typeof createLasting>
+
+export function createLasting(clock: Clock) {
+  return {
+    startedAt: clock.now(),
+    inFlight: new InFlight(CONNECTIONS, KEPT_FOR_TOKENS),
+    /** Accounts of this process whose new tokens Redis has refused to take so far. */
+    unstored: new Set<number>(),
+    clockWatch: new ClockWatch(clock, () => performance.now()),
+    turns: new Turns(),
+  }
+}

@@ -1,0 +1,95 @@
+import { changedPaths } from '../../config/changes.ts'
+import type { Config } from '../../config/schema.ts'
+import { takeOver } from '../../config/take-over.ts'
+import type { Clock as Ticks } from '../../jobs/clock.ts'
+import { replanPolls } from '../../jobs/replan-polls.ts'
+import type { Workers } from '../../jobs/workers.ts'
+import { lookAgain } from '../alerts/groups/look-again.ts'
+import { checkKeys } from '../tokens/canary.ts'
+import { createVault } from '../tokens/vault.ts'
+import type { WriterReports } from '../tokens/writers.ts'
+import { encryptionKeys } from './encryption-keys.ts'
+import { type Parts, withConfig } from './parts.ts'
+import { openWork, type Work } from './work.ts'
+import type { Hands } from './worker-deps.ts'
+
+/** What of the daemon another config replaces; whoever looks at it sees what is in force. */
+export interface Running {
+  parts: Parts
+  work: Work
+  readonly hands: Hands
+}
+
+/** Who works on, and is told of another config. */
+export interface Told {
+  workers: Workers
+  ticks: Ticks
+  reports: WriterReports
+}
+
+export interface Reloaded {
+  /** Paths of the settings that are others now. */
+  applied: string[]
+  /** Paths of those that a restart is needed for. */
+  restart: string[]
+}
+
+/**
+ * Takes another config over while everything runs: all that can be, or nothing. Throws KeysError when its keys are not those
+ * that stored tokens need. Jobs that have begun end by the config before.
+ */
+export async function reload(running: Running, told: Told, next: Config): Promise<Reloaded> {
+  const before = running.parts.config
+  const config = takeOver(before, next)
+  const { keys } = encryptionKeys(config)
+  await checkKeys(running.parts.store, running.parts.keys, createVault(keys))
+  const parts = withConfig(running.parts, config)
+  const work = openWork(parts, running.hands)
+
+  // All that can fail is done: from here to the next wait everything changes at once.
+  parts.vault.replace(keys)
+  parts.provider.replaceApp(config.provider)
+  parts.log.level = config.log.level
+  const { work: retired } = running
+  void told.workers.replace(work).then(() => retired.close())
+  Object.assign(running, { parts, work })
+
+  const applied = changedPaths(before, config)
+  await Promise.all([running.hands.courier.replace(keys, config.provider), told.ticks.follow(config.schedule)])
+  await lookAround(running, told, applied)
+  return { applied, restart: changedPaths(config, next) }
+}
+
+/** What waits by the old config is looked at again by the new one. All of it is in force by now, whatever Redis says. */
+async function lookAround(
+  { parts, work, hands }: Running,
+  { reports }: Told,
+  applied: readonly string[],
+): Promise<void> {
+  const { log, clock } = parts
+  hands.endpoint.probe()
+  await reports.report().catch((error: unknown) => {
+    log.warn({ code: 'vault.unreported', err: error }, 'could not say which key encrypts here: said again soon')
+  })
+  await Promise.all([lookAgain(parts, clock.now()), parts.deliveries.enable(receiversIn(applied))]).catch(
+    (error: unknown) => {
+      log.warn({ code: 'redis.error', err: error }, 'what is held back waits for its own time: Redis could not be told')
+    },
+  )
+  if (applied.some((path) => path.startsWith('limits.'))) replanInBackground(work)
+}
+
+/** Receivers that are others now: one that was switched off gets another chance. */
+function receiversIn(paths: readonly string[]): string[] {
+  return [...new Set(paths.flatMap((path) => /^receivers\.([\w-]+)/.exec(path)?.[1] ?? []))]
+}
+
+/** Nobody waits for it: with many accounts it takes its time. */
+export function replanInBackground(work: Work): void {
+  void replanPolls(work).catch((error: unknown) => {
+    work.log.warn(
+      { code: 'poll.error', err: error },
+      'could not look whose period is shorter now: their turns stay as planned',
+    )
+  })
+}

@@ -1,0 +1,23 @@
+import { ackUrls } from './ack-links.ts'
+import type { Parts } from './parts.ts'
+import { createReceivers } from './receivers.ts'
+import { type Hands, workerDeps } from './worker-deps.ts'
+
+/** What jobs work by under one config, and whom they reach: receivers, the service outside that hears the heartbeat. */
+export interface Work extends ReturnType<typeof workerDeps> {
+  close(): Promise<void>
+}
+
+/** Throws, with nothing begun, if something of the config can't be used. */
+export function openWork(parts: Parts, hands: Hands): Work {
+  const ackUrl = ackUrls(parts.vault, parts.config)
+  const receivers = createReceivers(parts.config, (alert) => ackUrl(alert, parts.clock.now()))
+  const deps = workerDeps(parts, hands, receivers)
+  return {
+    ...deps,
+    close: async () => {
+      await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
+      await deps.heartbeat?.pinger.close()
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { App } from '../app.ts'
+import { type HealthReport, RECEIVERS } from '../http/health.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { findServiceManager, type ServiceManager } from '../runtime/service-manager.ts'
+import { countOf } from '../text/format-number.ts'
+import { feedsWatchdog } from './feed-watchdog.ts'
+import type { Io } from './io.ts'
+
+/** What the service manager hears of the daemon; without one nothing happens. */
+export interface Service {
+  /** That the config file is being read, and after that whether it was taken over. */
+  reloading(work: () => Promise<'taken' | 'refused'>): Promise<void>
+  stopping(): Promise<void>
+}
+
+/** A start may take as long as Redis needs to load its file; each word gives it so long. */
+const START_EXTENSION_MS = 60_000
+const START_WORD_MS = 15_000
+/** A watchdog is fed three times in its time, and a status is renewed as often at least. */
+const FEEDS = 3
+const STATUS_MS = 60_000
+
+/** Tells of the start now, of each period from then on, until the daemon is told to stop. */
+export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger): Service {
+  const manager = findServiceManager(io.env, process.pid, log)
+  if (manager === undefined) return { reloading: async (work) => void (await work()), stopping: async () => {} }
+  const told: Told = { manager, isFileRefused: false, isStarving: false, redisAwaySince: undefined }
+  void tellOfStart(io, told, starting)
+    .then((app) => app && tellOfWork(io, told, app, log))
+    .catch(() => undefined) // A start that failed is the caller's to tell.
+  return {
+    reloading: async (work) => {
+      await manager.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
+      told.isFileRefused = (await work()) === 'refused'
+      await manager.say('READY=1', ...(told.isFileRefused ? [`STATUS=${REFUSED}`] : []))
+    },
+    stopping: () => manager.say('STOPPING=1', 'STATUS=stopping'),
+  }
+}
+
+interface Told {
+  manager: ServiceManager
+  isFileRefused: boolean
+  /** It was told nothing for want of progress. */
+  isStarving: boolean
+  redisAwaySince: number | undefined
+}
+
+const REFUSED = 'the config file was refused, the one before is in force: see the log'
+
+async function tellOfStart({ clock, stop }: Io, { manager }: Told, starting: Promise<App>): Promise<App | undefined> {
+  const begun = starting.then((app) => app)
+  for (;;) {
+    const pause = new AbortController()
+    const first = await Promise.race([begun, clock.wait(START_WORD_MS, AbortSignal.any([stop, pause.signal]))])
+    pause.abort()
+    if (stop.aborted) return undefined
+    if (first !== undefined) return first
+    await manager.say(`EXTEND_TIMEOUT_USEC=${START_EXTENSION_MS * 1_000}`, 'STATUS=starting: waiting for Redis')
+  }
+}
+
+async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger): Promise<void> {
+  const { manager } = told
+  const periodMs = Math.min(STATUS_MS, (manager.watchdogMs ?? Number.POSITIVE_INFINITY) / FEEDS)
+  await manager.say('READY=1', `STATUS=at work: ${app.url}`)
+  while (!stop.aborted) {
+    await clock.wait(periodMs, stop)
+    if (stop.aborted) return
+    const health = await app.health()
+    const isFed = judge(told, health, clock.now(), log)
+    await manager.say(...(isFed ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
+  }
+}
+
+function judge(told: Told, health: HealthReport, now: number, log: Logger): boolean {
+  const isRedisAway = health.checks.some(({ name, ok }) => name === 'redis' && !ok)
+  told.redisAwaySince = isRedisAway ? (told.redisAwaySince ?? now) : undefined
+  const isFed = feedsWatchdog(health, now - (told.redisAwaySince ?? now))
+  if (!isFed && !told.isStarving) {
+    const reasons = troubles(health)
+    log.error(
+      { code: 'systemd.no-progress', reasons },
+      `nothing moves: the watchdog is not fed until something does (${reasons.join('; ')})`,
+    )
+  }
+  told.isStarving = !isFed
+  return isFed
+}
+
+async function statusText({ isFileRefused }: Told, app: App, health: HealthReport): Promise<string> {
+  const found = troubles(health)
+  const counts = await app.counts().catch(() => undefined)
+  const fleet =
+    counts === undefined ? [] : [`${countOf(counts.accounts, 'account')}, ${counts.overdue} overdue for a refresh`]
+  return [...fleet, ...found, ...(isFileRefused ? [REFUSED] : [])].join('; ')
+}
+
+function troubles({ checks }: HealthReport): string[] {
+  return checks.filter(({ name, ok }) => !ok && name !== RECEIVERS).map(({ name, detail }) => `${name}: ${detail}`)
+}

@@ -1,0 +1,39 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../problem.ts'
+import { isFromOurPage } from './form-origin.ts'
+import { FORM_TOKEN, isSameToken } from './form-token.ts'
+
+/** Forms are read within `scope` only: everywhere else a body is JSON or nothing. */
+export function readForms(scope: FastifyInstance): void {
+  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(String(body))))
+  })
+}
+
+/** Forms of the pages: each must come from a page of ours that was made for whoever sends it. */
+export function acceptOwnForms(scope: FastifyInstance, publicUrl: string): void {
+  readForms(scope)
+  scope.addHook('preHandler', async (request) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return
+    refuseFormsFromElsewhere(request, publicUrl)
+    const { [FORM_TOKEN]: given } = (request.body ?? {}) as Record<string, unknown>
+    if (!isSameToken(given, request.formToken)) throw notOurs()
+  })
+}
+
+export function refuseFormsFromElsewhere({ headers }: FastifyRequest, publicUrl: string): void {
+  const { 'sec-fetch-site': site, origin, host } = headers
+  if (!isFromOurPage({ site: typeof site === 'string' ? site : undefined, origin, host, publicUrl })) throw notOurs()
+}
+
+function notOurs(): Problem {
+  return new Problem(
+    403,
+    'This was not sent from a page of Plimsoll that you have open, or you have signed in anew since. Nothing was changed. Load the page again, and try once more.',
+  )
+}
+
+/** After a form: back to a page of ours, which says what came of it. */
+export function goTo(reply: FastifyReply, path: string): FastifyReply {
+  return reply.redirect(path, 303)
+}

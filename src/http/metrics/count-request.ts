@@ -1,0 +1,13 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Metrics } from '../../runtime/metrics.ts'
+
+/** Methods that have a route. Of any other there may be as many as somebody thinks of. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** By the pattern of its route: addresses have account numbers in them, and no end. */
+export function countRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? 'none'
+  const method = METHODS.has(request.method) ? request.method : 'other'
+  metrics.httpRequests.inc({ method, route, status: `${Math.floor(reply.statusCode / 100)}xx` })
+  metrics.httpLatency.observe({ route }, reply.elapsedTime / 1_000)
+}

@@ -1,0 +1,122 @@
+import { subjectOf } from '../../../alerts/open-alerts.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatTime } from '../../../text/format-time.ts'
+import { type Html, html } from '../../../text/html.ts'
+import type { ToldTransition, WaitingFor } from '../../../views/account-facts.ts'
+import type { TimedAlert } from '../../../views/fleet-status.ts'
+import { formTokenField } from '../../access/form-token.ts'
+import { alertPath, matchersFor } from '../parts/alert-links.ts'
+import { fullnessOf, whoKnows, whoseOf } from '../parts/alert-table.ts'
+import { levelBadge } from '../parts/badges.ts'
+import { nothing, table } from '../parts/table.ts'
+import { when } from '../parts/when.ts'
+import { readSilenceForm } from './silence-fields.ts'
+import { silenceForm } from './silence-form.ts'
+
+export interface AlertPage {
+  alert: TimedAlert
+  /** Why it stands where it stands, in a sentence; undefined where nothing more is known. */
+  why: string | undefined
+  /** Newest first. */
+  transitions: readonly ToldTransition[]
+  /** What a silence of this very alert would cover. */
+  covers: number | undefined
+  tags: readonly string[]
+  /** Of the forms, for whoever may change something. */
+  token: string | undefined
+  now: number
+}
+
+/** The full story of one alert, and what can be done about it. */
+export function alertPage({ alert, why, transitions, covers, tags, token, now }: AlertPage): Html {
+  const form = readSilenceForm({ ...matchersFor(alert), for: '4h' })
+  return html`<dl class="facts">
+<div><dt>Level</dt><dd>${levelBadge(alert.level)}</dd></div>
+<div><dt>Account</dt><dd>${whoseOf(alert)}</dd></div>
+<div><dt>How full</dt><dd>${fullnessOf(alert)}</dd></div>
+<div><dt>Since</dt><dd>${when(Date.parse(alert.since), now)} <span class="soft">${formatTime(alert.since)}</span></dd></div>
+<div><dt>Rule</dt><dd>${cleanText(alert.rule)}</dd></div>
+<div><dt>Acknowledged</dt><dd>${whoKnows(alert, now)}</dd></div>
+<div><dt>Silenced</dt><dd>${alert.silencedBy === undefined ? 'no' : html`by <a href="/alerts#${alert.silencedBy}">${alert.silencedBy}</a>`}</dd></div>
+<div><dt>Alert</dt><dd><code>${idOf(alert)}</code></dd></div>
+${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why}</dd></div>`}
+</dl>
+${
+  token === undefined
+    ? undefined
+    : html`${alert.acknowledged === undefined ? acknowledgeForm(alert, token) : undefined}
+<details class="panel"><summary>Silence it and others like it</summary>
+${silenceForm({ form, faults: {}, covers, tags, token })}
+</details>`
+}
+<h2>What was told</h2>
+${transitions.length === 0 ? nothing('Nothing of it is in the log any more.') : storyTable(transitions, now)}`
+}
+
+/** What it is about, for the head of its page. */
+export function alertTitle(alert: TimedAlert): string {
+  const subject = subjectOf(alert)
+  if (alert.hubId === null) return subject
+  return `${subject}, ${cleanText(alert.hubDomain ?? '', 80) || `account ${alert.hubId}`}`
+}
+
+function idOf({ id }: TimedAlert): string {
+  return id.replace(/-\d+$/, '')
+}
+
+function acknowledgeForm(alert: TimedAlert, token: string): Html {
+  const [path = '', query] = alertPath(alert).split('?')
+  return html`<form method="post" action="${path}/acknowledge${query === undefined ? '' : `?${query}`}" class="form panel" id="acknowledge">
+${formTokenField(token)}
+<input type="hidden" name="level" value="${alert.level}">
+<label>Comment <input name="comment" maxlength="500" autocomplete="off" placeholder="who looks into it, and where"></label>
+<div class="buttons"><button>Acknowledge</button> <span class="soft">It is then not told again until it gets worse.</span></div>
+</form>`
+}
+
+function storyTable(transitions: readonly ToldTransition[], now: number): Html {
+  return table(
+    'What was told of this alert',
+    [{ title: 'When' }, { title: 'What' }, { title: 'What became of it' }, { title: 'Deliveries' }],
+    transitions.map((told) => [
+      when(told.at, now),
+      html`${told.alert.reason} ${levelBadge(told.alert.level)}`,
+      fateOf(told, now),
+      deliveriesOf(told, now),
+    ]),
+  )
+}
+
+const FATE: Record<ToldTransition['fate'], string> = {
+  pending: 'on its way',
+  delivered: 'told',
+  dead: 'given up',
+  withheld: 'withheld from everybody',
+  unknown: 'no longer known',
+}
+
+function fateOf({ fate, why, waiting }: ToldTransition, now: number): Html {
+  const reason = why === '' ? undefined : html` <span class="soft">${cleanText(why, 300)}</span>`
+  return html`${FATE[fate]}${reason}${waiting.map((one) => html`<br>${waitingText(one, now)}`)}`
+}
+
+const PLACE: Record<WaitingFor['where'], string> = {
+  outbox: 'not collected yet',
+  group: 'waits in its group',
+  digest: 'waits in the digest',
+  held: 'held back',
+  delivery: 'waits to be delivered',
+}
+
+function waitingText({ receiver, where, until, because }: WaitingFor, now: number): Html {
+  const whom = receiver === '' ? '' : `${receiver}: `
+  const why = because === undefined ? '' : ` by ${because}`
+  return html`<span class="soft">${whom}${PLACE[where]}${why}${until === null ? undefined : html`, ${when(until, now)}`}</span>`
+}
+
+function deliveriesOf({ attempts }: ToldTransition, now: number): Html {
+  return html`${attempts.map(
+    ({ receiver, outcome, reason, at }, n) =>
+      html`${n === 0 ? undefined : html`<br>`}${receiver}: ${outcome} ${when(at, now)}${reason === '' ? undefined : html` <span class="soft">${cleanText(reason, 200)}</span>`}`,
+  )}`
+}

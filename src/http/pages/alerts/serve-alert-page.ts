@@ -1,0 +1,115 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { findAlert, findAlertOf } from '../../../alerts/acknowledge/find-alert.ts'
+import { alertOfTransition } from '../../../alerts/alert.ts'
+import { type OpenAlert, readOpenAlerts } from '../../../alerts/open-alerts.ts'
+import type { OpenState } from '../../../alerts/open-states.ts'
+import { NOBODY } from '../../../redis/steps.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { html } from '../../../text/html.ts'
+import type { ToldTransition } from '../../../views/account-facts.ts'
+import { timedAlert } from '../../../views/fleet-status.ts'
+import { readExplanation } from '../../../views/read-explanation.ts'
+import { withMarks } from '../../../views/silenced.ts'
+import { toldOfAccount } from '../../../views/told-of-account.ts'
+import { goTo } from '../../access/accept-forms.ts'
+import { formToken } from '../../access/form-token.ts'
+import type { Actions } from '../../actions.ts'
+import { Problem } from '../../problem.ts'
+import { check, oneOf, parseHubId } from '../../query.ts'
+import { showOperatorPage } from '../page.ts'
+import type { PagesDeps } from '../pages-deps.ts'
+import { matchersFor } from '../parts/alert-links.ts'
+import { flash } from '../parts/flash.ts'
+import { alertPage, alertTitle } from './alert-page.ts'
+import { coveredBy } from './serve-silence-forms.ts'
+import { readSilenceForm } from './silence-fields.ts'
+
+/** One alert. `?account=` says whose it is; without it all are looked through. */
+export function serveAlertPage(app: FastifyInstance, deps: PagesDeps): void {
+  app.get('/alerts/:id', (request, reply) => showAlert(deps, request, reply))
+}
+
+export function serveAcknowledgeForm(
+  app: FastifyInstance,
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
+): void {
+  app.post('/alerts/:id/acknowledge', (request, reply) => acknowledge(deps, request, reply))
+}
+
+async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const now = deps.clock.now()
+  const { id, hubId } = await askedFor(deps, request)
+  const [silences, told, found] = await Promise.all([
+    deps.silences.active(now),
+    toldOfAccount({ ...deps, group: deps.explain.group }, hubId),
+    readOpenAlerts(deps.store, deps.keys, [hubId]),
+  ])
+  const [open] = withMarks(
+    found.filter((one) => alertOfTransition(one.id) === id),
+    silences,
+    now,
+  )
+  if (open === undefined) throw notOpen(id)
+  const alert = timedAlert(open)
+  const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
+  const why = (await whyOf(deps, open)) ?? lastMessage(transitions)
+  const token = request.mayWrite ? formToken(request) : undefined
+  const covers = token === undefined ? undefined : await coveredBy(deps, readSilenceForm(matchersFor(alert)))
+  const body = html`${flash(request.query)}${alertPage({ alert, why, transitions, covers, token, now, tags: deps.silences.tagNames })}`
+  return showOperatorPage(request, reply, { at: '/alerts', title: alertTitle(alert), body })
+}
+
+/** The open alert of a request: by its whole id, or how it begins. */
+async function askedFor(deps: PagesDeps, request: FastifyRequest): Promise<OpenState> {
+  const { id } = request.params as { id: string }
+  const { account } = request.query as Record<string, unknown>
+  const hubId = typeof account === 'string' ? parseHubId(account) : undefined
+  const ofAccount = hubId === undefined ? undefined : await findAlertOf(deps, hubId, alertOfTransition(id))
+  if (ofAccount !== undefined) return ofAccount
+  const found = await findAlert(deps, id)
+  if (found.is === 'several') throw new Problem(409, `Several open alerts begin so: ${found.ids.join(', ')}.`)
+  if (found.is !== 'found') throw notOpen(id)
+  return found.alert
+}
+
+function notOpen(id: string): Problem {
+  return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
+}
+
+async function whyOf(deps: PagesDeps, { hubId, field, series }: OpenAlert): Promise<string | undefined> {
+  if (hubId === null || series === undefined) return undefined
+  const explained = await readExplanation(deps, hubId)
+  return explained?.series.find((one) => one.field === field)?.why
+}
+
+/** Kinds that are not about a number say in words what happened, and what to do. */
+function lastMessage(transitions: readonly ToldTransition[]): string | undefined {
+  const message = transitions.find(({ alert }) => alert.message !== undefined)?.alert.message
+  return message === undefined ? undefined : cleanText(message, 500)
+}
+
+const FORM = z.object({
+  level: oneOf(['warning', 'critical']),
+  comment: z
+    .string()
+    .max(2_000)
+    .default('')
+    .transform((given) => cleanText(given, 500) || undefined),
+})
+
+async function acknowledge(
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { level, comment } = check(FORM, request.body ?? {})
+  const { id, hubId } = await askedFor(deps, request)
+  const outcome = await deps.actions.acknowledge({ id, hubId, level }, { by: request.caller, comment })
+  if (outcome.is === 'not-open') throw notOpen(id)
+  if (outcome.is === 'gone-worse') {
+    throw new Problem(409, 'It was not acknowledged: it is at a higher level than the one you were shown. Look again.')
+  }
+  const whose = hubId === NOBODY ? '' : `account=${hubId}&`
+  return goTo(reply, `/alerts/${id}?${whose}done=${outcome.is}`)
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod'
+import { type NewSilence, newSilence } from '../../../alerts/silences/new-silence.ts'
+import { checkMatcher } from '../../../alerts/silences/parse-matcher.ts'
+import { MATCHER_NAMES, type Matcher, type MatcherName } from '../../../alerts/silences/silence.ts'
+import { parseMoment } from '../../query.ts'
+import type { SilenceFields } from '../parts/alert-links.ts'
+
+/** How long a silence may be made for with one click. */
+export const LENGTHS = { '1h': 3_600_000, '4h': 14_400_000, '24h': 86_400_000, '7d': 604_800_000 } as const
+export type Length = keyof typeof LENGTHS
+/** The choice that the field for the end belongs to. */
+export const OWN_END = 'until'
+
+/** A form of a silence as it was sent, or as it is filled in beforehand: whatever is missing is empty. */
+const text = z.string().max(2_000).catch('')
+const FORM = z.object({
+  ...(Object.fromEntries(MATCHER_NAMES.map((name) => [name, text])) as Record<MatcherName, typeof text>),
+  for: text,
+  until: text,
+  comment: text,
+  do: text,
+  // The alert that it was begun from.
+  alert: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .catch(''),
+})
+export type SilenceForm = z.output<typeof FORM>
+
+export function readSilenceForm(given: unknown): SilenceForm {
+  return FORM.parse(given ?? {})
+}
+
+/** What is wrong, by the field of the form that it stands beside. */
+export type SilenceFaults = Partial<Record<MatcherName | 'matchers' | 'endsAt' | 'comment', string>>
+
+export type CheckedForm =
+  | { ok: true; silence: Extract<NewSilence, { ok: true }>['silence'] }
+  | { ok: false; faults: SilenceFaults }
+
+/** Every fault at once: nobody wants to be told them one by one. */
+export function checkForm(form: SilenceForm, author: string, tags: readonly string[], now: number): CheckedForm {
+  const { matchers, faults } = matchersOf(form, tags)
+  const endsAt = endOf(form, now)
+  if (endsAt === undefined) faults.endsAt = 'must be a time like 2026-11-21T10:00, in UTC'
+  const whole = newSilence({ matchers, author, comment: form.comment, endsAt: endsAt ?? now + 1 }, now)
+  if (whole.ok && Object.keys(faults).length === 0) return { ok: true, silence: whole.silence }
+  if (!whole.ok && whole.what === 'matchers' && Object.keys(faults).length === 0) {
+    faults.matchers = 'Say what to silence: fill in one field at least.'
+  }
+  if (!whole.ok && whole.what !== 'matchers' && whole.what !== 'author') faults[whole.what] ??= whole.fault
+  if (form.comment.trim() === '') faults.comment = 'must not be empty: say why'
+  return { ok: false, faults }
+}
+
+/** What is meant as far as it is filled in right, for a preview. */
+export function matchersOf(
+  form: SilenceFields,
+  tags: readonly string[],
+): { matchers: Matcher[]; faults: SilenceFaults } {
+  const matchers: Matcher[] = []
+  const faults: SilenceFaults = {}
+  for (const name of MATCHER_NAMES) {
+    const value = (form[name] ?? '').trim()
+    if (value === '') continue
+    const checked = checkMatcher(name, value, tags)
+    if (checked.ok) matchers.push(checked.matcher)
+    else faults[name] = checked.fault
+  }
+  return { matchers, faults }
+}
+
+function endOf(form: Pick<SilenceForm, 'for' | 'until'>, now: number): number | undefined {
+  const length = (Object.keys(LENGTHS) as Length[]).find((one) => one === form.for)
+  if (length !== undefined) return now + LENGTHS[length]
+  return parseMoment(form.until.trim())
+}

@@ -1,0 +1,29 @@
+import { alertOfTransition } from '../../../alerts/alert.ts'
+import type { OpenAlert } from '../../../alerts/open-alerts.ts'
+import type { MatcherName } from '../../../alerts/silences/silence.ts'
+
+/** The page of one alert. The account beside it spares looking through all of them. */
+export function alertPath({ id, hubId }: Pick<OpenAlert, 'id' | 'hubId'>): string {
+  return `/alerts/${alertOfTransition(id)}${hubId === null ? '' : `?account=${hubId}`}`
+}
+
+/** What a silence of this very alert matches by, each name once; whoever wants more to be silent leaves some out. */
+export function matchersFor(alert: Pick<OpenAlert, 'hubId' | 'kind' | 'rule' | 'series' | 'level'>): SilenceFields {
+  const { hubId, kind, rule, series, level } = alert
+  return {
+    ...(hubId === null ? {} : { account: String(hubId) }),
+    ...(series === undefined ? { kind } : { series: series.metric }),
+    ...(series?.objectTypeId === undefined ? {} : { objectType: series.objectTypeId }),
+    ...(series?.from === undefined ? {} : { from: series.from }),
+    ...(series?.to === undefined ? {} : { to: series.to }),
+    ...{ rule, level },
+  }
+}
+
+/** What a form of a silence has in its fields. */
+export type SilenceFields = Partial<Record<MatcherName, string>>
+
+/** The form of a silence, filled in. */
+export function newSilencePath(fields: SilenceFields): string {
+  return `/silences/new?${new URLSearchParams(fields)}`
+}

@@ -1,0 +1,30 @@
+import { CallError } from './http.ts'
+
+export const ENDPOINTS = [
+  ...(['token', 'metadata', 'delete', 'associations', 'customProperties'] as const),
+  ...(['associationSources', 'associationTargets'] as const),
+] as const
+export type Endpoint = (typeof ENDPOINTS)[number]
+
+/** How a call ended: the class of the answer's status, or why there was none. `other`: a status or an answer that nobody expects. */
+export const CALL_CLASSES = ['2xx', '4xx', '429', '5xx', 'other', 'timeout', 'network'] as const
+export type CallClass = (typeof CALL_CLASSES)[number]
+
+/** One call as whoever counts them sees it: nothing of whom it was for, or of what was said. Plain data. */
+export interface ObservedCall {
+  endpoint: Endpoint
+  class: CallClass
+  ms: number
+}
+
+export function classOfStatus(status: number): CallClass {
+  if (status === 429) return '429'
+  if (status >= 200 && status < 300) return '2xx'
+  if (status >= 400 && status < 500) return '4xx'
+  return status >= 500 && status < 600 ? '5xx' : 'other'
+}
+
+export function classOfError(error: unknown): CallClass {
+  const code = error instanceof CallError ? error.code : ''
+  return code === 'timeout' || code === 'network' ? code : 'other'
+}

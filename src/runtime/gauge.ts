@@ -1,0 +1,70 @@
+import { Counter, Gauge } from 'prom-client'
+import type { Metrics } from './metrics.ts'
+
+/** A value, and the labels that it has; undefined: it can't be told. */
+export type Sample<T extends string> = [labels: Record<T, string>, value: number | undefined]
+
+/** A source that answers later than that is taken for one that doesn't. */
+export const READ_WITHIN_MS = 2_000
+
+/** A gauge whose values are read when somebody asks; what can't be read in time is absent. */
+export function gauge<T extends string = never>(
+  metrics: Metrics,
+  name: string,
+  help: string,
+  labelNames: T[],
+  read: () => Promise<Sample<T>[]>,
+): void {
+  new Gauge({
+    name: `plimsoll_${name}`,
+    help,
+    labelNames,
+    registers: [metrics.registry],
+    async collect() {
+      const samples = await inTime(read())
+      this.reset()
+      // A gauge without labels is 0 after that.
+      if (labelNames.length === 0) this.remove()
+      for (const [labels, value] of samples) if (value !== undefined) this.set(labels, value)
+    },
+  })
+}
+
+/** A count that somebody else keeps, read like a gauge. */
+export function countedElsewhere(metrics: Metrics, name: string, help: string, read: () => Promise<number>): void {
+  new Counter({
+    name: `plimsoll_${name}_total`,
+    help,
+    labelNames: [],
+    registers: [metrics.registry],
+    async collect() {
+      const [sample] = await inTime(read().then((count): Sample<never>[] => [[{}, count]]))
+      this.reset()
+      if (sample === undefined) this.remove()
+      else this.inc(sample[1] ?? 0)
+    },
+  })
+}
+
+async function inTime<T extends string>(read: Promise<Sample<T>[]>): Promise<Sample<T>[]> {
+  const late = Promise.withResolvers<Sample<T>[]>()
+  const timer = setTimeout(() => late.resolve([]), READ_WITHIN_MS)
+  try {
+    return await Promise.race([read, late.promise])
+  } catch {
+    return []
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Who asks while a read is under way gets what it brings: one scrape asks for all gauges at the same time. */
+export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined
+  return () => {
+    underWay ??= read().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import type { Logger } from './logger.ts'
+
+/**
+ * systemd's word channel (sd_notify): a datagram socket, which Node can't speak to. So systemd's own `systemd-notify`
+ * carries each message: a process of some milliseconds, a few a minute. It waits until the message was read, so that
+ * systemd still finds whose it is; not being the main process, it needs `NotifyAccess=all` in the unit.
+ */
+export interface ServiceManager {
+  /** `READY=1`, `STATUS=...`; one message after the other. Never throws: nobody may be there to hear. */
+  say(...assignments: string[]): Promise<void>
+  /** How long it waits for a sign of progress, ms; undefined: for ever. */
+  readonly watchdogMs: number | undefined
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const PATIENCE_MS = 5_000
+
+/** Undefined where no service manager started this process. */
+export function findServiceManager(env: Environment, pid: number, log: Logger): ServiceManager | undefined {
+  const { NOTIFY_SOCKET, PATH } = env
+  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return undefined
+  let isUnheard = false
+  let saying = Promise.resolve()
+  const say = async (assignments: readonly string[]) => {
+    const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments)
+    if (reason !== undefined && !isUnheard) {
+      const wayOut = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
+      log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not tell systemd how it goes (${wayOut})`)
+    }
+    isUnheard = reason !== undefined
+  }
+  return {
+    watchdogMs: watchdogOf(env, pid),
+    say: (...assignments) => {
+      saying = saying.then(() => say(assignments.map(oneLine)))
+      return saying
+    },
+  }
+}
+
+/** Only meant for the process that is named, where one is. */
+function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: Environment, pid: number): number | undefined {
+  const ms = Number(WATCHDOG_USEC) / 1_000
+  const isOurs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(pid)
+  return isOurs && Number.isFinite(ms) && ms > 0 ? ms : undefined
+}
+
+/** A line break would begin another message. */
+function oneLine(assignment: string): string {
+  return assignment.replace(/\s+/g, ' ')
+}
+
+/** Why it could not be said. */
+function notify(env: NodeJS.ProcessEnv, assignments: readonly string[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn('systemd-notify', assignments, { env, stdio: 'ignore', timeout: PATIENCE_MS })
+    child.on('error', (error) => resolve(error.message))
+    child.on('exit', (code, signal) => resolve(code === 0 ? undefined : `it ended with ${signal ?? code}`))
+  })
+}
