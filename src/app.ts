@@ -104,7 +104,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const ticks = startClock(parts.queues, config.schedule, log)
+  const ticks = startClock(parts.queues, config.schedule, log, parts.tracing)
   lifecycle.onClose('the clock', () => ticks.stop())
   replanInBackground(running.work)
 

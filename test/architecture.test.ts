@@ -86,6 +86,8 @@ const ROOMS: RoomTable = {
 const LIBRARIES: LibraryTable = {
   bullmq: { of: ['jobs'] },
   'node-cron': { of: ['jobs'] },
+  // Its adapter needs BullMQ; what it serves is handed to http as plain values.
+  '@bull-board/api': { of: ['jobs'] },
   ioredis: { of: ['redis'], types: ['jobs'] },
   undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
   nodemailer: { of: ['delivery'] },
@@ -95,6 +97,12 @@ const LIBRARIES: LibraryTable = {
   pino: { of: ['runtime'] },
   'pino-pretty': { of: ['runtime'] },
   'prom-client': { of: ['runtime'] },
+  'bullmq-otel': { of: ['jobs'] },
+  '@opentelemetry/api': { of: ['runtime'] },
+  '@opentelemetry/context-async-hooks': { of: ['runtime'] },
+  '@opentelemetry/exporter-trace-otlp-http': { of: ['runtime'] },
+  '@opentelemetry/resources': { of: ['runtime'] },
+  '@opentelemetry/sdk-trace': { of: ['runtime'] },
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
   // Beside what comes in, the shapes of what programs are given.

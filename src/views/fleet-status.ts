@@ -20,7 +20,7 @@ import { readPollBudget } from './poll-budget.ts'
 import type { QueueDepth } from './queue-depth.ts'
 import { receiverStatus } from './receiver-status.ts'
 import type { AttemptShape } from './shapes/delivery.ts'
-import type { DueShape, FleetStatusShape } from './shapes/fleet-status.ts'
+import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
 import { withMarks } from './silenced.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint } from './token-endpoint.ts'
@@ -30,9 +30,8 @@ export { type TimedAlert, timedAcknowledgement, timedAlert } from './open-alert-
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export type FleetStatus = FleetStatusShape
 export type DueStatus = DueShape
+export type TokenStatus = TokensDueShape
 export type TimedAttempt = AttemptShape
-export type TokenStatus = FleetStatusShape['tokens']
-export type TimedQueue = FleetStatusShape['queues'][number]
 
 export interface FleetStatusDeps {
   store: Store
@@ -79,7 +78,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
     accounts: { total, byState },
     ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
     nearestLimits,
-    queues: queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
+    queues: queues.map(timedQueue),
     daemons: daemons.map((daemon) => daemonStatus(daemon, now)),
   }
 }
@@ -122,6 +121,10 @@ async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): P
     receivers: receivers.map(receiverStatus),
     newest: newest.map(timedAttempt),
   }
+}
+
+export function timedQueue(depth: QueueDepth): FleetStatus['queues'][number] {
+  return { ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) }
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {

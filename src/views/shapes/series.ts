@@ -15,8 +15,6 @@ const percent = z
   .nullable()
   .describe('Usage in percent of the limit, over 100 where it is over; null where the limit is.')
 
-/** How it stands. */
-export const Numbers = { usage, limit, percent }
 /** What a series is about. */
 export const SeriesName = { metric, objectTypeId, from, to }
 export const LabelledSeriesName = { ...SeriesName, label }
@@ -56,7 +54,7 @@ export const SeriesShape = z
       examples: ['overall', 'type/0-1', 'fullest/0-1/0-2'],
     }),
     ...LabelledSeriesName,
-    ...Numbers,
+    ...{ usage, limit, percent },
     measuredAt: momentOrNull('When that was read.'),
     daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
     forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` says why.'),
@@ -73,7 +71,7 @@ export const SnapshotShape = z
       .meta({ format: 'date-time' })
       .exactOptional(),
     series: z.array(
-      z.object({ ...SeriesName, ...Numbers }).meta({
+      z.object({ ...SeriesName, usage, limit, percent }).meta({
         id: 'SnapshotSeries',
         description: 'One number of a snapshot.',
       }),
@@ -86,3 +84,14 @@ export const AccountHistoryShape = z
   .object({ ...AccountName, items: z.array(SnapshotShape) })
   .meta({ id: 'AccountHistory', description: 'How the series of one account moved, oldest first.' })
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
+
+export const NearLimitShape = z
+  .object({
+    hubId: AccountName.hubId,
+    hubDomain: AccountName.hubDomain,
+    ...LabelledSeriesName,
+    ...{ usage, limit, percent },
+    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
+  })
+  .meta({ id: 'NearLimit', description: 'The limit that an account is nearest to.' })
+export type NearLimitShape = z.infer<typeof NearLimitShape>

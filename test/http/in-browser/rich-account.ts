@@ -26,9 +26,10 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
     clock.move(hour === 0 ? 0 : 4 * HOUR)
     if (hour > 14 * 24 && hour < 16 * 24) continue
     const read = readAfter(hour, clock.now())
-    if (hour === DAYS * 24) await poll(hubId, read, {}, shown)
-    else await pollAccount(steps, keys, hubId, clock.now(), read, 9 * HOUR)
+    await pollAccount(steps, keys, hubId, clock.now(), read, 9 * HOUR)
   }
+  clock.move(60_000)
+  await poll(hubId, readAfter(DAYS * 24, clock.now()), {}, shown)
   await server.connectAccount({ hubId, hubDomain: 'northwind-traders.example.com' })
   const rising = { overall: { perDay: 8, perDayLow: 6, perDayHigh: 11 }, 'type/0-1': pace(2, 1, 3) }
   await storeForecasts(server.steps, server.keys, hubId, { at: clock.now(), rising, tooFew: {} })

@@ -49,7 +49,7 @@ function othersPart({ series }: AccountExplanation, all: AccountSeries): Html | 
     .toSorted((a, b) => RANK[a.state] - RANK[b.state] || (b.series.percent ?? -1) - (a.series.percent ?? -1))
   if (others.length === 0) return undefined
   const more = others.length - MOST_REASONS
-  return html`<h2>Why nothing else alerts</h2>
+  return html`<details><summary>Why nothing else alerts</summary>
 ${table(
   'Why the other series do not alert',
   [{ title: 'State' }, { title: 'What' }, { title: 'Because' }, { title: 'Rule' }, { title: 'Would tell' }],
@@ -63,7 +63,8 @@ ${table(
       toldText(one),
     ]),
 )}
-${more > 0 ? html`<p class="soft">${countOf(more, 'more series', 'more series')}, each with its page; <code>plimsoll alerts explain ${all.hubId} --all</code> says it of every one.</p>` : undefined}`
+${more > 0 ? html`<p class="soft">${countOf(more, 'more series', 'more series')}, each with its page; <code>plimsoll alerts explain ${all.hubId} --all</code> says it of every one.</p>` : undefined}
+</details>`
 }
 
 function seriesNamed({ field, subject }: ExplainedSeries, all: AccountSeries): Html | string {
@@ -94,16 +95,13 @@ export function toldText({ held, route }: ExplainedAlert): string {
 export function toldPart(explained: readonly ExplainedAlert[], now: number): Html {
   const all = explained.flatMap(({ subject, transitions }) => transitions.map((one) => ({ ...one, subject })))
   const newest = all.toSorted((a, b) => b.at - a.at).slice(0, MOST_TOLD)
-  return html`<h2>Told</h2>
-${
-  newest.length === 0
-    ? nothing('Nothing was told of it, as far as is remembered.')
-    : table(
-        'What was told, and what became of it',
-        [{ title: 'When' }, { title: 'What' }, { title: 'Told as' }, { title: 'Became' }, { title: 'Deliveries' }],
-        newest.map((one) => [when(one.at, now), one.subject, toldAs(one), fateOf(one), deliveriesOf(one)]),
-      )
-}`
+  if (newest.length === 0) return html`<p class="soft">Nothing was told of it, as far as is remembered.</p>`
+  return html`<h2>Last told</h2>
+${table(
+  'What was told, and what became of it',
+  [{ title: 'When' }, { title: 'What' }, { title: 'Told as' }, { title: 'Became' }, { title: 'Deliveries' }],
+  newest.map((one) => [when(one.at, now), one.subject, toldAs(one), fateOf(one), deliveriesOf(one)]),
+)}`
 }
 
 function toldAs({ alert: { kind, level, reason, percent, usage } }: ToldTransition): string {

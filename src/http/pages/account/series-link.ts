@@ -1,5 +1,6 @@
 import { type Html, html } from '../../../text/html.ts'
 import { type AccountSeries, type ShownSeries, seriesPath } from './account-series.ts'
+import { RANGES } from './chart/range.ts'
 import { sparkline } from './chart/sparkline.ts'
 
 /** What a series is called, on the way to its own page. */
@@ -16,6 +17,5 @@ export function seriesLinkAt(all: AccountSeries, { id }: ShownSeries, shown: Htm
 const POINTS = 40
 
 export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {
-  const { from, now } = all.dataOf(series, Number.POSITIVE_INFINITY)
-  return sparkline(all.dataOf(series, (now - from) / POINTS), series.level)
+  return sparkline(all.dataOf(series, RANGES[all.range].ms / POINTS), series.level)
 }

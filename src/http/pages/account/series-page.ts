@@ -29,21 +29,23 @@ ${rangeChoice(all.range, (range) => seriesPath({ hubId, range }, series.id))}
 ${chart({ id: 'chart', title: series.title, data, height: HEIGHT, span: says })}
 </figure>
 ${about === undefined ? undefined : toldPart([about], all.now)}
-<h2>The numbers</h2>
-<p><a href="${seriesPath(all, series.id, 'series.csv')}">All of them as CSV</a></p>
-${pointsTable('The numbers', data.track, ROWS)}`
+<details><summary>The numbers</summary>
+${pointsTable('The numbers', data.track, ROWS)}
+</details>
+<p><a href="${seriesPath(all, series.id, 'series.csv')}">All of them as CSV</a></p>`
 }
 
 function factsOf(about: ExplainedSeries, now: number): Html {
   const { series, state, since, why, rule, passedOver, next } = about
   const rows: [string, Html | undefined][] = [
     ['State', html`${stateOf(state)}${since === null ? undefined : html` since ${when(since, now)}`}`],
-    ['Reading', html`${fullness(series)}${daysLeftNote(series)}, read ${when(series.measuredAt, now)}`],
+    ['Reading', html`${fullness(series)}${daysLeftNote(series)}`],
+    ['Read', when(series.measuredAt, now)],
     ['Because', html`${cleanText(why, 400)}`],
     ['Rule', rule === null ? html`none is about it` : ruleText(rule)],
     ...passedOver.map((place): [string, Html] => ['Passed over', html`${ruleText(place)} (${place.because})`]),
     ['Then', next === null ? undefined : html`${next}, if the next polls read the same`],
-    ['Told', html`${toldText(about)}`],
+    ['Tells', html`${toldText(about)}`],
     ['Again', about.repeatFrom === null ? undefined : html`${when(about.repeatFrom, now)}, if it still holds`],
     ['Forecast', series.forecastReason === null ? undefined : html`none: ${series.forecastReason}`],
   ]

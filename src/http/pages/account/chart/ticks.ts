@@ -24,7 +24,7 @@ const STEPS = [HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** Whole hours, days, weeks or months (UTC) between two moments, at most about `wanted`. */
-export function timeTicks(from: number, to: number, wanted = 5): Tick[] {
+export function timeTicks(from: number, to: number, wanted = 6): Tick[] {
   const step = STEPS.find((ms) => (to - from) / ms <= wanted)
   return step === undefined ? monthTicks(from, to, wanted) : evenTicks(from, to, step)
 }

@@ -26,11 +26,15 @@ export interface Span {
 export function trackOf(timeline: Timeline, gaps: readonly Gap[], seriesId: string, span: Span): Track {
   const stretches = timeline.series.get(seriesId) ?? []
   const knownFrom = timeline.polls[0]?.at ?? timeline.readAt
-  const stands = stretches.flatMap(({ from, value }, n): Stand[] => {
-    const stand = { from: Math.max(from, knownFrom), to: stretches[n + 1]?.from ?? Number.POSITIVE_INFINITY }
-    return value === undefined || stand.from > stand.to ? [] : [{ ...stand, ...value }]
-  })
-  return runsOf(stands.flatMap((stand) => outsideGaps(stand, gaps)).flatMap((stand) => within(stand, span)))
+  const stands: Stand[] = []
+  for (const [n, { from, value }] of stretches.entries()) {
+    const until = stretches[n + 1]?.from ?? Number.POSITIVE_INFINITY
+    const stand = { from: Math.max(from, knownFrom, span.from), to: Math.min(until, span.to) }
+    // What was read just now stands for no time yet.
+    if (value !== undefined && stand.from < until && stand.from <= stand.to)
+      stands.push(...outsideGaps({ ...stand, ...value }, gaps))
+  }
+  return runsOf(stands)
 }
 
 export function gapsOf(polls: readonly KnownPoll[]): Gap[] {
@@ -46,12 +50,7 @@ function outsideGaps(stand: Stand, gaps: readonly Gap[]): Stand[] {
     if (gap.from >= from) parts.push({ ...stand, from, to: gap.from })
     from = gap.to
   }
-  return from < stand.to ? [...parts, { ...stand, from }] : parts
-}
-
-function within(stand: Stand, { from, to }: Span): Stand[] {
-  if (stand.to < from || stand.from > to) return []
-  return [{ ...stand, from: Math.max(from, stand.from), to: Math.min(to, stand.to) }]
+  return from < stand.to || from === stand.from ? [...parts, { ...stand, from }] : parts
 }
 
 function runsOf(stands: readonly Stand[]): Track {
