@@ -10,6 +10,7 @@ import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { createCourier } from './app/courier.ts'
+import { startDaemonReports } from './app/daemon-reports.ts'
 import { readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
 import { type AppInput, openParts } from './app/parts.ts'
@@ -88,6 +89,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
+  const presence = await startDaemonReports(parts, ownName())
+  lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
 
   await parts.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
@@ -101,7 +104,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const ticks = startClock(parts.queues, config.schedule, log)
+  const ticks = startClock(parts.queues, config.schedule, log, parts.tracing)
   lifecycle.onClose('the clock', () => ticks.stop())
   replanInBackground(running.work)
 

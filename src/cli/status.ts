@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
@@ -20,7 +21,9 @@ export function addStatus(program: Command, io: Io): void {
 }
 
 async function status(io: Io, options: CommonOptions): Promise<void> {
-  const fleet = await withParts(io, options.config, (parts) => readFleetStatus(parts))
+  const fleet = await withParts(io, options.config, (parts) =>
+    readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
+  )
   if (options.json === true) return printJson(io, 'status', fleet)
   printFacts(io, factsOf(fleet))
   if (fleet.alerts.worst.length === 0) return

@@ -71,11 +71,6 @@ export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, `must be one of ${values.join(', ')}`)
 }
 
-/** A cursor of a list that is ordered by hubId: the account that came last. */
-export function accountCursor() {
-  return cursor(wholeNumber(0, Number.MAX_SAFE_INTEGER)).default(0)
-}
-
 /** What a list called `next`. Clients hand it back as it is. */
 export function cursor<S extends z.ZodType>(schema: S): S {
   return written(schema, { type: 'string', description: 'Go on behind this: `next` of the answer before.' })

@@ -142,6 +142,8 @@ export interface Keys {
   readonly canary: string
   readonly vault: VaultKeys
   readonly progress: string
+  /** hash: daemon -> its version, since when it runs, when it said so last (JSON) */
+  readonly daemons: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
   readonly heartbeat: string
   /** string, expires: a daemon has the heartbeat of that period */
@@ -174,6 +176,7 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     progress: `${prefix}:progress`,
+    daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,
     heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,

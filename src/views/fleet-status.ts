@@ -4,6 +4,7 @@ import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
+import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
@@ -11,12 +12,16 @@ import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import { readCoverage } from './coverage-status.ts'
+import { daemonStatus } from './daemon-status.ts'
 import { readHeartbeat } from './heartbeat-status.ts'
+import { nearestExpiry } from './nearest-expiry.ts'
+import { readNearestLimits } from './nearest-limits.ts'
 import { timedAlert } from './open-alert-json.ts'
 import { readPollBudget } from './poll-budget.ts'
+import type { QueueDepth } from './queue-depth.ts'
 import { receiverStatus } from './receiver-status.ts'
 import type { AttemptShape } from './shapes/delivery.ts'
-import type { DueShape, FleetStatusShape } from './shapes/fleet-status.ts'
+import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
 import { withMarks } from './silenced.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint } from './token-endpoint.ts'
@@ -26,6 +31,7 @@ export { type TimedAlert, timedAcknowledgement, timedAlert } from './open-alert-
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export type FleetStatus = FleetStatusShape
 export type DueStatus = DueShape
+export type TokenStatus = TokensDueShape
 export type TimedAttempt = AttemptShape
 
 export interface FleetStatusDeps {
@@ -37,34 +43,50 @@ export interface FleetStatusDeps {
   deliveries: Deliveries
   receiverStore: ReceiverStore
   silences: Pick<SilenceStore, 'active'>
+  queueDepths: () => Promise<QueueDepth[]>
   clock: Clock
 }
 
 const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
 const NEWEST_ATTEMPTS = 10
+const NEAREST_LIMITS = 10
 
 export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatus> {
   const now = deps.clock.now()
+  const { store, keys } = deps
   const [byState, tokenEndpoint, tokens, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat] =
     await Promise.all([
       deps.registry.countByState(),
-      readTokenEndpoint(deps.store, deps.keys),
-      dueStatus(deps, 'refresh', now),
+      readTokenEndpoint(store, keys),
+      tokenStatus(deps, now),
       dueStatus(deps, 'poll', now),
-      readPollBudget(deps.store, deps.keys),
+      readPollBudget(store, keys),
       readCoverage(deps.coverage, now),
       dueStatus(deps, 'uninstall', now),
       alertStatus(deps, now),
       deliveryStatus(deps),
-      readHeartbeat(new HeartbeatStore(deps.store, deps.keys), now),
+      readHeartbeat(new HeartbeatStore(store, keys), now),
     ])
+  const [nearestLimits, queues, daemons] = await Promise.all([
+    readNearestLimits(deps, NEAREST_LIMITS, now),
+    deps.queueDepths(),
+    new DaemonStore(store, keys).read(),
+  ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
     at: new Date(now).toISOString(),
     accounts: { total, byState },
     ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
+    nearestLimits,
+    queues: queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
+    daemons: daemons.map((daemon) => daemonStatus(daemon, now)),
   }
+}
+
+async function tokenStatus(deps: FleetStatusDeps, now: number): Promise<TokenStatus> {
+  const [due, expiry] = await Promise.all([dueStatus(deps, 'refresh', now), nearestExpiry(deps)])
+  return { ...due, nearestExpiryAt: iso(expiry) }
 }
 
 async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, now: number): Promise<DueStatus> {
@@ -77,7 +99,8 @@ async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, n
     ),
   ])
   const moments = firsts.flatMap(([, score]) => (score === undefined ? [] : [Number(score)]))
-  return { overdue, nextAt: moments.length === 0 ? null : iso(Math.min(...moments)) }
+  const next = moments.length === 0 ? null : Math.min(...moments)
+  return { overdue, nextAt: iso(next), lateMs: next === null ? 0 : Math.max(0, now - next) }
 }
 
 async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetStatus['alerts']> {

@@ -2,12 +2,11 @@ import { decodeForecasts } from '../limits/forecast/account-forecasts.ts'
 import { tenths } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
 import { type NearestLimit, nearestLimit } from '../limits/nearest-limit.ts'
-import type { Series } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { NearLimitShape } from './shapes/series.ts'
 
-/** The limit that an account is nearest to. */
-export type NearLimit = { hubId: number; hubDomain: string } & Omit<Series, 'id'> & { daysLeft: number | null }
+export type NearLimit = NearLimitShape
 
 interface NearestDeps {
   store: Store
@@ -19,7 +18,7 @@ export async function readNearestLimits(deps: NearestDeps, count: number, now: n
   const { store, keys } = deps
   const parts = await Promise.all(
     Array.from({ length: PARTITIONS }, (_, number) =>
-      store.zrange(keys.partition(number).nearest, 0, count - 1, 'WITHSCORES'),
+      store.zrange(keys.partition(number).nearest, '0', String(count - 1), 'WITHSCORES'),
     ),
   )
   const ranked = parts

@@ -1,7 +1,6 @@
 import type { Place } from './account-query.ts'
-import { comparePlaces } from './compare-places.ts'
 import type { DirectoryEntry } from './directory.ts'
-import type { Stretch } from './walk.ts'
+import { comparePlaces, type Stretch } from './stretch.ts'
 
 /** The first `limit` of a stretch that is ordered by domain. */
 export function firstByDomain(

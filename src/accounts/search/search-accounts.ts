@@ -6,7 +6,8 @@ import type { Registry } from '../registry.ts'
 import type { AccountFilter, AccountQuery, Place } from './account-query.ts'
 import { firstByDomain } from './by-domain.ts'
 import type { Directory, DirectoryEntry } from './directory.ts'
-import { type Among, type Stretch, walk } from './walk.ts'
+import type { Stretch } from './stretch.ts'
+import { type Among, walk } from './walk.ts'
 
 export interface SearchDeps {
   store: Store
@@ -76,10 +77,13 @@ async function matchingEntries({ directory }: SearchDeps, query: AccountQuery): 
   if (text === '' && tag === undefined && sort !== 'domain') return undefined
   const parts = await directory.read()
   if (text === '' && tag === undefined) return parts
+  const exact = parts.map((entries) => entries.filter(({ hubId }) => String(hubId) === text))
   const match = tag === undefined ? {} : { tag: [tag] }
   const isNamed = ({ hubId, domain }: DirectoryEntry) =>
     (domain.includes(text) || String(hubId).startsWith(text)) && matchesAccount(match, { hubId, hubDomain: domain })
-  return parts.map((entries) => entries.filter(isNamed))
+  // Who gives a hubId in full means that account.
+  const among = exact.some((entries) => entries.length > 0) ? exact : parts
+  return among.map((entries) => entries.filter(isNamed))
 }
 
 async function byDomain(

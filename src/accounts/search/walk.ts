@@ -2,15 +2,7 @@ import type { Store } from '../../redis/connect.ts'
 import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../../redis/keys.ts'
 import { stepJson } from '../../redis/steps.ts'
 import type { AccountFilter, AccountSort, Place } from './account-query.ts'
-import { comparePlaces } from './compare-places.ts'
-
-/** One stretch of a list: the accounts that have what it is ordered by, or those that are ordered by their hubIds. */
-export interface Stretch {
-  sort: AccountSort
-  part: 'keyed' | 'by hubId'
-  reverse: boolean
-  after: Place | undefined
-}
+import { comparePlaces, type Stretch } from './stretch.ts'
 
 /** The sorted sets that have an order. */
 const SET_OF: Partial<Record<AccountSort, string>> = { refresh: 'due:refresh', poll: 'due:poll', nearest: 'nearest' }

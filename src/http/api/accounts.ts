@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { ACCOUNT_SORTS, ALERT_FILTERS } from '../../accounts/search/account-query.ts'
+import { placeText } from '../../accounts/search/place-text.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import { accountDetailsJson, accountJson, readAccountView, withPlan } from '../../views/account-view.ts'
 import { explanationJson } from '../../views/explanation-json.ts'
@@ -6,35 +8,46 @@ import { readExplanation } from '../../views/read-explanation.ts'
 import { AccountDetailsShape, AccountShape } from '../../views/shapes/account.ts'
 import { ExplanationShape } from '../../views/shapes/explanation.ts'
 import { unknownAccount } from '../problem.ts'
-import { accountCursor, atMost, oneOf } from '../query.ts'
-import { searchAccounts } from '../search-accounts.ts'
+import { atMost, cursor, oneOf } from '../query.ts'
+import { placeOf, searchAccounts, tagOf } from '../search-accounts.ts'
 import { nextOf } from './next-of.ts'
 import { OF_ACCOUNT, ok, pageOf, route, TAKES_NOTHING } from './route.ts'
 
 export const listAccounts = route({
   ...TAKES_NOTHING,
   ...{ id: 'listAccounts', method: 'GET', path: '/accounts', scope: 'read' },
-  summary: 'Accounts, by hub id',
+  summary: 'Accounts, searched, filtered and ordered',
   description:
-    'A search reads on through 10,000 accounts at a time: such a page may have few items, or none, and still a `next`.',
+    'An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
   query: z.strictObject({
     q: z
       .string('must be given once')
       .max(200, 'is longer than 200 characters')
       .default('')
-      .describe('Only the account with this hub id, or those whose domain has this in it.'),
+      .describe('Only accounts whose hub id begins so, or whose domain has this in it.'),
     state: oneOf(ACCOUNT_STATES).optional().describe('Only accounts in this state.'),
     stale: oneOf(['true', 'false']).default('false').describe('`true`: only those without a fresh reading.'),
+    alert: oneOf(ALERT_FILTERS).optional().describe('Only those with an open alert, or one of this level.'),
+    tag: z.string('must be given once').optional().describe('Only those that bear this tag of the config.'),
+    sort: oneOf(ACCOUNT_SORTS)
+      .default('hubId')
+      .describe('`refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.'),
+    order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
     limit: atMost(500, 100),
-    after: accountCursor(),
+    after: cursor(z.string('must be given once').max(400, 'is too long')).default(''),
   }),
-  answers: { 200: { description: 'A page of accounts.', json: pageOf(AccountShape, 'By hub id, upwards.') } },
+  answers: {
+    200: { description: 'A page of accounts.', json: pageOf(AccountShape, 'In the order that was asked for.') },
+  },
   ...{ problems: [400], example: { query: { state: 'active', limit: '2' } } },
-  answer: async (deps, { query: { q: text, state, stale, after, limit } }) => {
-    const search = { text, state, stale: stale === 'true', after, limit }
-    const { accounts, next } = await searchAccounts(deps, search)
+  answer: async (deps, { query: { q, stale, tag, order, after, ...query } }) => {
+    const { accounts, next } = await searchAccounts(deps, {
+      ...query,
+      ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
+      ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
+    })
     const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
-    return ok({ items: items.map(accountJson), ...nextOf(next) })
+    return ok({ items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) })
   },
 })
 

@@ -1,3 +1,4 @@
+import type { Tags } from '../../accounts/match-account.ts'
 import type { Directory } from '../../accounts/search/directory.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
@@ -14,6 +15,7 @@ export interface ApiDeps extends FleetStatusDeps, AccountHistoryDeps {
   samples: KeptSamples
   silences: SilenceStore
   explain: ExplainSettings
+  tags: Tags
   /** Names of all receivers of the config. */
   receivers: readonly string[]
   actions: Actions

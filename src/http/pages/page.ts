@@ -7,6 +7,8 @@ export interface PageContent {
   body: Html
   /** Load the page again after so many seconds. */
   refreshSeconds?: number
+  /** The same where no script runs: with one, what is marked as live is kept up to date without loading. */
+  refreshWithoutScript?: number
   /** Load this address instead. */
   goOnTo?: string
   /** For no search engine. */
@@ -60,7 +62,8 @@ ${content.body}
   )
 }
 
-function frame({ title, refreshSeconds, goOnTo, noIndex }: PageContent, width: 'plain' | 'wide', body: Html): Html {
+function frame(content: PageContent, width: 'plain' | 'wide', body: Html): Html {
+  const { title, refreshSeconds, refreshWithoutScript, goOnTo, noIndex } = content
   const refresh = goOnTo === undefined ? refreshSeconds : html`0; url=${goOnTo}`
   return html`<!doctype html>
 <html lang="en">
@@ -69,10 +72,12 @@ function frame({ title, refreshSeconds, goOnTo, noIndex }: PageContent, width: '
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${refresh === undefined ? undefined : html`<meta http-equiv="refresh" content="${refresh}">`}
+${refreshWithoutScript === undefined ? undefined : html`<noscript><meta http-equiv="refresh" content="${refreshWithoutScript}"></noscript>`}
 ${noIndex === true ? html`<meta name="robots" content="noindex, nofollow">` : undefined}
 <title>${title} · Plimsoll</title>
 <link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/assets/plimsoll.css">
+${width === 'wide' ? html`<script src="/assets/live.js" defer></script>` : undefined}
 </head>
 <body class="${width}">
 ${body}

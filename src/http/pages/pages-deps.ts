@@ -1,3 +1,4 @@
+import type { Tags } from '../../accounts/match-account.ts'
 import type { Directory } from '../../accounts/search/directory.ts'
 import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
@@ -12,7 +13,7 @@ import type { HealthReport } from '../health.ts'
 export interface PagesDeps extends FleetStatusDeps {
   directory: Directory
   /** The config's names for some accounts. */
-  tags: Readonly<Record<string, readonly string[]>>
+  tags: Tags
   history: History
   samples: KeptSamples
   silences: SilenceStore

@@ -3,15 +3,46 @@ import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { OpenAlertShape } from './alert.ts'
 import { AttemptShape, ReceiverShape } from './delivery.ts'
+import { NearLimitShape } from './series.ts'
 import { count, moment, momentOrNull, strangersText, text } from './words.ts'
 
 export const DueShape = z
   .object({
     overdue: count('Due for longer than a minute and still not taken up.'),
     nextAt: momentOrNull('When the next one is due; null: nothing is planned.'),
+    lateMs: count('For how long the one that waits longest has been due, milliseconds.'),
   })
   .meta({ id: 'Due', description: 'Work that comes due account by account.' })
 export type DueShape = z.infer<typeof DueShape>
+
+export const TokensDueShape = DueShape.extend({
+  nearestExpiryAt: momentOrNull(
+    'When the first access token expires, among those that are refreshed next and those whose refreshes fail.',
+  ),
+}).meta({ id: 'TokensDue', description: 'Refreshes, and the tokens that they keep alive.' })
+export type TokensDueShape = z.infer<typeof TokensDueShape>
+
+export const QueueShape = z
+  .object({
+    queue: text('Its name.'),
+    waiting: count('Jobs that wait to be taken up.'),
+    active: count('Jobs that are worked on.'),
+    delayed: count('Jobs that are not due yet.'),
+    failed: count('Jobs that failed and are kept to be looked at.'),
+    oldestWaitingAt: momentOrNull('Since when the next one could have been taken up; null where none waits.'),
+  })
+  .meta({ id: 'Queue', description: 'How much stands in a queue.' })
+
+export const DaemonShape = z
+  .object({
+    name: text('Its machine and process.'),
+    version: text('Which version runs.'),
+    startedAt: moment('When it started.'),
+    lastSeenAt: moment('When it last said that it runs.'),
+    silent: z.boolean().describe('It said nothing for so long that it must have died, or cannot reach Redis.'),
+  })
+  .meta({ id: 'Daemon', description: 'A daemon that runs, or did until a while ago.' })
+export type DaemonShape = z.infer<typeof DaemonShape>
 
 export const TokenEndpointShape = z
   .object({
@@ -91,7 +122,7 @@ export const FleetStatusShape = z
       total: count('All that are known.'),
       byState: z.object(perState).describe('How many are in each state.'),
     }),
-    tokens: DueShape.describe('Refreshes.'),
+    tokens: TokensDueShape,
     tokenEndpoint: TokenEndpointShape.nullable().describe('Null before the first daemon has asked for a token.'),
     polls: DueShape.describe('Polls of limits.'),
     coverage: CoverageShape,
@@ -109,6 +140,9 @@ export const FleetStatusShape = z
       newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
     }),
     heartbeat: HeartbeatShape.nullable().describe('Null where there is none, or none yet.'),
+    nearestLimits: z.array(NearLimitShape).describe('Up to ten accounts that are nearest to a limit, nearest first.'),
+    queues: z.array(QueueShape),
+    daemons: z.array(DaemonShape).describe('Who is running.'),
   })
   .meta({ id: 'FleetStatus', description: 'The fleet at a glance.' })
 export type FleetStatusShape = z.infer<typeof FleetStatusShape>

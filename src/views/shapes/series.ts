@@ -84,3 +84,14 @@ export const AccountHistoryShape = z
   .object({ ...AccountName, items: z.array(SnapshotShape) })
   .meta({ id: 'AccountHistory', description: 'How the series of one account moved, oldest first.' })
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
+
+export const NearLimitShape = z
+  .object({
+    hubId: AccountName.hubId,
+    hubDomain: AccountName.hubDomain,
+    ...LabelledSeriesName,
+    ...{ usage, limit, percent },
+    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
+  })
+  .meta({ id: 'NearLimit', description: 'The limit that an account is nearest to.' })
+export type NearLimitShape = z.infer<typeof NearLimitShape>

@@ -1,36 +1,57 @@
+import type { Place } from '../../../accounts/search/account-query.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../../redis/keys.ts'
+import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { PlannedAccount } from '../../../views/account-view.ts'
-import { accountTable } from '../parts/account-table.ts'
 import { nothing } from '../parts/table.ts'
+import { type AccountRow, accountRows } from './account-rows.ts'
+import { type AccountsAddress, accountsAddress } from './accounts-address.ts'
+import { searchForm } from './search-form.ts'
 
 export interface AccountsPage {
-  accounts: readonly PlannedAccount[]
-  next: number | undefined
-  text: string
-  state: AccountState | undefined
-  /** Only those whose newest reading is too old. */
-  stale: boolean
+  rows: readonly AccountRow[]
+  next: Place | undefined
+  previous: Place | undefined
+  asked: AccountsAddress
+  byState: Record<AccountState, number>
+  /** Names of tags that can be filtered by. */
+  tags: readonly string[]
   now: number
 }
 
-export function accountsPage({ accounts, next, text, state, stale, now }: AccountsPage): Html {
-  const more = new URLSearchParams({
-    ...(text === '' ? {} : { q: text }),
-    ...(state === undefined ? {} : { state }),
-    ...(stale ? { stale: '1' } : {}),
-    after: String(next),
-  })
-  return html`<form method="get" action="/accounts" class="search" role="search">
-<label>Domain or hub id <input type="search" name="q" value="${text}" maxlength="200"></label>
-<label>State <select name="state">${stateOption('', 'any', state)}${ACCOUNT_STATES.map((name) => stateOption(name, name, state))}</select></label>
-<label><input type="checkbox" name="stale" value="1"${stale ? html` checked` : undefined}> Without a fresh reading</label>
-<button>Search</button>
-</form>
-${accounts.length === 0 ? nothing(next === undefined ? 'No account matches.' : 'None so far.') : accountTable(accounts, now)}
-${next === undefined ? undefined : html`<p><a href="/accounts?${more.toString()}">${accounts.length === 0 ? 'Search on' : 'More accounts'}</a></p>`}`
+export function accountsPage({ rows, next, previous, asked, byState, tags, now }: AccountsPage): Html {
+  return html`<div data-live="counts">${stateLinks(asked, byState)}</div>
+${searchForm(asked, tags)}
+<div data-live="accounts">
+${rows.length === 0 ? noneFound(asked) : accountRows(rows, asked, now)}
+${pager(asked, next, previous)}
+</div>`
 }
 
-function stateOption(value: string, name: string, chosen: AccountState | undefined): Html {
-  return html`<option value="${value}"${value === (chosen ?? '') ? html` selected` : undefined}>${name}</option>`
+/** How many accounts are in which state, each a way to see only those. */
+function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number>): Html {
+  const total = ACCOUNT_STATES.reduce((sum, state) => sum + byState[state], 0)
+  const link = (state: AccountState | undefined, name: string, count: number) => {
+    const isShown = state === asked.state
+    return html`<a href="${accountsAddress(asked, { state })}"${isShown ? html` aria-current="true"` : undefined}>${name} <span class="count">${formatCount(count)}</span></a> `
+  }
+  const shown = ACCOUNT_STATES.filter((state) => byState[state] > 0 || state === asked.state)
+  return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, state, byState[state]))}</nav>`
+}
+
+function noneFound(asked: AccountsAddress): Html {
+  const { text, state, alert, tag, stale, after, before } = asked
+  if (after !== undefined || before !== undefined) return nothing('No account is left on this page.')
+  const isAll = text === '' && state === undefined && alert === undefined && tag === undefined && !stale
+  if (isAll) return html`<p class="nothing">No account is connected yet. <a href="/install">Connect one</a>.</p>`
+  return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
+}
+
+function pager(asked: AccountsAddress, next: Place | undefined, previous: Place | undefined): Html | undefined {
+  const isFirst = asked.after === undefined && asked.before === undefined
+  if (isFirst && next === undefined) return undefined
+  return html`<nav class="pager" aria-label="Pages">
+${isFirst ? undefined : html`<a href="${accountsAddress(asked)}">First page</a>`}
+${previous === undefined ? undefined : html`<a rel="prev" href="${accountsAddress(asked, { before: previous })}">Previous accounts</a>`}
+${next === undefined ? undefined : html`<a rel="next" href="${accountsAddress(asked, { after: next })}">More accounts</a>`}
+</nav>`
 }

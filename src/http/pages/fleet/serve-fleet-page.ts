@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import * as z from 'zod'
+import { withPlan } from '../../../views/account-view.ts'
 import { readFleetStatus } from '../../../views/fleet-status.ts'
-import { accountCursor, check } from '../../query.ts'
-import { plannedAccounts } from '../accounts/planned-accounts.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
-import { statusPage } from './status-page.ts'
+import { fleetPage } from './fleet-page.ts'
 
-const ACCOUNTS_A_PAGE = 50
+/** Of a small fleet all are shown; of a large one these say nothing, and the page of accounts does. */
+const SOME_ACCOUNTS = 10
 const REFRESH_SECONDS = 10
 
 /** The fleet at a glance. */
@@ -16,12 +15,12 @@ export function serveFleetPage(app: FastifyInstance, deps: PagesDeps): void {
 }
 
 async function showFleet(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { after } = check(z.object({ after: accountCursor() }), request.query)
-  const [status, health, page] = await Promise.all([
+  const [status, health, some] = await Promise.all([
     readFleetStatus(deps),
     deps.health(),
-    plannedAccounts(deps, { text: '', state: undefined, after, limit: ACCOUNTS_A_PAGE }),
+    deps.registry.page(SOME_ACCOUNTS),
   ])
-  const body = statusPage({ status, health, ...page })
-  return showOperatorPage(request, reply, { at: '/', title: 'Status', refreshSeconds: REFRESH_SECONDS, body })
+  const accounts = await Promise.all(some.map((account) => withPlan(deps.due, account)))
+  const body = fleetPage({ status, health, accounts })
+  return showOperatorPage(request, reply, { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body })
 }

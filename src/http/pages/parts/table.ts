@@ -4,6 +4,8 @@ export interface Column {
   title: string
   /** Numbers stand on the right. */
   number?: boolean
+  /** Where the table is ordered by this column, and how it is ordered by it now. */
+  sort?: { href: string; is: 'ascending' | 'descending' | undefined }
 }
 
 /** A table that becomes a list of cards on a phone: each cell brings the title of its column along. */
@@ -12,7 +14,7 @@ export function table(
   columns: readonly Column[],
   rows: readonly (readonly (Html | string)[])[],
 ): Html {
-  const heads = columns.map(({ title, number }) => html`<th scope="col"${numeric(number)}>${title}</th>`)
+  const heads = columns.map(headOf)
   const body = rows.map((cells) => {
     const row = cells.map(
       (cell, n) => html`<td data-label="${columns[n]?.title}"${numeric(columns[n]?.number)}><div>${cell}</div></td>`,
@@ -24,6 +26,13 @@ export function table(
 <tbody>
 ${body}</tbody>
 </table>`
+}
+
+function headOf({ title, number, sort }: Column): Html {
+  if (sort === undefined) return html`<th scope="col"${numeric(number)}>${title}</th>`
+  const { href, is } = sort
+  const ordered = is === undefined ? undefined : html` aria-sort="${is}"`
+  return html`<th scope="col"${numeric(number)}${ordered}><a class="sort" href="${href}">${title}</a></th>`
 }
 
 function numeric(number: boolean | undefined): Html | undefined {

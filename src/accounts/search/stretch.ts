@@ -1,5 +1,12 @@
-import type { Place } from './account-query.ts'
-import type { Stretch } from './walk.ts'
+import type { AccountSort, Place } from './account-query.ts'
+
+/** One stretch of a list: the accounts that have what it is ordered by, or those that are ordered by their hubIds. */
+export interface Stretch {
+  sort: AccountSort
+  part: 'keyed' | 'by hubId'
+  reverse: boolean
+  after: Place | undefined
+}
 
 /** The order of a stretch. Accounts whose keys are level stand as Redis has them: by their hubIds as they are written. */
 export function comparePlaces({ part, reverse }: Pick<Stretch, 'part' | 'reverse'>): (a: Place, b: Place) => number {

@@ -1,76 +1,33 @@
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
+import { formatSpan } from '../../../text/format-span.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { PlannedAccount } from '../../../views/account-view.ts'
 import { coverageNotes, isLow, shareText } from '../../../views/coverage-status.ts'
 import type { DueStatus, FleetStatus } from '../../../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../../views/poll-budget.ts'
 import { isBroken } from '../../../views/receiver-status.ts'
 import { skewText } from '../../../views/token-endpoint.ts'
-import { type HealthReport, RECEIVERS } from '../../health.ts'
-import { accountTable } from '../parts/account-table.ts'
-import { alertTable } from '../parts/alert-table.ts'
-import { attemptTable } from '../parts/attempt-table.ts'
-import { nothing } from '../parts/table.ts'
 import { distance } from '../parts/when.ts'
 
-export interface StatusPage {
-  status: FleetStatus
-  health: HealthReport
-  accounts: readonly PlannedAccount[]
-  next: number | undefined
-}
-
-export function statusPage({ status, health, accounts, next }: StatusPage): Html {
-  const now = Date.parse(status.at)
-  return html`${verdict(status, health)}
-<div class="tiles">
+/** The figures of the fleet, one tile each. */
+export function tiles(status: FleetStatus, now: number): Html {
+  return html`<div class="tiles">
 ${accountsTile(status)}
-${tile('Tokens', overdue(status.tokens), nextText('refresh', status.tokens, now), status.tokens.overdue)}
+${tokensTile(status, now)}
 ${endpointTile(status)}
-${tile('Polls', overdue(status.polls), pollsNote(status, now), status.polls.overdue + (status.pollBudget?.short?.polls ?? 0))}
+${pollsTile(status, now)}
 ${coverageTile(status)}
 ${alertsTile(status)}
 ${deliveriesTile(status)}
 ${status.heartbeat === null ? undefined : heartbeatTile(status.heartbeat, now)}
-</div>
-<h2>Open alerts</h2>
-${openAlerts(status, now)}
-<h2>Deliveries</h2>
-${status.deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(status.deliveries.newest, now)}
-<h2>Accounts</h2>
-${accounts.length === 0 ? noAccounts() : accountTable(accounts, now)}
-${next === undefined ? undefined : html`<p><a href="/?after=${next}">More accounts</a></p>`}`
+</div>`
 }
 
-/** One sentence that says whether somebody has to do something. */
-function verdict(
-  { alerts, tokens, tokenEndpoint, polls, pollBudget, coverage, deliveries, accounts }: FleetStatus,
-  health: HealthReport,
-): Html {
-  const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
-  const sentences = [
-    ...stuck.map((check) => `${check.name}: ${check.detail}`),
-    ...(isInTrouble(tokenEndpoint) ? ['the token endpoint is in trouble: no account is at fault'] : []),
-    ...(tokens.overdue > 0 ? [`${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`] : []),
-    ...(polls.overdue > 0 ? [`${countOf(polls.overdue, 'poll')} overdue`] : []),
-    ...(isLow(coverage) ? [`${shareText(coverage)} of the accounts have a fresh reading`] : []),
-    ...(pollBudget === null || pollBudget.short === null ? [] : [`call budget ${pollBudgetText(pollBudget)}`]),
-    ...(accounts.byState.reauthorize > 0
-      ? [`${countOf(accounts.byState.reauthorize, 'account')} must be authorised again`]
-      : []),
-    ...(alerts.critical > 0 ? [countOf(alerts.critical, 'critical alert')] : []),
-    ...(alerts.warning > 0 ? [countOf(alerts.warning, 'warning')] : []),
-    ...deliveries.receivers
-      .filter(isBroken)
-      .map(({ receiver, state }) => `receiver ${receiver} ${state === 'disabled' ? 'is switched off' : 'fails'}`),
-  ]
-  if (sentences.length === 0) return html`<p class="verdict good">All is well.</p>`
-  const look =
-    stuck.length > 0 || isInTrouble(tokenEndpoint) || tokens.overdue > 0 || alerts.critical > 0 ? 'critical' : 'warning'
-  return html`<p class="verdict ${look}">${sentences.join(' · ')}</p>`
+function pollsTile(status: FleetStatus, now: number): Html {
+  const { polls, pollBudget } = status
+  return tile('Polls', overdue(polls), pollsNote(status, now), polls.overdue + (pollBudget?.short?.polls ?? 0))
 }
 
 function accountsTile({ accounts }: FleetStatus): Html {
@@ -90,10 +47,6 @@ function alertsTile({ alerts }: FleetStatus): Html {
   return html`<section class="tile"><h2>Alerts</h2><p class="figure">${formatCount(alerts.critical + alerts.warning)}</p>
 <ul><li><a href="/alerts?level=critical">${formatCount(alerts.critical)} critical</a></li>
 <li><a href="/alerts?level=warning">${formatCount(alerts.warning)} warning</a></li></ul></section>`
-}
-
-function isInTrouble(endpoint: FleetStatus['tokenEndpoint']): boolean {
-  return endpoint !== null && endpoint.breaker !== 'closed'
 }
 
 function endpointTile({ tokenEndpoint }: FleetStatus): Html | undefined {
@@ -121,6 +74,18 @@ function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
   return tile('Heartbeat', figure, heartbeatText(heartbeat), ok && !late && ping?.sent !== false ? 0 : 1)
 }
 
+function tokensTile({ tokens }: FleetStatus, now: number): Html {
+  const { overdue, lateMs, nearestExpiryAt } = tokens
+  const late = overdue === 0 ? '' : `, late by ${formatSpan(lateMs)}`
+  const expiry = nearestExpiryAt === null ? [] : [expiryText(Date.parse(nearestExpiryAt) - now)]
+  const note = [nextText('refresh', tokens, now), ...expiry].join('; ')
+  return tile('Tokens', `${formatCount(overdue)} overdue${late}`, note, overdue)
+}
+
+function expiryText(ms: number): string {
+  return ms <= 0 ? `one expired ${distance(ms)}` : `nearest expiry ${distance(ms)}`
+}
+
 function tile(title: string, figure: string, note: string, bad: number): Html {
   return html`<section class="tile${bad > 0 ? ' bad' : ''}"><h2>${title}</h2><p class="figure">${figure}</p><p class="soft">${note}</p></section>`
 }
@@ -140,15 +105,4 @@ function pollsNote({ polls, pollBudget }: FleetStatus, now: number): string {
 
 function dueIn(ms: number): string {
   return ms <= 0 ? 'now' : distance(ms)
-}
-
-function openAlerts({ alerts }: FleetStatus, now: number): Html {
-  if (alerts.worst.length === 0) return nothing('No alert is open.')
-  const more = alerts.critical + alerts.warning - alerts.worst.length
-  return html`${alertTable(alerts.worst, now, 'with account')}
-${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` : undefined}`
-}
-
-function noAccounts(): Html {
-  return html`<p class="nothing">No account is connected yet. <a href="/install">Connect one</a>.</p>`
 }

@@ -1,0 +1,43 @@
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+
+/** A daemon as it tells of itself. Times are ms since 1970. */
+export interface Daemon {
+  /** The machine and the process. */
+  name: string
+  version: string
+  startedAt: number
+  lastSeenAt: number
+}
+
+/** One that stopped without a word is shown for so long. */
+const KEPT_MS = 86_400_000
+
+/** Who is running, as the daemons say it now and then. */
+export class DaemonStore {
+  readonly #store: Store
+  readonly #keys: Keys
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  async report({ name, ...daemon }: Daemon): Promise<void> {
+    await this.#store.hset(this.#keys.daemons, name, JSON.stringify(daemon))
+    const gone = (await this.read()).filter(({ lastSeenAt }) => daemon.lastSeenAt - lastSeenAt > KEPT_MS)
+    if (gone.length > 0) await this.#store.hdel(this.#keys.daemons, ...gone.map((other) => other.name))
+  }
+
+  async leave(name: string): Promise<void> {
+    await this.#store.hdel(this.#keys.daemons, name)
+  }
+
+  /** Longest running first. */
+  async read(): Promise<Daemon[]> {
+    const stored = await this.#store.hgetall(this.#keys.daemons)
+    return Object.entries(stored)
+      .map(([name, said]): Daemon => ({ name, ...(JSON.parse(said) as Omit<Daemon, 'name'>) }))
+      .sort((a, b) => a.startedAt - b.startedAt || (a.name < b.name ? -1 : 1))
+  }
+}

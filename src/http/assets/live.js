@@ -1,0 +1,129 @@
+// Keeps what a page shows up to date without loading it again: asks for the same address now and then, and changes what changed in
+// the parts that are marked with data-live. Without it the page reads as well, and is as old as it is.
+;(() => {
+  const EVERY_MS = 10_000
+  const PATIENCE_MS = 8_000
+  const NAME = 'data-live'
+  const regions = [...document.querySelectorAll(`[${NAME}]`)]
+  if (regions.length === 0) return
+
+  let upToDateAt = new Date()
+  let timer
+  let isAsking = false
+
+  async function update() {
+    if (isAsking) return
+    isAsking = true
+    try {
+      show(await ask())
+      upToDateAt = new Date()
+      tell('')
+    } catch {
+      const at = upToDateAt.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+      tell(`Not up to date since ${at}.`)
+    }
+    isAsking = false
+    schedule()
+  }
+
+  async function ask() {
+    const answer = await fetch(location.href, { signal: AbortSignal.timeout(PATIENCE_MS) })
+    // A page to sign in at is another page.
+    if (!answer.ok || answer.redirected) throw new Error(String(answer.status))
+    return new DOMParser().parseFromString(await answer.text(), 'text/html')
+  }
+
+  function show(fresh) {
+    for (const region of regions) {
+      const next = fresh.querySelector(`[${NAME}="${CSS.escape(region.getAttribute(NAME))}"]`)
+      if (next === null || isSelected(region)) continue
+      const link = focusedLink(region)
+      change(region, next)
+      keepFocus(region, link)
+    }
+  }
+
+  /** Makes one part of the page what it is to be. What stays is left alone: it may be opened, scrolled or focused. */
+  function change(old, next) {
+    if (old.isEqualNode(next)) return
+    if (old.nodeName !== next.nodeName) return old.replaceWith(document.importNode(next, true))
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      old.nodeValue = next.nodeValue
+      return
+    }
+    if (old.nodeName === 'FORM' && isInUse(old)) return
+    changeAttributes(old, next)
+    const [before, after] = [[...old.childNodes], [...next.childNodes]]
+    for (const [n, child] of after.entries()) {
+      if (before[n] === undefined) old.append(document.importNode(child, true))
+      else change(before[n], child)
+    }
+    for (const child of before.slice(after.length)) child.remove()
+  }
+
+  function changeAttributes(old, next) {
+    // Whoever reads it has opened it.
+    const isTheReaders = (name) => old.nodeName === 'DETAILS' && name === 'open'
+    for (const { name } of [...old.attributes]) {
+      if (!next.hasAttribute(name) && !isTheReaders(name)) old.removeAttribute(name)
+    }
+    for (const { name, value } of next.attributes) {
+      if (old.getAttribute(name) !== value && !isTheReaders(name)) old.setAttribute(name, value)
+    }
+  }
+
+  /** Somebody is typing in it, or has. */
+  function isInUse(form) {
+    const isField = (element) => element.matches('input, select, textarea')
+    if (form.contains(document.activeElement) && isField(document.activeElement)) return true
+    return [...form.elements].some(
+      (field) =>
+        field.checked !== field.defaultChecked ||
+        (isField(field) && field.options === undefined && field.value !== field.defaultValue) ||
+        [...(field.options ?? [])].some((option) => option.selected !== option.defaultSelected && field.value !== ''),
+    )
+  }
+
+  /** Text that somebody is about to copy. */
+  function isSelected(region) {
+    const selection = getSelection()
+    return selection !== null && !selection.isCollapsed && region.contains(selection.anchorNode)
+  }
+
+  function focusedLink(region) {
+    const focused = document.activeElement
+    return focused !== null && region.contains(focused) ? focused.getAttribute('href') : null
+  }
+
+  /** On the same link as before, wherever it is now: Enter must not lead elsewhere because a row came in between. */
+  function keepFocus(region, href) {
+    if (href === null || document.activeElement?.getAttribute('href') === href) return
+    const link = [...region.querySelectorAll('a[href]')].find((other) => other.getAttribute('href') === href)
+    if (link !== undefined) link.focus({ preventScroll: true })
+    else document.activeElement?.blur()
+  }
+
+  function tell(text) {
+    let note = document.querySelector('.live-note')
+    if (note === null && text === '') return
+    if (note === null) {
+      note = document.createElement('p')
+      note.className = 'live-note'
+      note.setAttribute('role', 'status')
+      document.querySelector('main').prepend(note)
+    }
+    note.hidden = text === ''
+    if (note.textContent !== text) note.textContent = text
+  }
+
+  function schedule() {
+    clearTimeout(timer)
+    if (document.visibilityState === 'visible') timer = setTimeout(update, EVERY_MS)
+  }
+
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(timer)
+    if (document.visibilityState === 'visible') void update()
+  })
+  schedule()
+})()
