@@ -79,7 +79,7 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
     accounts: { total, byState },
     ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
     nearestLimits,
-    queues: queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
+    queues: queues.map(timedQueue),
     daemons: daemons.map((daemon) => daemonStatus(daemon, now)),
   }
 }
@@ -122,6 +122,10 @@ async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): P
     receivers: receivers.map(receiverStatus),
     newest: newest.map(timedAttempt),
   }
+}
+
+export function timedQueue(depth: QueueDepth): FleetStatus['queues'][number] {
+  return { ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) }
 }
 
 export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {

@@ -115,5 +115,5 @@ test('what a shell asks while somebody types is answered without loading the pro
 test('another shell than these three is wrong usage', async () => {
   const { code, err } = await plimsollHere(['completion', 'tcsh'], folder)
   expect(code).toBe(2)
-  expect(err).toContain('Allowed choices are bash, zsh, fish')
+  expect(err).toContain('allowed choices are bash, zsh, fish')
 })

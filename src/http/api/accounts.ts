@@ -34,7 +34,7 @@ export const listAccounts = route({
       .describe('`refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.'),
     order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
     limit: atMost(500, 100),
-    after: cursor(z.string('must be given once').max(400, 'is too long')).default(''),
+    after: cursor(z.string('must be given once').max(400, 'is too long')).optional(),
   }),
   answers: {
     200: { description: 'A page of accounts.', json: pageOf(AccountShape, 'In the order that was asked for.') },
@@ -44,7 +44,7 @@ export const listAccounts = route({
     const { accounts, next } = await searchAccounts(deps, {
       ...query,
       ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
-      ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
+      ...{ after: placeOf('after', after ?? '', query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
     })
     const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
     return ok({ items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) })
