@@ -1,13 +1,14 @@
 /**
  * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, where the arguments begin with
- * `--with-redis` or `--with-chromium`, a Redis server, a browser to look at mails with. Each step is skipped when done.
+ * `--with-redis`, `--with-chromium` or `--with-promtool`, a Redis server, a browser to look at mails with, a checker for what
+ * Prometheus reads. Each step is skipped when done.
  * Then the program named in the arguments runs on that Node.
  *
  * Plain JavaScript without packages, because it is what runs before there are any, on any Node from 18 on.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -27,7 +28,18 @@ const PROGRAMS = {
     commands: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
     aptPackage: 'chromium',
   },
+  '--with-promtool': {
+    what: 'promtool',
+    variable: 'PROMTOOL_BIN',
+    commands: ['promtool'],
+    aptPackage: 'prometheus',
+    // Installing that package would start a server: only the one program is taken out of it.
+    unpacks: 'usr/bin/promtool',
+  },
 }
+
+/** Root's downloads go through a user who may not write here; apt says so each time. */
+const AS_WE_ARE = ['-o', 'APT::Sandbox::User=root']
 
 const given = process.argv.slice(2)
 const end = given.findIndex((argument) => PROGRAMS[argument] === undefined)
@@ -36,7 +48,11 @@ const [program, ...args] = given.slice(needed.length)
 if (program === undefined) stop('nothing to run', 'npm run demo, or npm test')
 installPackages()
 const node = findNode()
-for (const option of needed) findOrInstall(PROGRAMS[option])
+for (const option of needed) {
+  const { unpacks } = PROGRAMS[option]
+  if (unpacks === undefined) findOrInstall(PROGRAMS[option])
+  else findOrUnpack(PROGRAMS[option])
+}
 await run(node, join(ROOT, program), args)
 
 function installPackages() {
@@ -92,8 +108,39 @@ function findOrInstall({ what, variable, commands, aptPackage }) {
   if (!commands.some(isOnPath)) stop(`a ${what} could not be installed`, byHand)
 }
 
-function apt(args) {
+/** As anybody: nothing is installed. What was unpacked before is where tests look for it. */
+function findOrUnpack({ what, variable, commands, aptPackage, unpacks }) {
+  const folder = join(ROOT, 'node_modules', '.cache', 'plimsoll')
+  const program = join(folder, basename(unpacks))
+  if (process.env[variable] || commands.some(isOnPath) || existsSync(program)) return
+  const byHand = `apt-get install ${aptPackage} (as root), or set ${variable} to a ${what}`
+  if (process.platform !== 'linux' || !['apt-get', 'dpkg-deb'].every(isOnPath)) {
+    stop(`there is no ${what} on this machine`, byHand)
+  }
+  say(`fetching ${what} (apt-get download ${aptPackage})`)
+  const unpacked = join(folder, 'unpacked')
+  rmSync(unpacked, { recursive: true, force: true })
+  mkdirSync(unpacked, { recursive: true })
+  apt(['download', '-qq', ...AS_WE_ARE, aptPackage], unpacked)
+  if (packageIn(unpacked) === undefined && process.getuid() === 0) {
+    apt(['update', '-qq'])
+    apt(['download', '-qq', ...AS_WE_ARE, aptPackage], unpacked)
+  }
+  const found = packageIn(unpacked)
+  if (found !== undefined) spawnSync('dpkg-deb', ['-x', found, '.'], { cwd: unpacked, stdio: ['ignore', 'ignore', 2] })
+  const isThere = existsSync(join(unpacked, unpacks))
+  if (isThere) renameSync(join(unpacked, unpacks), program)
+  rmSync(unpacked, { recursive: true, force: true })
+  if (!isThere) stop(`a ${what} could not be fetched`, byHand)
+}
+
+function packageIn(folder) {
+  return readdirSync(folder).find((name) => name.endsWith('.deb'))
+}
+
+function apt(args, cwd = ROOT) {
   spawnSync('apt-get', args, {
+    cwd,
     stdio: ['ignore', 'ignore', 2],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   })

@@ -5,13 +5,14 @@ import type { Config } from './schema.ts'
  * server's address were opened with. That stays until a restart.
  */
 export function takeOver(inForce: Config, next: Config): Config {
-  const { encryption: _, ...rest } = next
+  const { encryption: _, telemetry: __, ...rest } = next
   const encryption = next.encryption ?? inForce.encryption
   const { api, baseUrl, redirectUri, timeout, insecure } = inForce.provider
   const { pretty, file } = inForce.log
   return {
     ...rest,
     ...(encryption === undefined ? {} : { encryption }),
+    ...(inForce.telemetry === undefined ? {} : { telemetry: inForce.telemetry }),
     provider: { ...next.provider, api, baseUrl, redirectUri, timeout, insecure },
     redis: inForce.redis,
     dataDir: inForce.dataDir,

@@ -1,5 +1,6 @@
 import { createTask, type ScheduledTask, schedule, validate } from 'node-cron'
 import type { Logger } from '../src/runtime/logger.ts'
+import { NO_TRACING, type Tracing } from '../src/runtime/tracing.ts'
 import type { Queues, SweepKind } from './queues.ts'
 
 export interface Schedule {
@@ -25,23 +26,25 @@ export interface Clock {
  * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
-export function startClock(queues: Queues, times: Schedule, log: Logger): Clock {
-  let tasks = startTicks(queues, times, log)
+export function startClock(queues: Queues, times: Schedule, log: Logger, tracing: Tracing = NO_TRACING): Clock {
+  let tasks = startTicks(queues, times, log, tracing)
   return {
     follow: async (next) => {
       const before = tasks
-      tasks = startTicks(queues, next, log)
+      tasks = startTicks(queues, next, log, tracing)
       await end(before)
     },
     stop: () => end(tasks),
   }
 }
 
-function startTicks(queues: Queues, times: Schedule, log: Logger): ScheduledTask[] {
+function startTicks(queues: Queues, times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
   const wake = (kind: SweepKind, at: number, until?: number) =>
-    queues.wake(kind, at, until).catch((error: unknown) => {
-      log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
-    })
+    tracing
+      .span('tick', { 'plimsoll.sweep': kind }, () => queues.wake(kind, at, until))
+      .catch((error: unknown) => {
+        log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
+      })
   return Object.entries(expressions(times)).map(([name, expression]) => {
     const kind = name as SweepKind
     // Who starts looks at once: some ticks are a minute apart.

@@ -5,6 +5,7 @@ import type { Clock } from '../src/runtime/clock.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
 import type { LogEvent, Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
+import { NO_TRACING, type SpanFacts, type Tracing } from '../src/runtime/tracing.ts'
 import type { DeliverJob, Queues } from './queues.ts'
 import type { StopSignals } from './stop-signals.ts'
 
@@ -14,6 +15,8 @@ export interface DeliverDeps {
   turns: Turns
   queues: Queues
   metrics: Metrics
+  /** Absent: nobody collects traces. */
+  tracing?: Tracing
   clock: Clock
   random: () => number
   log: Logger
@@ -91,10 +94,16 @@ async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSign
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
   const startedAt = deps.clock.now()
-  const outcome = await receiver
-    .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
-    .catch((error: unknown) => notSent(deps, error))
+  const outcome = await (deps.tracing ?? NO_TRACING).span('send', factsOf(delivery), () =>
+    receiver
+      .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+      .catch((error: unknown) => notSent(deps, error)),
+  )
   return { outcome, ms: Math.max(0, deps.clock.now() - startedAt) }
+}
+
+function factsOf({ receiver, message, attempts }: Delivery): SpanFacts {
+  return { 'plimsoll.receiver': receiver, 'plimsoll.message': message.type, 'plimsoll.attempt': attempts + 1 }
 }
 
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, and nobody would be told. */

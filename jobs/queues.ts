@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
+import type { JobTelemetry } from './job-telemetry.ts'
 
 /** What a sweep looks for. */
 export type SweepKind =
@@ -70,9 +71,15 @@ const SLOT_MS = 500
 /** How far ahead a sweep is planned that nobody gave a tick for. */
 const HORIZON_MS = 60_000
 
-export function createQueues(connection: Store, prefix: string, clock: Clock, log: Logger): Queues {
+export function createQueues(
+  connection: Store,
+  prefix: string,
+  clock: Clock,
+  log: Logger,
+  telemetry?: JobTelemetry,
+): Queues {
   // BullMQ asks for its own idea of a connection; a Cluster is one too.
-  const shared = { connection: connection as Redis, prefix }
+  const shared = { connection: connection as Redis, prefix, ...(telemetry === undefined ? {} : { telemetry }) }
   const sweep = new Queue<SweepJob>(QUEUE.sweep, { ...shared, defaultJobOptions: SWEEP_OPTIONS })
   const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
   const queues = {

@@ -4,7 +4,9 @@ import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import { InForce } from '../src/runtime/in-force.ts'
 import type { Logger } from '../src/runtime/logger.ts'
+import type { SpanFacts } from '../src/runtime/tracing.ts'
 import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
+import type { JobTelemetry } from './job-telemetry.ts'
 import type { Movement } from './movement.ts'
 import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
 import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob, type TendJob } from './queues.ts'
@@ -19,7 +21,7 @@ export type WorkerDeps = SweepDeps &
   PollLimitsDeps &
   UninstallJobDeps &
   TendHistoryDeps &
-  DeliverDeps & { movement: Movement }
+  DeliverDeps & { movement: Movement; jobTelemetry?: JobTelemetry | undefined }
 
 export interface Workers {
   /** Jobs that begin from now on work by these. Resolves once no job works by those before. */
@@ -35,10 +37,21 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
   const inForce = new InForce(deps)
-  const start = <T>(name: string, concurrency: number, work: (deps: WorkerDeps, job: T) => Promise<void>) => {
+  const telemetry = deps.jobTelemetry === undefined ? {} : { telemetry: deps.jobTelemetry }
+  const start = <T extends SweepJob | ChunkJob | TendJob | DeliverJob>(
+    name: string,
+    concurrency: number,
+    work: (deps: WorkerDeps, job: T) => Promise<void>,
+  ) => {
     const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
-      deps.movement.watch(name, () => inForce.run((now) => work(now, data)))
-    const worker = new Worker<T, void>(name, processor, { connection: connection as Redis, prefix, concurrency })
+      deps.movement.watch(name, () => {
+        deps.tracing?.note(factsOf(data))
+        return inForce.run((now) => work(now, data))
+      })
+    const worker = new Worker<T, void>(name, processor, {
+      ...{ connection: connection as Redis, prefix, concurrency },
+      ...telemetry,
+    })
     worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
     worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
     return worker
@@ -67,6 +80,14 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
       abandon.abort(new Error('abandoned'))
     },
   }
+}
+
+/** How much a job has to do, and not for whom. */
+function factsOf(job: SweepJob | ChunkJob | TendJob | DeliverJob): SpanFacts {
+  if ('kind' in job) return { 'plimsoll.sweep': job.kind, 'plimsoll.chained': job.chained }
+  if ('hubIds' in job) return { 'plimsoll.accounts': job.hubIds.length }
+  if ('partitions' in job) return { 'plimsoll.partitions': job.partitions.length }
+  return {}
 }
 
 function deliveriesAtATime({ receivers }: Pick<WorkerDeps, 'receivers'>): number {

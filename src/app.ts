@@ -8,6 +8,7 @@ import { DueSets } from './accounts/due-sets.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
+import { accountJobs } from './app/account-jobs.ts'
 import { createCourier } from './app/courier.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
 import { readHealth, startHttp } from './app/http.ts'
@@ -76,8 +77,14 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
   const health = () => readHealth(running.parts, pages, startedAt, movement)
-  const http = await startHttp(running, pages, accessTokens, health)
-  lifecycle.onClose('the HTTP server', () => http.close(patience.of(HTTP_PATIENCE_MS)))
+  const stopping = new AbortController()
+  const jobs = accountJobs(parts, () => running.work, stopping.signal)
+  const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health)
+  lifecycle.onClose('the HTTP server', () => {
+    // Who asked for a poll, a refresh or a test is told that it was cut off.
+    stopping.abort()
+    return http.close(patience.of(HTTP_PATIENCE_MS))
+  })
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
@@ -97,7 +104,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const ticks = startClock(parts.queues, config.schedule, log)
+  const ticks = startClock(parts.queues, config.schedule, log, parts.tracing)
   lifecycle.onClose('the clock', () => ticks.stop())
   replanInBackground(running.work)
 

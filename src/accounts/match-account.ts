@@ -33,16 +33,16 @@ export function isAccount(wanted: string, { hubId, hubDomain }: AccountName): bo
   return wanted === String(hubId) || fits(wanted.toLowerCase(), hubDomain.toLowerCase())
 }
 
+/** Which accounts carry each tag: hubIds and patterns of domains. */
+export type Tags = Readonly<Record<string, readonly string[]>>
+
 type Named = { readonly match: { readonly tag?: readonly string[] | undefined } }
 type Resolved<T extends Named> = Omit<T, 'match'> & {
   match: Omit<T['match'], 'tag'> & { tag?: readonly Tag[] }
 }
 
 /** Settings that name tags, each with the accounts that carry it. A tag that nobody defined is carried by none. */
-export function withTags<T extends Named>(
-  settings: readonly T[],
-  tags: Readonly<Record<string, readonly string[]>>,
-): Resolved<T>[] {
+export function withTags<T extends Named>(settings: readonly T[], tags: Tags): Resolved<T>[] {
   const tagOf = (name: string): Tag => ({ name, accounts: Object.hasOwn(tags, name) ? (tags[name] ?? []) : [] })
   return settings.map((setting) => {
     const { tag, ...match } = setting.match

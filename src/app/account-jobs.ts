@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { hostname } from 'node:os'
 import { Movement } from '../../jobs/movement.ts'
-import { type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
-import { refreshOne } from '../../jobs/refresh-tokens.ts'
+import { type PollLimitsDeps, type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
+import { type RefreshTokensDeps, refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import { redactUrls } from '../runtime/logger.ts'
@@ -30,7 +30,6 @@ const COURIER_PATIENCE_MS = 1_000
 
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
-  setMaxListeners(0, stop) // One or two per account under way.
   const lasting = createLasting(parts.clock)
   const courier = createCourier(parts, lasting, `${hostname()} pid ${process.pid}`)
   const endpoint = openEndpoint(
@@ -40,12 +39,20 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
   )
   parts.lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
   parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const { clock, registry } = parts
-  const work = workerDeps(parts, { ...lasting, endpoint, courier, movement: new Movement(clock) }, new Map())
+  const work = workerDeps(parts, { ...lasting, endpoint, courier, movement: new Movement(parts.clock) }, new Map())
+  return accountJobs(parts, () => work, stop)
+}
 
+/** The same with what a daemon's workers have, which another config may change. */
+export function accountJobs(
+  { clock, registry }: Pick<Parts, 'clock' | 'registry'>,
+  work: () => PollLimitsDeps & RefreshTokensDeps,
+  stop: AbortSignal,
+): AccountJobs {
+  setMaxListeners(0, stop) // One or two per account under way.
   async function pollWithPatience(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await pollOne(work, hubId, 'wanted', stop)
+      const outcome = await pollOne(work(), hubId, 'wanted', stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
       await clock.wait(AGAIN_MS, stop)
     }
@@ -63,7 +70,7 @@ export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
   const places = new InFlight(POLLS)
   return {
     poll: (hubId) => places.run('normal', () => poll(hubId)),
-    refresh: (hubId, generation) => refreshOne(work, hubId, String(generation)),
+    refresh: (hubId, generation) => refreshOne(work(), hubId, String(generation)),
   }
 }
 

@@ -1,10 +1,8 @@
-import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { openQueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
-import { withTags } from '../accounts/match-account.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
@@ -18,20 +16,28 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
+import type { AccountJobs } from './account-jobs.ts'
+import { pollNow, refreshNow } from './account-now.ts'
 import { ackLinks } from './ack-links.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
-import { replayDeliveries, testOneReceiver } from './delivery-actions.ts'
-import { groupSettings } from './group-settings.ts'
 import { historyKeep } from './history-keep.ts'
 import { live } from './live.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { replayDeliveries } from './replay-deliveries.ts'
+import { ruleSetOf } from './rule-set.ts'
+import { testReceiver } from './test-receiver.ts'
+
+/** How long whoever asks for a test waits for a slow receiver. */
+const TEST_PATIENCE_MS = 10_000
 
 /** What may change with the config is read anew for each request, or each part of one. */
 export function startHttp(
   inForce: { readonly parts: Parts },
   pages: Store,
   accessTokens: AccessTokens,
+  jobs: AccountJobs,
+  stop: AbortSignal,
   health: () => Promise<HealthReport>,
 ): Promise<HttpServer> {
   const { config, keys, vault, metrics, clock, log } = inForce.parts
@@ -69,10 +75,12 @@ export function startHttp(
     silences,
     tags: live(() => inForce.parts.config.tags),
     ackLinks: ackLinks(vault, () => inForce.parts.config),
-    judging: live(() => judging(inForce.parts.config)),
+    explain: live(() => ({
+      ...ruleSetOf(inForce.parts.config),
+      alertAfter: inForce.parts.config.limits.alertAfter,
+    })),
     receiverStore,
     receivers: live(() => Object.keys(inForce.parts.config.receivers)),
-    group: live(() => groupSettings(inForce.parts.config)),
     queueBoard: openQueueBoard(inForce.parts.queues),
     queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
@@ -83,18 +91,21 @@ export function startHttp(
       silence: (silence) => silenceAlerts(asked(), silence),
       unsilence: (id) => unsilence(asked(), id),
       acknowledge: (seen, by) => acknowledge(asked(), seen, by),
+      poll: (hubId) => pollNow(jobs, asked().registry, hubId),
+      refresh: (hubId) => refreshNow(jobs, asked().registry, hubId),
       replay: (wanted) => replayDeliveries(asked(), wanted),
-      testReceiver: (name) => testOneReceiver(asked(), name),
+      testReceiver: async (name) => {
+        const { config } = inForce.parts
+        const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
+        // Whoever asks waits no longer for a slow one.
+        const patience = AbortSignal.any([stop, AbortSignal.timeout(TEST_PATIENCE_MS)])
+        return settings && testReceiver(config, name, settings, clock, patience, (note) => note(receiverStore))
+      },
     },
     health,
     clock,
     log,
   })
-}
-
-function judging({ thresholds, tags, alerts }: Config) {
-  const { recoverBelow, for: polls, repeatEvery } = alerts
-  return { rules: withTags(thresholds, tags), recoverBelow, for: polls, repeatEveryMs: repeatEvery }
 }
 
 export async function readHealth(

@@ -21,6 +21,7 @@ import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
 import { observeCalls } from './observe-calls.ts'
+import { NO_TELEMETRY, openTelemetry, type Telemetry } from './telemetry.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -31,7 +32,7 @@ export interface AppInput {
 }
 
 /** What every process of Plimsoll needs, daemon or command: the store, the keys, the provider, who changes accounts. */
-export interface Parts extends AppInput {
+export interface Parts extends AppInput, Telemetry {
   lifecycle: Lifecycle
   address: RedisAddress
   store: Store
@@ -78,17 +79,18 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
 
   const queueStore = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
-  const queues = createQueues(queueStore, keys.queues, clock, log)
+  const telemetry = purpose === 'steps' ? await openTelemetry(input, lifecycle) : NO_TELEMETRY
+  const queues = createQueues(queueStore, keys.queues, clock, log, telemetry.jobTelemetry)
   lifecycle.onClose('the queues', () => queues.close())
   return {
     ...input,
+    ...telemetry,
     ...{ lifecycle, address, store, keys, vault, provider, queues, metrics },
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
     receiverStore: new ReceiverStore(store, keys),
     history: new History(store, keys),
-    metrics: createMetrics(),
     ...configured(store, keys, config),
   }
 }

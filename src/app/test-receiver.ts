@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts'
 import { testMessage } from '../alerts/kinds/test-message.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-store.ts'
+import { wayOut } from '../delivery/way-out.ts'
 import { connectRedis } from '../redis/connect.ts'
 import { createKeys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -16,7 +17,13 @@ export interface ReceiverTest {
   ms: number
   /** `enabled`: it was switched off before; `away`: without a Redis nothing could be noted. */
   noted: 'recorded' | 'enabled' | 'away'
+  /** What to do, where it failed. */
+  fix: string | undefined
 }
+
+type Noted = ReceiverTest['noted']
+/** Where what came of it is noted. */
+export type Notes = (work: (store: ReceiverStore) => Promise<Noted>) => Promise<Noted>
 
 /** Sends one test message now, through the very receiver that the daemon sends through, and notes what came of it. */
 export async function testReceiver(
@@ -25,33 +32,26 @@ export async function testReceiver(
   settings: Config['receivers'][string],
   clock: Clock,
   stop: AbortSignal,
+  notes: Notes = (work) => noteBeside(config, clock, work),
 ): Promise<ReceiverTest> {
-  const { id, outcome, ms } = await sendTest(config, name, settings, clock, stop)
-  const noted = await note(config, clock, (store) => store.recordTest(id, name, outcome, ms, clock.now()))
-  return { outcome, ms, noted }
-}
-
-/** The same without a note. */
-export async function sendTest(
-  config: Config,
-  name: string,
-  settings: Config['receivers'][string],
-  clock: Clock,
-  stop: AbortSignal,
-): Promise<{ id: string; outcome: AttemptOutcome; ms: number }> {
   const receiver = createReceiver(config, name, settings)
   try {
     const id = `msg_${randomBytes(12).toString('hex')}`
     const startedAt = clock.now()
     const message = testMessage(name, 'asked', startedAt, `${config.http.publicUrl}/deliveries`)
     const outcome = await receiver.send({ id, message, now: startedAt }, stop)
-    return { id, outcome, ms: Math.max(0, clock.now() - startedAt) }
+    const now = clock.now()
+    const ms = Math.max(0, now - startedAt)
+    const noted = await notes((store) => store.recordTest(id, name, outcome, ms, now))
+    const fix = outcome.outcome === 'delivered' ? undefined : wayOut(settings.type, name, outcome)
+    return { outcome, ms, noted, fix }
   } finally {
     await receiver.close()
   }
 }
 
-async function note<T>(config: Config, clock: Clock, work: (store: ReceiverStore) => Promise<T>): Promise<T | 'away'> {
+/** A receiver is tried whether there is a Redis or not. */
+async function noteBeside(config: Config, clock: Clock, work: Parameters<Notes>[0]): Promise<Noted> {
   const lifecycle = new Lifecycle()
   try {
     const log = createLogger({ level: 'silent', pretty: false })

@@ -31,7 +31,7 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
           writeAll(io, parts, isJson, name, async (text) => void (await handle.appendFile(text))),
         )
   const exported = await withParts(io, options.config, work, { stops: 'by itself' })
-  if (options.json === true && !isPiped) return printJson(io, { exported, file })
+  if (options.json === true && !isPiped) return printJson(io, 'accounts export', { exported, file })
   say(
     isPiped ? { ...io, out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns } : io,
     `exported ${countOf(exported, 'live account')} to ${isPiped ? 'standard output' : name}, uninstalled ones left out; ` +

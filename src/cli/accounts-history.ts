@@ -8,6 +8,7 @@ import { countOf, formatCount } from '../text/format-number.ts'
 import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
+import type { AccountHistoryShape } from '../views/shapes/series.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io } from './io.ts'
 import { parseTime } from './moment.ts'
@@ -123,8 +124,8 @@ function jsonPrinter(io: Io): Printer {
   return {
     begin: () => io.out('['),
     account: ({ hubId, hubDomain, state }, snapshots) => {
-      const items = [...snapshots].map(snapshotJson)
-      io.out(`${separator}${JSON.stringify({ hubId, hubDomain, state, items })}`)
+      const told: AccountHistoryShape = { hubId, hubDomain, state, items: [...snapshots].map(snapshotJson) }
+      io.out(`${separator}${JSON.stringify(told)}`)
       separator = ','
     },
     end: () => io.out(']\n'),

@@ -48,7 +48,7 @@ export async function importFile(io: Io, given: string, options: ImportArguments
   ).catch((error: unknown) => {
     throw error instanceof UnreadableFileError ? new CommandError(`${name} can't be imported: ${error.message}`) : error
   })
-  if (options.json === true) printJson(io, { ...summary, badLines: bad })
+  if (options.json === true) printJson(io, 'accounts import', { ...summary, badLines: bad })
   else print(io, summary, bad)
   if (summary.stopped) throw new CommandError(`stopped: run it again to import the rest of ${name}`)
   if (summary.bad > 0) throw new CommandError(`${name} has ${countOf(summary.bad, 'bad line')}; the others are in`)

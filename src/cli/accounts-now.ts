@@ -1,8 +1,9 @@
 import { openAccountJobs } from '../app/account-jobs.ts'
+import { pollNow, refreshNow } from '../app/account-now.ts'
 import type { Parts } from '../app/parts.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
-import type { RefreshOutcome } from '../tokens/refresh-account.ts'
+import { polledJson, refreshedJson } from '../views/account-now-json.ts'
+import type { PolledShape } from '../views/shapes/account.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
@@ -15,7 +16,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
   const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]), {
     stops: 'by itself',
   })
-  if (options.json === true) printJson(io, polled)
+  if (options.json === true) printJson(io, 'accounts poll', polled)
   else {
     printTable(
       io,
@@ -30,61 +31,34 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
   throw new CommandError(`${failed} of ${countOf(polled.length, 'account')} could not be read, or not all of it`)
 }
 
-async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]) {
+async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise<PolledShape[]> {
   const jobs = openAccountJobs(parts, io.stop)
   const progress = showProgress(io, 'accounts polled', hubIds.length)
   let done = 0
   const pollOne = async (hubId: number) => {
-    const reason = await jobs.poll(hubId)
+    const { account, reason } = await pollNow(jobs, parts.registry, hubId)
     progress.at(++done, hubIds.length)
-    const account = await parts.registry.get(hubId)
-    return {
-      hubId,
-      hubDomain: account?.hubDomain ?? '',
-      outcome: reason === undefined ? 'read' : 'failed',
-      reason: reason ?? null,
-      polledAt: iso(account?.polledAt ?? null),
-    }
+    return polledJson(hubId, account, reason)
   }
   return Promise.all(hubIds.map(pollOne)).finally(progress.end)
 }
 
 /** `plimsoll accounts refresh HUB_ID`: at once, unless the account's next attempt is planned after one that failed. */
 export async function refresh(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const { account, outcome, isNew } = await withParts(
+  const refreshed = await withParts(
     io,
     options.config,
     async (parts) => {
-      const before = await parts.registry.get(hubId)
-      if (before === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
       const progress = showProgress(io, `refreshing account ${hubId}`)
-      const is = await openAccountJobs(parts, io.stop).refresh(hubId, before.token.generation).finally(progress.end)
-      const after = await parts.registry.get(hubId)
-      return { outcome: is, account: after, isNew: after?.token.generation !== before.token.generation }
+      return refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
     },
     { stops: 'by itself' },
   )
-  const problem = isNew ? undefined : whyNotRefreshed(outcome)
-  if (problem !== undefined) throw new CommandError(`account ${hubId} was not refreshed: ${problem}`)
-  const expiresAt = iso(account?.token.expiresAt ?? null)
-  if (options.json === true) return printJson(io, { hubId, outcome: 'refreshed', expiresAt })
-  say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(expiresAt)}`)
-}
-
-function whyNotRefreshed(outcome: RefreshOutcome): string | undefined {
-  switch (outcome.is) {
-    case 'refreshed':
-    case 'lost': // Somebody else has just done it.
-      return undefined
-    case 'fresh':
-      return 'its last refresh failed, and the next one is planned: plimsoll accounts show says when'
-    case 'held':
-      return 'somebody else is at it just now: try again in a moment'
-    case 'gone':
-      return 'it is uninstalled, or about to be'
-    case 'waiting':
-      return `the token endpoint is closed until ${formatMoment(outcome.until)}: plimsoll status says why`
-    case 'failed':
-      return outcome.failure.message
+  if (refreshed.is === 'unknown') {
+    throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   }
+  if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
+  const told = refreshedJson(refreshed.account)
+  if (options.json === true) return printJson(io, 'accounts refresh', told)
+  say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(told.expiresAt)}`)
 }

@@ -10,18 +10,16 @@ import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount } from '../text/format-number.ts'
-import { storyJson } from '../views/account-story.ts'
 import {
+  accountDetailsJson,
   accountJson,
   allAccounts,
   driftText,
   nextPollBecause,
   type PlannedAccount,
   readAccountView,
-  seriesJson,
   withPlan,
 } from '../views/account-view.ts'
-import { timedAlert } from '../views/fleet-status.ts'
 import { staleAccounts } from '../views/stale-accounts.ts'
 import { watchText } from '../views/watch.ts'
 import { type ExportArguments, exportFile, FORMATS } from './accounts-export.ts'
@@ -113,7 +111,7 @@ async function list(io: Io, options: ListOptions): Promise<void> {
   const found = await withParts(io, options.config, (parts) =>
     options.stale === true ? allStale(parts, states) : everything(allAccounts(parts, states)),
   )
-  if (options.json === true) return printJson(io, found.map(accountJson))
+  if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
   if (found.length === 0) return say(io, noneText(options))
   printTable(
     io,
@@ -149,9 +147,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   const { account, scopes, alerts, series, story } = shown
   if (options.json === true) {
-    const current = series.map((one) => ({ id: one.id, ...seriesJson(one) }))
-    const details = { scopes, series: current, alerts: alerts.map(timedAlert), story: storyJson(story) }
-    return printJson(io, { ...accountJson(account), nextPollBecause: nextPollBecause(shown), ...details })
+    return printJson(io, 'accounts show', accountDetailsJson(shown))
   }
   const { refreshFailure, pollFailure } = account
   const facts: [string, string][] = [
@@ -221,7 +217,8 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
     )
   }
   const { hubId, hubDomain, scopes, is } = outcome
-  if (options.json === true) return printJson(io, { hubId, hubDomain, scopes, outcome: is })
+  if (options.json === true)
+    return printJson(io, 'accounts connect', { hubId, hubDomain, state: 'active', scopes, outcome: is })
   say(io, `${is} account ${hubId} ${cleanText(hubDomain)}`)
 }
 
@@ -257,7 +254,8 @@ async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOpti
   )
   if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
-  if (options.json === true) return printJson(io, { hubId, outcome: begun })
+  if (options.json === true)
+    return printJson(io, 'accounts uninstall', { hubId, outcome: begun === 'begun' ? 'begun' : 'already' })
   say(
     io,
     begun === 'begun'

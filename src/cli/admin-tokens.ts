@@ -37,7 +37,7 @@ async function make(io: Io, name: string, options: CommonOptions & { scopes: Sco
   if (token === 'taken') {
     throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
   }
-  if (options.json === true) return printJson(io, { name, scopes, token: token.reveal() })
+  if (options.json === true) return printJson(io, 'admin-tokens add', { name, scopes, token: token.reveal() })
   io.out(`${token.reveal()}\n`)
   say(io, `Keep it: it is shown this once. ${name} may: ${scopes.join(', ')}`)
 }
@@ -45,9 +45,9 @@ async function make(io: Io, name: string, options: CommonOptions & { scopes: Sco
 async function list(io: Io, options: CommonOptions): Promise<void> {
   const tokens = await withStore(io, options, (store) => store.list())
   const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt }) => ({
-    ...{ name, scopes, createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt) },
+    ...{ name, scopes: [...scopes], createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt) },
   }))
-  if (options.json === true) return printJson(io, rows)
+  if (options.json === true) return printJson(io, 'admin-tokens list', rows)
   if (rows.length === 0) return say(io, 'there is no token: plimsoll admin-tokens add NAME --scopes read makes one')
   printTable(
     io,
@@ -64,7 +64,7 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
 async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
   const outcome = await withStore(io, options, (store) => store.remove(name))
   if (outcome === 'unknown') throw new CommandError(`there is no token ${name}: plimsoll admin-tokens list shows all`)
-  if (options.json === true) return printJson(io, { name, outcome })
+  if (options.json === true) return printJson(io, 'admin-tokens remove', { name, outcome })
   say(io, `${name} is removed: the daemon refuses it within two seconds`)
 }
 

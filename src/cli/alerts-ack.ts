@@ -40,15 +40,20 @@ async function ack(io: Io, id: string, options: AckOptions, command: Command): P
     const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
     return { alert: found, outcome: await acknowledge(parts, seen, { by: author, comment }) }
   })
-  const acknowledged = whatHolds(alert, outcome)
+  const { is, acknowledged } = whatHolds(alert, outcome)
   if (options.json === true) {
     const hubId = alert.hubId === NOBODY ? null : alert.hubId
-    return printJson(io, { id: alert.id, hubId, outcome: outcome.is, acknowledged: timedAcknowledgement(acknowledged) })
+    return printJson(io, 'alerts ack', {
+      id: alert.id,
+      hubId,
+      outcome: is,
+      acknowledged: timedAcknowledgement(acknowledged),
+    })
   }
   const until = formatMoment(acknowledged.until)
   say(
     io,
-    outcome.is === 'acknowledged'
+    is === 'acknowledged'
       ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse`
       : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}`,
   )
@@ -71,7 +76,7 @@ function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
   switch (outcome.is) {
     case 'acknowledged':
     case 'already':
-      return outcome.acknowledged
+      return outcome
     case 'not-open':
       throw new CommandError(`alert ${id} has just been closed`)
     case 'gone-worse':

@@ -2,19 +2,20 @@ import type { Command } from 'commander'
 import type { Alert } from '../alerts/alert.ts'
 import { alertOf } from '../alerts/matter.ts'
 import type { Parts } from '../app/parts.ts'
+import { ruleSetOf } from '../app/rule-set.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatDaysLeft } from '../text/days-left.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
 import type { ToldTransition } from '../views/account-facts.ts'
-import { nextPollBecause, seriesJson } from '../views/account-view.ts'
+import { nextPollBecause } from '../views/account-view.ts'
 import type { AccountExplanation, ExplainedAlert, ExplainedSeries, RulePlace } from '../views/explain-account.ts'
+import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
-import { ruleSetOf } from './rule-set.ts'
 import { named, printTable, spare, state } from './table.ts'
 import { withParts } from './with-parts.ts'
 
@@ -39,7 +40,7 @@ async function explain(io: Io, hubId: number, options: ExplainOptions): Promise<
   const found = await withParts(io, options.config, (parts) => readExplanation(explanationDeps(parts), hubId))
   if (found === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
   const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
-  if (options.json === true) printJson(io, explanationJson(shown))
+  if (options.json === true) printJson(io, 'alerts explain', explanationJson(shown))
   else printExplanation(io, shown, options.all === true || options.series !== undefined)
 }
 
@@ -191,41 +192,4 @@ function readingText({ series }: ExplainedSeries): string {
 
 function placeText({ at, name, asks }: RulePlace): string {
   return `${at} ${name}: ${asks}`
-}
-
-function explanationJson({ account, standing, own, series }: AccountExplanation): object {
-  const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
-  return {
-    ...{ hubId, hubDomain, state, standing, polledAt: iso(polledAt) },
-    nextPollAt: iso(nextPollAt),
-    nextPollBecause: nextPollBecause({ account, series: series.map((one) => one.series) }),
-    nextRefreshAt: iso(nextRefreshAt),
-    alerts: own.map(alertJson),
-    series: series.map(({ series: read, rule, passedOver, because, next, ...one }) => ({
-      ...{ id: read.id, ...seriesJson(read), ...alertJson(one), because, rule, passedOver, next },
-    })),
-  }
-}
-
-function alertJson({ since, held, repeatFrom, transitions, ...one }: ExplainedAlert): object {
-  return {
-    ...one,
-    since: iso(since),
-    held: held.map((by) => ({ ...by, until: iso(by.until) })),
-    repeatFrom: iso(repeatFrom),
-    transitions: transitions.map(({ ref, at, alert, fate, why, waiting, attempts }) => ({
-      ...{
-        transition: ref,
-        at: iso(at),
-        id: alert.id,
-        kind: alert.kind,
-        level: alert.level,
-        reason: alert.reason,
-        fate,
-        why,
-      },
-      waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
-      attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) })),
-    })),
-  }
 }

@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { type LoggedTransition, readAlertLog } from '../views/alert-log.ts'
+import { readAlertLog } from '../views/alert-log.ts'
+import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
 import { type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
@@ -49,11 +50,11 @@ async function log(io: Io, options: LogOptions): Promise<void> {
     const receivers = Object.keys(parts.config.receivers)
     return { found: logged, held: await whyPending({ ...parts, receivers }, logged) }
   })
-  const whyOf = ({ transition, fate }: LoggedTransition) => ('why' in fate ? fate.why : (held.get(transition) ?? ''))
   if (options.json === true) {
     return printJson(
       io,
-      found.map((one) => jsonOf(one, whyOf(one))),
+      'alerts log',
+      found.map((one) => transitionJson(one, held)),
     )
   }
   if (found.length === 0) return say(io, `no alert did anything since ${formatMoment(since)}`)
@@ -71,12 +72,8 @@ async function log(io: Io, options: LogOptions): Promise<void> {
       alert.series === undefined ? alert.rule : seriesName(alert.series),
       howFull(alert),
       fate.is,
-      whyOf({ transition, alert, fate }),
+      whyOf({ transition, alert, fate }, held),
       alert.id,
     ]),
   )
-}
-
-function jsonOf({ transition, alert, fate }: LoggedTransition, why: string): object {
-  return { at: alert.measuredAt, transition, fate: fate.is, ...(why === '' ? {} : { why }), alert }
 }

@@ -69,7 +69,7 @@ async function silence(io: Io, options: SilenceOptions, command: Command): Promi
     const one = await silenceAlerts(parts, checked.silence)
     return { made: one, openAlerts: await countFor(parts, one) }
   })
-  if (options.json === true) return printJson(io, silenceJson(made, openAlerts, now))
+  if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
   const covers =
     openAlerts === 0
       ? 'no alert that is open now'
@@ -102,7 +102,7 @@ async function end(io: Io, id: string, options: CommonOptions): Promise<void> {
   const ended = await withParts(io, options.config, (parts) => unsilence(parts, id))
   if (ended.is === 'unknown') throw new CommandError(`there is no silence ${id}: plimsoll alerts silences shows all`)
   const endsAt = iso(ended.silence.endsAt)
-  if (options.json === true) return printJson(io, { id, outcome: ended.is, endsAt })
+  if (options.json === true) return printJson(io, 'alerts unsilence', { id, outcome: ended.is, endsAt })
   say(
     io,
     ended.is === 'ended'
@@ -121,6 +121,7 @@ async function list(io: Io, options: CommonOptions & { all?: boolean }): Promise
   if (options.json === true) {
     return printJson(
       io,
+      'alerts silences',
       silences.map((one) => silenceJson(one, openAlerts(one), now)),
     )
   }

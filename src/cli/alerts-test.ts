@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
-import { wayOut } from '../delivery/way-out.ts'
 import { formatSeconds } from '../text/format-number.ts'
+import { receiverTestJson } from '../views/receiver-test-json.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -22,12 +22,11 @@ async function test(io: Io, name: string, options: CommonOptions): Promise<void>
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)
   const progress = showProgress(io, `sending to ${name}`)
   const tested = await testReceiver(config, name, settings, io.clock, io.stop).finally(progress.end)
-  const fix = tested.outcome.outcome === 'delivered' ? undefined : wayOut(settings.type, name, tested.outcome)
-  if (options.json === true) printTested(io, name, tested, fix)
+  if (options.json === true) printJson(io, 'alerts test', receiverTestJson(name, tested))
   else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)
   if (tested.outcome.outcome === 'delivered') return
   if (options.json === true) throw new ExitCode(1)
-  throw new CommandError(`${name}: ${tested.outcome.reason}; ${fix}${notedText(tested)}`)
+  throw new CommandError(`${name}: ${tested.outcome.reason}; ${tested.fix}${notedText(tested)}`)
 }
 
 function printDelivered(io: Io, name: string, tested: ReceiverTest): void {
@@ -40,18 +39,4 @@ function printDelivered(io: Io, name: string, tested: ReceiverTest): void {
 function notedText({ noted }: ReceiverTest): string {
   if (noted === 'enabled') return '; it was switched off, and gets messages again'
   return noted === 'away' ? '; not noted in the log of deliveries: Redis does not answer' : ''
-}
-
-function printTested(io: Io, receiver: string, { outcome, ms, noted }: ReceiverTest, fix: string | undefined): void {
-  const isDelivered = outcome.outcome === 'delivered'
-  printJson(io, {
-    receiver,
-    outcome: isDelivered ? 'delivered' : 'failed',
-    reason: isDelivered ? (outcome.detail ?? null) : outcome.reason,
-    answer: outcome.answer ?? null,
-    ms,
-    fix: fix ?? null,
-    noted: noted !== 'away',
-    enabled: noted === 'enabled',
-  })
 }

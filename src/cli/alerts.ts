@@ -33,7 +33,7 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
     withMarks(await readOpenAlerts(store, keys, await registry.alerting()), await silences.active(now), now),
   )
   if (options.json === true) {
-    return printJson(io, alerts.map(timedAlert))
+    return printJson(io, 'alerts list', alerts.map(timedAlert))
   }
   if (alerts.length === 0) return say(io, 'no alert is open')
   printTable(

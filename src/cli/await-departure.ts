@@ -49,7 +49,13 @@ export function printDeparture(io: Io, hubId: number, departure: Departure, asJs
     throw new CommandError(`the refresh token of account ${hubId} is not deleted yet: ${departure.by}`)
   }
   const { ending, at, purgeAt } = departure.proof ?? { ending: null, at: null, purgeAt: null }
-  if (asJson) printJson(io, { hubId, outcome: ending ?? 'forgotten', deletedAt: iso(at), purgeAt: iso(purgeAt) })
+  if (asJson)
+    printJson(io, 'accounts uninstall', {
+      hubId,
+      outcome: ending ?? 'forgotten',
+      deletedAt: iso(at),
+      purgeAt: iso(purgeAt),
+    })
   else if (ending === null) say(io, `account ${hubId} is forgotten: its refresh token is deleted`)
   else {
     say(io, `the refresh token of account ${hubId} was deleted ${formatMoment(at)}: ${ENDING[ending]}`)

@@ -6,6 +6,7 @@ import { iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts'
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
+import type { CheckedAccountShape, CheckShape } from '../views/shapes/check.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
 import { say } from './say.ts'
@@ -137,7 +138,7 @@ function accountCells({ level, account, series }: Row): string[][] {
 /** One object, written as it is found: of a large fleet on fire not all is in memory at once. */
 function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
   let count = 0
-  const end = (fields: object) => {
+  const end = (fields: Omit<CheckShape, 'at' | 'accounts'>) => {
     const last = JSON.stringify(fields).slice(1)
     io.out(`${count === 0 ? opening(at) : ''}],${last}\n`)
   }
@@ -163,12 +164,12 @@ function isFine({ level, series }: JudgedAccount): boolean {
   return level === 'ok' && series.every((one) => one.level === 'ok')
 }
 
-function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): object {
+function accountJson({ series, readAt, ...account }: JudgedAccount, showAll: boolean): CheckedAccountShape {
   const shown = series.filter(({ level }) => showAll || level !== 'ok')
   return {
     ...account,
     readAt: iso(readAt),
-    series: shown.map(seriesJson),
+    series: shown.map((one) => ({ ...seriesJson(one), level: one.level, rule: one.rule, threshold: one.threshold })),
   }
 }
 

@@ -29,7 +29,7 @@ export function addConfig(program: Command, io: Io): void {
   withExample(schema, 'plimsoll config schema > plimsoll.schema.json')
     .description('print the JSON Schema of the config file, for editors')
     .action(({ markdown }: { markdown?: true }) =>
-      markdown === true ? io.out(configReference()) : printJson(io, configJsonSchema()),
+      markdown === true ? io.out(configReference()) : printJson(io, 'config schema', configJsonSchema()),
     )
 
   withExample(withJson(withConfig(config.command('print'))), 'plimsoll config print --config config/plimsoll.yaml')
@@ -39,7 +39,7 @@ export function addConfig(program: Command, io: Io): void {
 
 function print(io: Io, options: CommonOptions): void {
   const { config } = readConfig(io, options.config)
-  if (options.json === true) printJson(io, configInForce(config))
+  if (options.json === true) printJson(io, 'config print', { ...configInForce(config) })
   else io.out(printConfig(config))
 }
 
@@ -51,7 +51,11 @@ async function checkFile(io: Io, given: string, { json }: CommonOptions): Promis
   const place = { env: io.env, cwd: io.cwd, readFile }
   const result = loadConfig({ file, ...place, validateCron: isCronExpression, now: io.clock.now() })
   if (json === true) {
-    printJson(io, result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems })
+    printJson(
+      io,
+      'config check',
+      result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems },
+    )
   } else if (result.ok) {
     for (const notice of result.notices) say(io, renderProblem(file, notice))
     const { thresholds, routes, receivers } = result.config

@@ -53,7 +53,7 @@ async function demo(io: Io, options: DemoOptions): Promise<void> {
     await watch(io, { url, sandbox, leaving, begun, runForMs: options.for, isLive: options.json !== true })
 
     const facts = await gatherFacts(url, sandbox, hubIds, io.clock.now())
-    if (options.json === true) printJson(io, facts)
+    if (options.json === true) printJson(io, 'demo', facts)
     else printFacts(io, facts)
     failUnlessAllHappened(facts)
   } finally {

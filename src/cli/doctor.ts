@@ -31,7 +31,7 @@ async function doctor(io: Io, options: CommonOptions): Promise<void> {
   const lifecycle = new Lifecycle()
   try {
     const findings = await examine(io, options.config, lifecycle)
-    if (options.json === true) printJson(io, findings)
+    if (options.json === true) printJson(io, 'doctor', findings)
     else printFindings(io, findings)
     const failed = findings.filter(({ level }) => level === 'fail').length
     if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each says the way out`)

@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
+import type { JsonCommand, JsonOf } from './json-shapes.ts'
 
 /** What a command sees of the world. */
 export interface Io {
@@ -44,7 +45,7 @@ export function describeError(error: unknown): string {
   return error instanceof Error ? redactUrls(error.message) : String(error)
 }
 
-/** Lists and objects for programs: one line of JSON. */
-export function printJson(io: Io, value: unknown): void {
+/** Lists and objects for programs: one line of JSON, of the shape that the command's schema says. */
+export function printJson<C extends JsonCommand>(io: Io, _command: C, value: JsonOf<C>): void {
   io.out(`${JSON.stringify(value)}\n`)
 }

@@ -3,6 +3,7 @@ import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/writers.ts'
 import { CommandError, type Io, printJson } from './io.ts'
+import type { JsonOf } from './json-shapes.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
@@ -29,12 +30,12 @@ async function rekey(io: Io, options: CommonOptions): Promise<void> {
   const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), {
     ...{ missingKeys: 'allowed', stops: 'by itself' },
   }).finally(progress.end)
-  if (options.json === true) printJson(io, jsonOf(rekeyed))
+  if (options.json === true) printJson(io, 'keys rekey', jsonOf(rekeyed))
   else say(io, ...summaryOf(rekeyed))
   failUnlessDone(rekeyed)
 }
 
-function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): object {
+function jsonOf({ is, keyId, writers, writingKeys, ...counts }: Rekeyed): JsonOf<'keys rekey'> {
   return { outcome: is, key: keyId, ...counts, ...(is === 'writing' ? { writingKeys, writers } : {}) }
 }
 

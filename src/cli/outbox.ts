@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { unknownName } from '../../config/problems.ts'
 import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
+import { replayDeliveries } from '../app/replay-deliveries.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
+import { outboxJson } from '../views/outbox-balance.ts'
+import type { OutboxProofShape } from '../views/shapes/outbox.ts'
 import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
 import { printFacts } from './facts.ts'
@@ -70,13 +72,13 @@ async function verify(io: Io, options: VerifyOptions, command: Command): Promise
     log.warn({ code: 'outbox.gaps-accepted', gaps, accepted, by: author }, 'missing transitions count as dead')
     return look()
   })
-  if (options.json === true) printJson(io, jsonOf(proof))
+  if (options.json === true) printJson(io, 'outbox verify', jsonOf(proof))
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
 }
 
-function jsonOf({ oldestPendingAt, lateSince, ...proof }: OutboxProof): object {
-  return { ...proof, oldestPendingAt: iso(oldestPendingAt), lateSince: iso(lateSince) }
+function jsonOf({ where, astray, ...balance }: OutboxProof): OutboxProofShape {
+  return { ...outboxJson(balance), where, astray }
 }
 
 function factsOf(proof: OutboxProof): [string, string][] {
@@ -123,20 +125,13 @@ function astrayText({ transition, ledger, found }: Astray): string {
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
   if (since > io.clock.now()) throw new CommandError('--since lies in the future')
-  const { replayed, disabled } = await withParts(
-    io,
-    config,
-    async ({ deliveries, queues, clock, config: { receivers } }) => {
-      const progress = showProgress(io, 'looking for what was given up')
-      const count = await deliveries.replay(since, receiver, clock.now()).finally(progress.end)
-      if (count > 0) await queues.wake('alerts', clock.now())
-      // One that the config no longer has may have got something that was given up.
-      if (count === 0 && receiver !== undefined) checkName(receiver, Object.keys(receivers))
-      const off = Object.keys(await deliveries.disabled())
-      return { replayed: count, disabled: off.filter((name) => receiver === undefined || name === receiver) }
-    },
-  )
-  if (json === true) return printJson(io, { replayed, disabled })
+  const outcome = await withParts(io, config, async (parts) => {
+    const progress = showProgress(io, 'looking for what was given up')
+    return replayDeliveries(parts, { since, receiver }).finally(progress.end)
+  })
+  if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
+  const { replayed, disabled } = outcome
+  if (json === true) return printJson(io, 'outbox replay', { replayed, disabled })
   say(
     io,
     replayed === 0 && disabled.length === 0
@@ -150,9 +145,4 @@ async function replay(io: Io, { config, since, receiver, json }: ReplayOptions):
 function nothingGivenUp(since: number, receiver: string | undefined): string {
   const whose = receiver === undefined ? 'delivery' : `delivery to ${receiver}`
   return `0 deliveries on the way again: no ${whose} was given up since ${formatMoment(since)}`
-}
-
-function checkName(receiver: string, known: readonly string[]): void {
-  if (known.includes(receiver)) return
-  throw new CommandError(`${receiver}: ${unknownName(receiver, known, 'no receiver has this name')}`)
 }

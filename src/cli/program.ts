@@ -12,6 +12,7 @@ import { describeError, ExitCode, type Io } from './io.ts'
 import { addKeys } from './keys.ts'
 import { addOutbox } from './outbox.ts'
 import { addSandbox } from './sandbox.ts'
+import { addSchema } from './schema.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
 import { addThresholds } from './thresholds.ts'
@@ -56,6 +57,7 @@ function buildProgram(io: Io): Command {
     addOutbox,
     addAdminTokens,
     addKeys,
+    addSchema,
     addCompletion,
   ]
   for (const add of groups) add(program, io)

@@ -24,7 +24,7 @@ async function status(io: Io, options: CommonOptions): Promise<void> {
   const fleet = await withParts(io, options.config, (parts) =>
     readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
   )
-  if (options.json === true) return printJson(io, fleet)
+  if (options.json === true) return printJson(io, 'status', fleet)
   printFacts(io, factsOf(fleet))
   if (fleet.alerts.worst.length === 0) return
   io.out('\n')

@@ -6,6 +6,7 @@ import { seriesJson } from '../views/account-view.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
 import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.ts'
 import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
+import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/plan.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
 import { say } from './say.ts'
@@ -251,14 +252,14 @@ function jsonOutput(io: Io, context: PlanContext): PlanOutput {
   }
 }
 
-function accountJson({ hubId, hubDomain, changes }: PlannedAccount): object {
+function accountJson({ hubId, hubDomain, changes }: PlannedAccount): PlannedAccountShape {
   return {
     ...{ hubId, hubDomain },
     changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),
   }
 }
 
-function summaryJson(context: PlanContext, summary: PlanSummary): object {
+function summaryJson(context: PlanContext, summary: PlanSummary): PlanSummaryShape {
   const { accounts, watched, now, told, replay } = summary
   const { from, to, knownFrom, before, after, offenders } = replay
   const tally = ({ messages, ...counts }: TallyResult) => ({ ...counts, messages: Object.fromEntries(messages) })

@@ -7,6 +7,7 @@ import { isCronExpression } from '../../jobs/clock.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { historyKeep } from '../app/history-keep.ts'
 import type { Parts } from '../app/parts.ts'
+import { ruleSetOf } from '../app/rule-set.ts'
 import { zonesOf } from '../limits/history/thin-out.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { countOf } from '../text/format-number.ts'
@@ -15,7 +16,6 @@ import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { ruleSetOf } from './rule-set.ts'
 import { say } from './say.ts'
 import { type PlanOutput, planOutput } from './thresholds-output.ts'
 import { withParts } from './with-parts.ts'
@@ -60,7 +60,7 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
   if (result.ok) return result.config
   const { problems } = result
-  if (json) printJson(io, { ok: false, problems })
+  if (json) printJson(io, 'thresholds plan', { ok: false, problems })
   else for (const problem of problems) say(io, renderProblem(file, problem))
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }

@@ -198,22 +198,14 @@ export class Deliveries {
 
   /** The newest attempts, newest first. */
   async log(count: number): Promise<LoggedAttempt[]> {
-    const entries = await this.#store.xrevrange(this.#keys.delivery.log, '+', '-', 'COUNT', count)
-    return entries.map(([, fields]) => {
-      const entry = byName(fields)
-      const number = (name: string) => (entry.has(name) ? Number(entry.get(name)) : null)
-      const text = (name: string) => entry.get(name) ?? ''
-      return {
-        at: Number(text('at')),
-        id: text('id'),
-        receiver: text('receiver'),
-        type: text('type'),
-        attempt: Number(text('attempt')),
-        outcome: text('outcome'),
-        reason: text('reason'),
-        ...{ ms: number('ms'), answer: number('answer'), nextAt: number('nextAt') },
-      }
-    })
+    return (await this.logFrom(undefined, count)).map(({ attempt }) => attempt)
+  }
+
+  /** The same from just behind an entry of the log on, each with the name of its own. */
+  async logFrom(entry: string | undefined, count: number): Promise<{ entry: string; attempt: LoggedAttempt }[]> {
+    const newest = entry === undefined ? '+' : `(${entry}`
+    const entries = await this.#store.xrevrange(this.#keys.delivery.log, newest, '-', 'COUNT', count)
+    return entries.map(([id, fields]) => ({ entry: id, attempt: attemptOf(byName(fields)) }))
   }
 
   async disable(receiver: string, reason: string): Promise<void> {
@@ -241,6 +233,21 @@ function deliveryOf(id: string, fields: ReadonlyMap<string, string>): Delivery |
     message: JSON.parse(message) as Message,
     createdAt: Number(fields.get('createdAt')),
     attempts: Number(fields.get('attempts')),
+  }
+}
+
+function attemptOf(entry: ReadonlyMap<string, string>): LoggedAttempt {
+  const number = (name: string) => (entry.has(name) ? Number(entry.get(name)) : null)
+  const text = (name: string) => entry.get(name) ?? ''
+  return {
+    at: Number(text('at')),
+    id: text('id'),
+    receiver: text('receiver'),
+    type: text('type'),
+    attempt: Number(text('attempt')),
+    outcome: text('outcome'),
+    reason: text('reason'),
+    ...{ ms: number('ms'), answer: number('answer'), nextAt: number('nextAt') },
   }
 }
 

@@ -1,10 +1,39 @@
 import { STATUS_CODES } from 'node:http'
+import type { ProblemShape } from './problem-shape.ts'
 
 /** What is wrong with one parameter or field of a request. */
 export interface Fault {
   parameter: string
   detail: string
 }
+
+/** What a status says by itself. Programs decide by these, so none is ever renamed. */
+const KIND_OF_STATUS = {
+  400: 'invalid-request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  408: 'request-timeout',
+  409: 'conflict',
+  410: 'gone',
+  413: 'body-too-large',
+  414: 'address-too-long',
+  415: 'unsupported-media-type',
+  429: 'too-many-requests',
+  431: 'headers-too-large',
+  500: 'internal-error',
+  502: 'provider-error',
+  503: 'unavailable',
+} as const
+
+/** And where one status has several causes that a program would tell apart. */
+const MORE_KINDS = ['reauthorize', 'ambiguous', 'redis-away'] as const
+
+export type ProblemKind = (typeof KIND_OF_STATUS)[keyof typeof KIND_OF_STATUS] | (typeof MORE_KINDS)[number]
+export const PROBLEM_KINDS: readonly ProblemKind[] = [...Object.values(KIND_OF_STATUS), ...MORE_KINDS]
+
+const KINDS: Readonly<Record<number, ProblemKind | undefined>> = KIND_OF_STATUS
 
 /**
  * An answer that is no success, thrown where it is found. The API tells it as problem details (RFC 9457), the pages as
@@ -15,26 +44,34 @@ export class Problem extends Error {
   readonly detail: string
   readonly headers: Readonly<Record<string, string>>
   readonly faults: readonly Fault[]
+  readonly kind: ProblemKind
 
-  constructor(status: number, detail: string, headers: Record<string, string> = {}, faults: readonly Fault[] = []) {
+  constructor(
+    status: number,
+    detail: string,
+    headers: Record<string, string> = {},
+    faults: readonly Fault[] = [],
+    kind: ProblemKind = KINDS[status] ?? (status < 500 ? 'invalid-request' : 'internal-error'),
+  ) {
     super(detail)
     this.status = status
     this.detail = detail
     this.headers = headers
     this.faults = faults
+    this.kind = kind
   }
 
   get title(): string {
     return STATUS_CODES[this.status] ?? 'Error'
   }
 
-  toJSON(): object {
+  toJSON(): ProblemShape {
     return {
-      type: 'about:blank',
+      type: `urn:plimsoll:problem:${this.kind}`,
       title: this.title,
       status: this.status,
       detail: this.detail,
-      ...(this.faults.length === 0 ? {} : { errors: this.faults }),
+      ...(this.faults.length === 0 ? {} : { errors: [...this.faults] }),
     }
   }
 }

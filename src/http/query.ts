@@ -2,23 +2,47 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { type Fault, Problem, unknownAccount } from './problem.ts'
 
+/** The same schema; documents say `json` of it: what is asked for, where the check reads a text to get at it. */
+export function written<S extends z.ZodType>(schema: S, json: object): S {
+  return schema.meta({ [WRITTEN]: json })
+}
+
+/** Under which a schema keeps what documents say of it. */
+export const WRITTEN = 'written'
+
 /** A whole number in a query; repeated or otherwise odd values are refused by name. */
 export function wholeNumber(least: number, most: number) {
-  return z
+  const schema = z
     .string('must be given once')
     .regex(/^\d{1,16}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`))
+  return written(schema, { type: 'integer', minimum: least, maximum: most })
+}
+
+/** How many items of a list at most. */
+export function atMost(most: number, byDefault: number) {
+  return written(wholeNumber(1, most).default(byDefault), {
+    ...{ type: 'integer', minimum: 1, maximum: most, default: byDefault },
+    description: 'The most items of one answer.',
+  })
 }
 
 /** A moment: ISO 8601, or milliseconds since 1970. Without an offset it is UTC, as everything is here. */
 export function moment() {
-  return momentOf('must be given once')
+  return written(momentOf('must be given once'), WRITTEN_MOMENT)
 }
 
 /** The same in a body of JSON, where milliseconds may be a number. */
 export function momentInJson() {
-  return z.preprocess((given) => (Number.isSafeInteger(given) ? String(given) : given), momentOf(MOMENT))
+  const schema = z.preprocess((given) => (Number.isSafeInteger(given) ? String(given) : given), momentOf(MOMENT))
+  return written(schema, { ...WRITTEN_MOMENT, type: ['string', 'integer'] })
+}
+
+const WRITTEN_MOMENT = {
+  type: 'string',
+  description: 'ISO 8601, UTC where it has no offset; or milliseconds since 1970.',
+  examples: ['2026-11-21T10:00:00Z'],
 }
 
 const MOMENT = 'must be a time like 2026-11-21T10:00:00Z, or milliseconds since 1970'
@@ -47,9 +71,9 @@ export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, `must be one of ${values.join(', ')}`)
 }
 
-/** A cursor of a list that is ordered by hubId: the account that came last. */
-export function accountCursor() {
-  return wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0)
+/** What a list called `next`. Clients hand it back as it is. */
+export function cursor<S extends z.ZodType>(schema: S): S {
+  return written(schema, { type: 'string', description: 'Go on behind this: `next` of the answer before.' })
 }
 
 /** Checks a query or a body; what is wrong comes back as one 400 that names each parameter. */

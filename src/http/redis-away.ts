@@ -15,7 +15,13 @@ export function isRedisAway(error: unknown): boolean {
 }
 
 export function redisAway(): Problem {
-  return new Problem(503, 'Redis does not answer at the moment. Try again shortly.', { 'retry-after': '5' })
+  return new Problem(
+    503,
+    'Redis does not answer at the moment. Try again shortly.',
+    { 'retry-after': '5' },
+    [],
+    'redis-away',
+  )
 }
 
 /**

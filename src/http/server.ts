@@ -7,7 +7,6 @@ import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { Directory } from '../accounts/search/directory.ts'
-import type { BegunUninstall } from '../accounts/uninstall.ts'
 import type { AckLinks } from '../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
@@ -22,29 +21,24 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { AccessTokenAnswer } from '../tokens/access-token.ts'
 import type { QueueDepth } from '../views/queue-depth.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
 import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
 import { createSessions } from './access/session.ts'
+import type { Actions } from './actions.ts'
 import { about, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
-import { type SilencesDeps, serveSilences } from './api/serve-silences.ts'
-import { serveToken } from './api/serve-token.ts'
 import { serveAssets } from './assets/serve-assets.ts'
+import { answerClientError } from './client-error.ts'
 import type { HealthReport } from './health.ts'
 import { countRequest } from './metrics/count-request.ts'
 import { registerGauges } from './metrics/register-gauges.ts'
-import {
-  type AcknowledgeDeps,
-  serveAcknowledgeApi,
-  serveAcknowledgeLinks,
-} from './pages/acknowledge/serve-acknowledge.ts'
+import { serveAcknowledgeLinks } from './pages/acknowledge/serve-acknowledge.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
-import { type PageActions, servePages } from './pages/serve-pages.ts'
+import { servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in/serve-sign-in.ts'
 import { Problem } from './problem.ts'
 import { refuseOtherMethods } from './refuse-other-methods.ts'
@@ -71,22 +65,17 @@ export interface HttpDeps {
   silences: SilenceStore
   tags: PagesDeps['tags']
   ackLinks: AckLinks
-  judging: PagesDeps['judging']
-  receivers: PagesDeps['receivers']
-  group: PagesDeps['group']
+  explain: PagesDeps['explain']
+  /** Names of all receivers. */
+  receivers: readonly string[]
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
   queueBoard: PagesDeps['queueBoard']
   metrics: Metrics
   actions: {
-    uninstall(hubId: number, reason: string): Promise<BegunUninstall>
-    /** A valid access token, refreshed if need be on a connection that waits; `to` is who asks. */
-    accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
     /** An account was just connected: its first poll should not wait. */
     connected(hubId: number): Promise<void>
-  } & SilencesDeps['actions'] &
-    AcknowledgeDeps['actions'] &
-    PageActions
+  } & Actions
   health: () => Promise<HealthReport>
   clock: Clock
   log: Logger
@@ -95,6 +84,8 @@ export interface HttpDeps {
 export interface HttpServer {
   /** On this machine, with the port that it really has. */
   readonly url: string
+  /** Which methods each address takes. */
+  readonly routes: ReadonlyMap<string, ReadonlySet<string>>
   /**
    * Lets requests under way end, for up to `patienceMs`: an install that is being stored must end, a connection that
    * dawdles need not.
@@ -110,6 +101,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerClientError,
     routerOptions: { ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {
       harden(reply)
@@ -119,7 +111,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const closing = { begun: false }
   const unused = trackUnused(app)
   const guard = guardOf(deps)
-  const addRefusals = refuseOtherMethods(app)
+  const { known: routes, addRefusals } = refuseOtherMethods(app)
   addHooks(app, deps, guard, closing)
   acceptJsonOnly(app)
 
@@ -137,9 +129,6 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   app.register(
     (scope, _options, done) => {
       serveApi(scope, { ...deps, directory })
-      serveToken(scope, deps)
-      serveSilences(scope, deps)
-      serveAcknowledgeApi(scope, deps)
       done()
     },
     { prefix: '/api/v1' },
@@ -148,7 +137,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
 
   await app.listen(deps.listen)
   return {
-    url: urlOf(app),
+    ...{ url: urlOf(app), routes },
     close: (patienceMs) => {
       closing.begun = true
       for (const socket of unused) socket.destroy()

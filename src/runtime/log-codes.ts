@@ -11,6 +11,8 @@ export const LOG_CODES = [
   'config.file-differs',
   'log.lost',
   'log.not-reopened',
+  'telemetry.away',
+  'telemetry.back',
   'systemd.unheard',
   'systemd.no-progress',
   'clock.tick',

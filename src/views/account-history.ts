@@ -4,6 +4,7 @@ import { type Keep, zonesOf } from '../limits/history/thin-out.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
 import type { PlannedAccount } from './account-view.ts'
+import type { SnapshotShape } from './shapes/series.ts'
 
 export const RESOLUTIONS = ['raw', 'hourly', 'daily'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
@@ -36,7 +37,7 @@ export async function readAccountHistory(
 }
 
 /** Until the next poll, things stand as at the last one; not if it is overdue, fails, or there is none. */
-function readUntil({
+export function readUntil({
   polledAt,
   nextPollAt,
   pollFailure,
@@ -45,6 +46,7 @@ function readUntil({
 }
 
 /** A snapshot as API and command line tell it. */
-export function snapshotJson({ at, missingSince, series }: Snapshot): object {
-  return { at: iso(at), ...(missingSince === undefined ? {} : { missingSince: iso(missingSince) }), series }
+export function snapshotJson({ at, missingSince, series }: Snapshot): SnapshotShape {
+  const since = iso(missingSince ?? null)
+  return { at: new Date(at).toISOString(), ...(since === null ? {} : { missingSince: since }), series }
 }

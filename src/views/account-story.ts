@@ -2,6 +2,7 @@ import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
+import type { StoryEventShape } from './shapes/account.ts'
 
 /** One thing that happened to an account, or that will. `detail` may hold strangers' words. */
 export interface StoryEvent {
@@ -26,7 +27,7 @@ export function storyOf(account: TimedAccount, alerts: readonly OpenAlert[]): St
 }
 
 /** The same as the API and `--json` tell it: times in ISO 8601. */
-export function storyJson(story: readonly StoryEvent[]): object[] {
+export function storyJson(story: readonly StoryEvent[]): StoryEventShape[] {
   return story.map((event) => ({ ...event, at: iso(event.at) }))
 }
 

@@ -14,8 +14,11 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
-import { type StoryEvent, storyOf } from './account-story.ts'
+import { type StoryEvent, storyJson, storyOf } from './account-story.ts'
 import { type Labels, pollBecause } from './next-poll.ts'
+import { timedAlert } from './open-alert-json.ts'
+import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
+import type { SeriesShape } from './shapes/series.ts'
 import { withMarks } from './silenced.ts'
 import { watchJson } from './watch.ts'
 
@@ -114,11 +117,17 @@ export function currentSeries(readings: Readings, told: AccountForecasts | undef
   }))
 }
 
-/** A series as API and command line tell it; its id is ours. */
-export function seriesJson({ id: _, measuredAt, daysLeft, forecast, ...series }: CurrentSeries): object {
+/** A series as API and command line tell it. */
+export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read }: CurrentSeries): SeriesShape {
+  const { usage, limit, percent, measuredAt, daysLeft, forecast, forecastReason, records } = read
   const days = (given: number | null) => (given === null ? null : tenths(given))
   return {
-    ...series,
+    ...{ id, metric },
+    ...(objectTypeId === undefined ? {} : { objectTypeId }),
+    ...(label === undefined ? {} : { label }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...{ usage, limit, percent },
     measuredAt: iso(measuredAt),
     daysLeft: days(daysLeft ?? null),
     forecast:
@@ -130,6 +139,21 @@ export function seriesJson({ id: _, measuredAt, daysLeft, forecast, ...series }:
             earliest: tenths(forecast.earliest),
             latest: days(forecast.latest),
           },
+    forecastReason,
+    ...(records === undefined ? {} : { records }),
+  }
+}
+
+/** Everything there is to show about one account, as API and command line tell it. */
+export function accountDetailsJson(view: AccountView): AccountDetailsShape {
+  const { account, scopes, series, alerts, story } = view
+  return {
+    ...accountJson(account),
+    nextPollBecause: nextPollBecause(view),
+    scopes,
+    series: series.map(seriesJson),
+    alerts: alerts.map(timedAlert),
+    story: storyJson(story),
   }
 }
 
@@ -152,7 +176,7 @@ export function driftText(driftMs: number): string {
 }
 
 /** An account as the API tells it: times in ISO 8601, null = never. */
-export function accountJson(account: PlannedAccount): object {
+export function accountJson(account: PlannedAccount): AccountShape {
   const { token, refreshFailure, pollFailure, uninstall } = account
   return {
     hubId: account.hubId,
@@ -186,7 +210,7 @@ export function accountJson(account: PlannedAccount): object {
   }
 }
 
-function uninstallJson({ state, nextUninstallAt }: PlannedAccount, uninstall: Uninstall): object {
+function uninstallJson({ state, nextUninstallAt }: PlannedAccount, uninstall: Uninstall): AccountShape['uninstall'] {
   const { askedAt, failureAt, at, purgeAt } = uninstall
   return {
     ...uninstall,

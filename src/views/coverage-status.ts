@@ -1,21 +1,10 @@
 import { coverageShare } from '../limits/coverage.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
+import type { CoverageShape } from './shapes/fleet-status.ts'
 
 /** How far the readings of the fleet can be relied on. */
-export interface CoverageStatus {
-  /** Share of the polled accounts with a fresh reading, 0 to 1; null = no account is polled. */
-  share: number | null
-  /** What it should be. */
-  objective: number
-  polled: number
-  /** Their newest reading is too old. */
-  stale: number
-  /** Their last poll failed, wholly or in part. */
-  failing: number
-  /** Their scopes let nothing be read; they don't count. */
-  notWatched: number
-}
+export type CoverageStatus = CoverageShape
 
 export async function readCoverage(coverage: CoverageStore, now: number): Promise<CoverageStatus> {
   const found = await coverage.read(now)

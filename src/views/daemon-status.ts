@@ -1,14 +1,7 @@
 import type { Daemon } from '../heartbeat/daemon-store.ts'
+import type { DaemonShape } from './shapes/fleet-status.ts'
 
-/** A daemon that runs, or did until a while ago. */
-export interface DaemonStatus {
-  name: string
-  version: string
-  startedAt: string
-  lastSeenAt: string
-  /** It said nothing for so long that it must have died, or cannot reach Redis. */
-  silent: boolean
-}
+export type DaemonStatus = DaemonShape
 
 const SILENT_AFTER_MS = 35_000
 

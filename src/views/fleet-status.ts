@@ -1,7 +1,6 @@
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
-import type { AlertLevel } from '../alerts/alert.ts'
-import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
+import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
@@ -9,67 +8,31 @@ import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
-import { type AccountState, type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
-import { type CoverageStatus, readCoverage } from './coverage-status.ts'
-import { type DaemonStatus, daemonStatus } from './daemon-status.ts'
-import { type HeartbeatStatus, readHeartbeat } from './heartbeat-status.ts'
+import { readCoverage } from './coverage-status.ts'
+import { daemonStatus } from './daemon-status.ts'
+import { readHeartbeat } from './heartbeat-status.ts'
 import { nearestExpiry } from './nearest-expiry.ts'
-import { type NearLimit, readNearestLimits } from './nearest-limits.ts'
-import { type PollBudgetStatus, readPollBudget } from './poll-budget.ts'
+import { readNearestLimits } from './nearest-limits.ts'
+import { timedAlert } from './open-alert-json.ts'
+import { readPollBudget } from './poll-budget.ts'
 import type { QueueDepth } from './queue-depth.ts'
-import { type ReceiverStatus, receiverStatus } from './receiver-status.ts'
+import { receiverStatus } from './receiver-status.ts'
+import type { AttemptShape } from './shapes/delivery.ts'
+import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
 import { withMarks } from './silenced.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
-import { readTokenEndpoint, type TokenEndpointStatus } from './token-endpoint.ts'
+import { readTokenEndpoint } from './token-endpoint.ts'
+
+export { type TimedAlert, timedAcknowledgement, timedAlert } from './open-alert-json.ts'
 
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
-export interface FleetStatus {
-  /** ISO 8601, as all times here. */
-  at: string
-  accounts: { total: number; byState: Record<AccountState, number> }
-  tokens: TokenStatus
-  tokenEndpoint: TokenEndpointStatus | null
-  polls: DueStatus
-  coverage: CoverageStatus
-  pollBudget: PollBudgetStatus | null
-  uninstalls: DueStatus
-  alerts: Record<AlertLevel, number> & { worst: TimedAlert[] }
-  deliveries: {
-    pending: number
-    disabledReceivers: { receiver: string; reason: string }[]
-    receivers: ReceiverStatus[]
-    newest: TimedAttempt[]
-  }
-  heartbeat: HeartbeatStatus | null
-  /** The accounts that are nearest to a limit, nearest first. */
-  nearestLimits: NearLimit[]
-  queues: TimedQueue[]
-  /** Who is running. */
-  daemons: DaemonStatus[]
-}
-
-export interface DueStatus {
-  /** Due for longer than a minute and still not taken up. */
-  overdue: number
-  /** When the next one is due; null = nothing is planned. */
-  nextAt: string | null
-  /** For how long the one that waits longest has been due, ms. */
-  lateMs: number
-}
-
-export interface TokenStatus extends DueStatus {
-  /** When the first access token expires, among those that are refreshed next and those whose refreshes fail. */
-  nearestExpiryAt: string | null
-}
-
-export type TimedQueue = Omit<QueueDepth, 'oldestWaitingAt'> & { oldestWaitingAt: string | null }
-export type TimedAlert = Omit<OpenAlert, 'since' | 'acknowledged'> & {
-  since: string
-  acknowledged?: { at: string; by: string; comment?: string; until: string }
-}
-export type TimedAttempt = Omit<LoggedAttempt, 'at' | 'nextAt'> & { at: string | null; nextAt: string | null }
+export type FleetStatus = FleetStatusShape
+export type DueStatus = DueShape
+export type TokenStatus = TokensDueShape
+export type TimedAttempt = AttemptShape
 
 export interface FleetStatusDeps {
   store: Store
@@ -161,23 +124,7 @@ async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): P
   }
 }
 
-export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
-  return {
-    ...alert,
-    since: new Date(alert.since).toISOString(),
-    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
-  }
-}
-
-export function timedAcknowledgement({ at, by, comment, until }: NonNullable<OpenAlert['acknowledged']>) {
-  return {
-    ...{ at: new Date(at).toISOString(), by },
-    ...(comment === undefined ? {} : { comment }),
-    until: new Date(until).toISOString(),
-  }
-}
-
-export function timedQueue(depth: QueueDepth): TimedQueue {
+export function timedQueue(depth: QueueDepth): FleetStatus['queues'][number] {
   return { ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) }
 }
 

@@ -1,18 +1,9 @@
 import type { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { iso } from '../text/format-time.ts'
+import type { HeartbeatShape } from './shapes/fleet-status.ts'
 
 /** What somebody outside was told last. */
-export interface HeartbeatStatus {
-  at: string | null
-  ok: boolean
-  /** There should have been another one since. */
-  late: boolean
-  /** Since when it has been that. */
-  since: string | null
-  /** One sentence each; none where all is within bounds. */
-  reasons: string[]
-  ping: { sent: boolean; reason: string | null } | null
-}
+export type HeartbeatStatus = HeartbeatShape
 
 /** Null where there is no heartbeat, or none yet. */
 export async function readHeartbeat(heartbeats: HeartbeatStore, now: number): Promise<HeartbeatStatus | null> {

@@ -2,12 +2,11 @@ import { decodeForecasts } from '../limits/forecast/account-forecasts.ts'
 import { tenths } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
 import { type NearestLimit, nearestLimit } from '../limits/nearest-limit.ts'
-import type { Series } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { NearLimitShape } from './shapes/series.ts'
 
-/** The limit that an account is nearest to. */
-export type NearLimit = { hubId: number; hubDomain: string } & Omit<Series, 'id'> & { daysLeft: number | null }
+export type NearLimit = NearLimitShape
 
 interface NearestDeps {
   store: Store

@@ -2,6 +2,8 @@ import { type Gap, type LedgerStanding, readLedger } from '../alerts/ledger/ledg
 import { decodeEntry } from '../alerts/outbox/outbox-entry.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import { iso } from '../text/format-time.ts'
+import type { OutboxShape } from './shapes/outbox.ts'
 
 /**
  * What became of all transitions that were ever committed: opened = delivered + pending + dead, where opened is what was
@@ -84,4 +86,9 @@ function balanceOf(partitions: readonly Partition[], ledger: LedgerStanding, now
     oldestPendingAt: oldest.length === 0 ? null : Math.min(...oldest),
     lateSince: late.length === 0 ? null : Math.min(...late.filter((at) => at !== null)),
   }
+}
+
+/** The same as API and command line tell it: times in ISO 8601. */
+export function outboxJson({ oldestPendingAt, lateSince, ...balance }: OutboxBalance): OutboxShape {
+  return { ...balance, oldestPendingAt: iso(oldestPendingAt), lateSince: iso(lateSince) }
 }

@@ -3,15 +3,10 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
+import type { PollBudgetShape } from './shapes/fleet-status.ts'
 
 /** What is left of the fleet's calls to the limits endpoints. */
-export interface PollBudgetStatus {
-  /** Calls that may be made right now; below 0 regular turns have overdrawn it. */
-  calls: number
-  callsPerPoll: number
-  /** Regular turns that have to wait: `limits.callsPerHour` is too small. Null = there is room for them. */
-  short: { since: string | null; polls: number; latestSeconds: number } | null
-}
+export type PollBudgetStatus = PollBudgetShape
 
 /** Null where the config sets no budget. */
 export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetStatus | null> {

@@ -1,8 +1,8 @@
 import { readCircumstances } from '../alerts/groups/circumstances.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
-import { type AccountViewDeps, readAccountView } from './account-view.ts'
+import { type AccountView, type AccountViewDeps, readAccountView } from './account-view.ts'
 import { type AccountExplanation, type ExplainSettings, explainAccount } from './explain-account.ts'
-import { toldOfAccount } from './told-of-account.ts'
+import { type MostTold, toldOfAccount } from './told-of-account.ts'
 
 export interface ExplanationDeps extends AccountViewDeps {
   deliveries: Deliveries
@@ -13,14 +13,21 @@ export interface ExplanationDeps extends AccountViewDeps {
 
 /** Undefined: nobody knows the account. */
 export async function readExplanation(deps: ExplanationDeps, hubId: number): Promise<AccountExplanation | undefined> {
+  const view = await readAccountView(deps, hubId)
+  return view === undefined ? undefined : explainView(deps, view)
+}
+
+/** Of an account that was read already. */
+export async function explainView(
+  deps: ExplanationDeps,
+  { account, series }: Pick<AccountView, 'account' | 'series'>,
+  most?: MostTold,
+): Promise<AccountExplanation> {
   const now = deps.clock.now()
-  const [view, states, { silences, fleet }, log] = await Promise.all([
-    readAccountView(deps, hubId),
-    deps.store.hgetall(deps.keys.account(hubId).alerts),
+  const [states, { silences, fleet }, log] = await Promise.all([
+    deps.store.hgetall(deps.keys.account(account.hubId).alerts),
     readCircumstances({ ...deps, routes: deps.explain.routes }, now),
-    toldOfAccount({ ...deps, group: deps.explain.group }, hubId),
+    toldOfAccount({ ...deps, group: deps.explain.group }, account.hubId, most),
   ])
-  if (view === undefined) return undefined
-  const { account, series } = view
   return explainAccount(deps.explain, { account, series, states, silences, fleet, log }, now)
 }

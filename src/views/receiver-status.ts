@@ -2,19 +2,10 @@ import type { ReceiverHealth } from '../delivery/receiver-health.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
+import type { ReceiverShape } from './shapes/delivery.ts'
 
 /** How a receiver fares, as the pages, the API and the command line show it. */
-export interface ReceiverStatus {
-  receiver: string
-  /** new: nothing was tried yet; failing: every attempt since `failingSince` has failed. */
-  state: 'delivers' | 'failing' | 'disabled' | 'new'
-  /** ISO 8601, as all times here; null = never. */
-  lastDeliveredAt: string | null
-  failingSince: string | null
-  failedAttempts: number
-  /** Of the last attempt that failed; of one that is disabled, what it said. */
-  reason: string | null
-}
+export type ReceiverStatus = ReceiverShape
 
 export function receiverStatus(health: ReceiverHealth): ReceiverStatus {
   const { receiver, lastDeliveredAt, failingSince, failures, lastReason, disabled } = health

@@ -1,6 +1,4 @@
 import type { AccountName } from '../accounts/match-account.ts'
-import { decodeState } from '../alerts/alert-state.ts'
-import { sayBecause } from '../alerts/evaluation/because.ts'
 import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import type { CurrentSeries } from './account-view.ts'
@@ -24,23 +22,6 @@ export function standingOfSeries(
     series.measuredAt ?? now,
     settings,
   )
-}
-
-/** Why each series with an open alert stands where it stands, in a sentence, by its id. */
-export function whyOpen(
-  settings: Judging,
-  account: AccountName,
-  all: readonly CurrentSeries[],
-  states: Readonly<Record<string, string>>,
-  now: number,
-): Map<string, string> {
-  const open = all.flatMap((series): [string, string][] => {
-    const stored = states[series.id]
-    const state = stored === undefined ? undefined : decodeState(stored)
-    if (state === undefined || state.level === 'ok') return []
-    return [[series.id, sayBecause(standingOfSeries(settings, account, series, state, now).because)]]
-  })
-  return new Map(open)
 }
 
 function uncounted(state: SeriesState | undefined): SeriesState | undefined {

@@ -4,6 +4,7 @@ import { readOpenStates, silenceable } from '../alerts/open-states.ts'
 import { covers, isInForce, matcherText, type Silence, silenceOf } from '../alerts/silences/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import type { SilenceShape } from './shapes/silence.ts'
 
 /** Alerts with what keeps them from being told at the moment: an acknowledgement that has run out is none. */
 export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silence[], now: number): OpenAlert[] {
@@ -36,17 +37,7 @@ export async function countCovered(
 }
 
 /** A silence as pages and programs show it. Times in ISO 8601. */
-export interface SilenceView {
-  id: string
-  matchers: { name: string; value: string }[]
-  author: string
-  comment: string
-  createdAt: string
-  endsAt: string
-  active: boolean
-  /** How many alerts that are open now it means. */
-  openAlerts: number
-}
+export type SilenceView = SilenceShape
 
 export function silenceJson(silence: Silence, openAlerts: number, now: number): SilenceView {
   const { id, matchers, author, comment, createdAt, endsAt } = silence

@@ -1,22 +1,11 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { iso } from '../text/format-time.ts'
-import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { decodeEndpoint } from '../tokens/endpoint/state.ts'
+import type { TokenEndpointShape } from './shapes/fleet-status.ts'
 
 /** How the provider's token endpoint fares with the whole fleet. */
-export interface TokenEndpointStatus {
-  /** `open`: refreshes are stopped but for probes; `half-open`: they begin again, slowly. */
-  breaker: 'closed' | 'open' | 'half-open'
-  /** What is wrong, and what the provider said; null while closed. */
-  cause: Cause | null
-  detail: string | null
-  since: string | null
-  /** What the provider is believed to allow, calls a second. */
-  requestsPerSecond: number
-  /** How far the provider's clock is ahead of ours, ms; null = not seen yet. */
-  clockSkewMs: number | null
-}
+export type TokenEndpointStatus = TokenEndpointShape
 
 /** Null before the first daemon has asked for a token. */
 export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointStatus | null> {

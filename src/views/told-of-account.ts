@@ -22,20 +22,26 @@ export interface ToldDeps {
   group: GroupSettings
 }
 
-/** The newest transitions of an account that are looked up: where they are, and each attempt to deliver them. */
-const MOST_TRANSITIONS = 200
+/** How much is looked up. */
+export interface MostTold {
+  /** The newest of the account: where they are, and each attempt to deliver them. */
+  transitions: number
+  /** The newest of all accounts. */
+  attempts: number
+}
+
 /** As many attempts as are kept. */
-const MOST_ATTEMPTS = 10_000
+const ALL: MostTold = { transitions: 200, attempts: 10_000 }
 
 /** What an account was told of, newest first, and what became of it. */
-export async function toldOfAccount(deps: ToldDeps, hubId: number): Promise<ToldTransition[]> {
-  const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-MOST_TRANSITIONS)
+export async function toldOfAccount(deps: ToldDeps, hubId: number, most = ALL): Promise<ToldTransition[]> {
+  const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-most.transitions)
   const [oldest] = logged
   if (oldest === undefined) return []
   const since = Date.parse(oldest.alert.measuredAt)
   const [heads, attempts, marks] = await Promise.all([
     deps.deliveries.heads(since),
-    deps.deliveries.log(MOST_ATTEMPTS),
+    deps.deliveries.log(most.attempts),
     deps.store.hgetall(deps.keys.delivery.marks),
   ])
   const found = await Promise.all(

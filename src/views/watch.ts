@@ -1,10 +1,11 @@
 import type { Account } from '../accounts/account.ts'
 import { iso } from '../text/format-time.ts'
+import type { AccountShape } from './shapes/account.ts'
 
 const IS = { all: 'cannot be watched', part: 'cannot be watched in part' } as const
 
 /** What keeps an account's limits from being read, as the API tells it; null = nothing that is known. */
-export function watchJson({ pollBlocked }: Account): object | null {
+export function watchJson({ pollBlocked }: Account): AccountShape['watch'] {
   if (pollBlocked === null) return null
   const { what, since, scopes } = pollBlocked
   return { is: IS[what], because: 'scope missing', since: iso(since), scopes }

@@ -8,7 +8,7 @@ import { decodeState, encodeState, openedState } from '../../src/alerts/alert-st
 import { closeGroups } from '../../src/alerts/groups/close-groups.ts'
 import { collectOutbox, type RelayDeps } from '../../src/alerts/outbox/relay.ts'
 import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
-import { ruleSetOf } from '../../src/cli/rule-set.ts'
+import { ruleSetOf } from '../../src/app/rule-set.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'

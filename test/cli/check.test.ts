@@ -267,6 +267,7 @@ test('accounts poll says what came of each account, and fails if one could not b
   expect(JSON.parse(read.out)).toEqual([
     {
       hubId: ACME,
+      state: 'active',
       hubDomain: 'acme.example.com',
       outcome: 'read',
       reason: null,

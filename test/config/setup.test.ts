@@ -125,3 +125,60 @@ test('several are set up in one go', async () => {
   await command('google-chrome')
   expect(await setUp(['--with-redis', '--with-chromium', 'program.mjs'])).toMatchObject({ code: 0, out: '[]\n' })
 })
+
+describe('--with-promtool', () => {
+  const unpacked = () => readFile(join(folder, 'node_modules', '.cache', 'plimsoll', 'promtool'), 'utf8')
+  /** The package lists are there only after an update. */
+  const apt = (downloads = true) =>
+    command(
+      'apt-get',
+      `echo "$@" >> ${folder}/asked
+[ "$1" = update ] && : > ${folder}/lists
+[ "$1" = download ] && [ -e ${folder}/lists ] && ${downloads} && : > prometheus_2.42_amd64.deb
+exit 0`,
+    )
+  const dpkg = () => command('dpkg-deb', '/bin/mkdir -p "$3/usr/bin" && echo from "$2" > "$3/usr/bin/promtool"')
+
+  test('is done where there is one, or the environment names one', async () => {
+    await apt()
+    expect(await setUp(['--with-promtool', 'program.mjs'], { PROMTOOL_BIN: '/opt/one' })).toMatchObject({ code: 0 })
+    await command('promtool')
+    expect(await setUp(['--with-promtool', 'program.mjs'])).toEqual({ code: 0, out: '[]\n', err: '' })
+    expect(await asked()).toBe('')
+  })
+
+  test('takes it out of its package without installing that, says so, and does so once', async () => {
+    await apt()
+    await dpkg()
+    const first = await setUp(['--with-promtool', 'program.mjs', 'x'])
+    expect(first).toEqual({
+      ...{ code: 0, out: '["x"]\n' },
+      err: 'set-up: fetching promtool (apt-get download prometheus)\n',
+    })
+    expect(await unpacked()).toBe('from prometheus_2.42_amd64.deb\n')
+    const needed =
+      'download -qq -o APT::Sandbox::User=root prometheus\nupdate -qq\ndownload -qq -o APT::Sandbox::User=root prometheus\n'
+    expect(await asked()).toBe(needed)
+    expect(await setUp(['--with-promtool', 'program.mjs'])).toEqual({ code: 0, out: '[]\n', err: '' })
+    expect(await asked()).toBe(needed)
+  })
+
+  test('needs no root where the package lists are there', async () => {
+    await apt()
+    await dpkg()
+    await writeFile(join(folder, 'lists'), '')
+    expect(await setUp(['--with-promtool', 'program.mjs'], {}, 1000)).toMatchObject({ code: 0 })
+    expect(await asked()).toBe('download -qq -o APT::Sandbox::User=root prometheus\n')
+  })
+
+  test('says what is missing and the command, where nothing can be fetched', async () => {
+    const lacks = { code: 1, out: '', err: expect.stringContaining('apt-get install prometheus (as root)') }
+    expect(await setUp(['--with-promtool', 'program.mjs'])).toMatchObject(lacks)
+    await apt(false)
+    await dpkg()
+    const { err } = await setUp(['--with-promtool', 'program.mjs'])
+    expect(err).toContain('a promtool could not be fetched')
+    expect(err).toContain('set PROMTOOL_BIN to')
+    await expect(unpacked()).rejects.toThrow('ENOENT')
+  })
+})

@@ -65,12 +65,12 @@ describe('accounts', () => {
     expect(json.series).toHaveLength(5)
     expect(json.series.slice(0, 2)).toEqual([
       {
-        ...{ metric: 'customProperties.overall', usage: 960, limit: 1000, percent: 96 },
+        ...{ id: 'overall', metric: 'customProperties.overall', usage: 960, limit: 1000, percent: 96 },
         ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null, forecast: null },
         forecastReason: 'no forecast was made in the last 3 days',
       },
       {
-        ...{ metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
+        ...{ id: 'type/0-1', metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
         ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null },
         ...{ forecast: null, forecastReason: 'no forecast was made in the last 3 days' },
       },
@@ -144,7 +144,7 @@ describe('accounts', () => {
       const { status, headers, json } = await get(path)
       expect(status).toBe(404)
       expect(headers['content-type']).toContain('application/problem+json')
-      expect(json).toMatchObject({ type: 'about:blank', title: 'Not Found', status: 404 })
+      expect(json).toMatchObject({ type: 'urn:plimsoll:problem:not-found', title: 'Not Found', status: 404 })
     }
   })
 })
@@ -413,6 +413,7 @@ test('deliveries are the newest attempts, how many wait and how many were given 
   }
   const { json } = await get('/api/v1/deliveries?limit=1')
   expect(json).toEqual({
+    next: expect.any(String),
     pending: 1,
     dead: 1,
     receivers: [
@@ -429,6 +430,9 @@ test('deliveries are the newest attempts, how many wait and how many were given 
       },
     ],
   })
+  const { json: rest } = await get(`/api/v1/deliveries?limit=1&after=${json.next}`)
+  expect(rest.items).toMatchObject([{ attempt: 1 }])
+  expect(rest).not.toHaveProperty('next')
 })
 
 describe('problems', () => {
@@ -470,7 +474,7 @@ describe('problems', () => {
     const { ask } = await openServer(redis)
     const answer = await ask('PUT', '/api/v1/accounts/1', BEARER)
     expect(answer).toMatchObject({ status: 405, json: { title: 'Method Not Allowed' } })
-    expect(answer.headers.allow?.split(', ').toSorted()).toEqual(['DELETE', 'GET', 'HEAD'])
+    expect(answer.headers.allow?.split(', ').toSorted()).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS'])
     expect((await ask('POST', '/api/v1/status', { ...BEARER, ...JSON_BODY }, '{')).status).toBe(405)
     expect((await ask('DELETE', '/accounts', BEARER)).status).toBe(405)
   })

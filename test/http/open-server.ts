@@ -21,6 +21,7 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-store.ts'
 import type { Scope } from '../../src/http/access/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
+import type { TestedReceiver } from '../../src/http/actions.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
@@ -61,11 +62,26 @@ export interface Customer {
   scopes?: string[]
 }
 
+type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> }
+
 /** A server with a Redis prefix of its own, a provider that answers what a test says, and a clock that stands still. */
-export async function openServer(
-  redis: TestRedis,
-  { actions, ...options }: Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> } = {},
-) {
+/** What a test of each receiver comes to. */
+const TESTED: Record<string, TestedReceiver> = {
+  'ops-hook': { outcome: { outcome: 'delivered', answer: 204 }, ms: 12, noted: 'recorded', fix: undefined },
+  'ops-mail': {
+    ...{ outcome: { outcome: 'retry', reason: 'connection refused' }, ms: 3, noted: 'recorded' },
+    fix: 'check receivers.ops-mail.smtp',
+  },
+}
+
+export async function openServer(redis: TestRedis, options: ServerOptions = {}) {
+  const opened = await openLastingServer(redis, options)
+  onTestFinished(() => opened.server.close(5_000))
+  return opened
+}
+
+/** The same for several tests: who opens it closes it. */
+export async function openLastingServer(redis: TestRedis, { actions, ...options }: ServerOptions = {}) {
   const clock = new HandClock()
   const logs = logLines()
   const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
@@ -106,7 +122,6 @@ export async function openServer(
   const silences = new SilenceStore(store, keys, { vip: ['1'] })
   const deliveries = new Deliveries(store, keys)
   const queues = createQueues(redis.store('queues'), keys.queues, clock, logs.log)
-  onTestFinished(() => queues.close())
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
@@ -135,13 +150,14 @@ export async function openServer(
       () => connect.vault.deriveEach('acknowledge'),
       () => acknowledgeForMs,
     ),
-    judging: {
+    explain: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
-      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS },
+      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', alertAfter: 3 },
+      routes: [{ to: ['ops-mail'] }],
+      group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     },
     receiverStore: new ReceiverStore(store, keys),
     receivers: ['ops-hook', 'ops-mail'],
-    group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     queueDepths: () => readQueueDepths(queues, store),
     queueBoard: openQueueBoard(queues),
     metrics: createMetrics(),
@@ -155,12 +171,20 @@ export async function openServer(
       silence: (silence) => silences.add(silence),
       unsilence: (id) =>
         endSilence({ silences, held: { lookAgain: async (at) => void looks.push(at) } }, id, clock.now()),
+      poll: async (hubId) => ({ account: await new Registry(store, keys).get(hubId), reason: undefined }),
+      refresh: async (hubId) => {
+        const account = await new Registry(store, keys).get(hubId)
+        return account === undefined ? { is: 'unknown' } : { is: 'refreshed', account }
+      },
       acknowledge: (seen, by) => acknowledgeAlert({ store, keys, acknowledgeForMs }, seen, by, clock.now()),
-      replay: (wanted) =>
-        'ids' in wanted
+      replay: async (wanted) => ({
+        is: 'replayed',
+        replayed: await ('ids' in wanted
           ? deliveries.replayThese(wanted.ids, undefined, clock.now())
-          : deliveries.replay(wanted.since, wanted.receiver, clock.now()),
-      testReceiver: async (name) => (name === 'ops-hook' ? 'delivered' : name === 'ops-mail' ? 'failed' : 'unknown'),
+          : deliveries.replay(wanted.since, wanted.receiver, clock.now())),
+        disabled: [],
+      }),
+      testReceiver: async (name) => TESTED[name],
       ...actions,
     },
     health: async () => ({ alive: true, ready: true, checks: [] }),
@@ -168,8 +192,12 @@ export async function openServer(
     log: logs.log,
     ...options,
   }
-  const server = await startHttpServer(deps)
-  onTestFinished(() => server.close(5_000))
+  const http = await startHttpServer(deps)
+  const close = async (patienceMs: number) => {
+    await http.close(patienceMs)
+    await queues.close()
+  }
+  const server = { ...http, close }
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body)
 

@@ -102,8 +102,10 @@ test('an account page says why an alert stands where it stands, of a level that 
     token: openState('critical', 'token', clock.now()),
   })
   const { text } = await get('/accounts/8')
-  expect(text).toContain('<br><span class="soft">critical stays until below 92 %: recoverBelow 3</span>')
-  expect(text).toContain('<br><span class="soft">3 is at or over the warning 1</span>')
+  expect(text).toContain(
+    '<br><span class="soft">critical stays until below 92 %: recoverBelow 3 (thresholds[0])</span>',
+  )
+  expect(text).toContain('<br><span class="soft">3 is at or over the warning 1 (thresholds[0])</span>')
   expect(text).toMatch(/tokens: to be authorised again(?!<br>)/)
 })
 
@@ -115,7 +117,8 @@ test('an account page shows how many days are left to the limits that have a for
   await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   const { text } = await get('/accounts/67')
   expect(text).toContain('about 12 days left (9 to 19)')
-  expect(text.match(/days left/g)).toHaveLength(1)
+  const [, properties = ''] = text.split('id="custom-properties"')
+  expect(properties.match(/days left/g)).toHaveLength(1)
   clock.move(4 * 86_400_000)
   expect((await get('/accounts/67')).text).not.toContain('days left')
 })
@@ -219,7 +222,7 @@ test('the page of an account shows readings, alerts and what changed', async () 
   expect(words).toContain('custom properties of Contacts (0-1) 24 % 120 of 500')
   expect(words).toContain('Contacts 0-1 0-2 12 0 100 % 100 of 100')
   expect(words).toContain(
-    'records at their association limit (0-1 to 0-2) associations.atLimit 12 is at or over the warning 1 12 now',
+    'records at their association limit (0-1 to 0-2) associations.atLimit 12 is at or over the warning 1 (thresholds[0]) 12 now',
   )
   expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
 })

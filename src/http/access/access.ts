@@ -29,7 +29,7 @@ export function areaOf(route: string | undefined, method: string, address: strin
   if (route === TOKEN_ROUTE) return 'tokens'
   // By the route where there is one: an address may also be written out in full, host and all.
   const looks = method === 'GET' || method === 'HEAD'
-  if (isApi(route ?? address)) return looks ? 'read' : 'write'
+  if (isApi(route ?? address)) return looks || method === 'OPTIONS' ? 'read' : 'write'
   return looks || route === SIGN_OUT ? 'page' : 'action'
 }
 

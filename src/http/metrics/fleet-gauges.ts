@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import packageJson from '../../../package.json' with { type: 'json' }
 import type { DueSets } from '../../accounts/due-sets.ts'
 import type { CoverageStore } from '../../limits/coverage-store.ts'
 import type { DueKind } from '../../redis/keys.ts'
@@ -20,7 +20,7 @@ const DUE_KINDS: readonly DueKind[] = ['refresh', 'poll', 'uninstall']
 /** Accounts, their tokens and readings, their alerts. */
 export function registerFleetGauges(deps: FleetGaugeDeps): void {
   const { metrics, registry, due, coverage, clock } = deps
-  const version = packageVersion()
+  const { version } = packageJson
   const covered = sharedRead(() => readCoverage(coverage, clock.now()))
 
   gauge(metrics, 'build_info', 'Always 1; the label says which version runs.', ['version'], async () => [
@@ -73,9 +73,4 @@ export function registerFleetGauges(deps: FleetGaugeDeps): void {
   gauge(metrics, 'alerts_open', 'Alerts that are open, by level.', ['level'], async () =>
     Object.entries((await surveyAlerts(deps)).counts).map(([level, count]) => [{ level }, count]),
   )
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

@@ -1,12 +1,13 @@
+import type { Tags } from '../../accounts/match-account.ts'
 import type { Directory } from '../../accounts/search/directory.ts'
 import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
-import type { GroupSettings } from '../../alerts/groups/group.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { History } from '../../limits/history/history.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
+import type { RefreshSettings } from '../../tokens/plan-refresh.ts'
 import type { FleetStatusDeps } from '../../views/fleet-status.ts'
 import type { QueueDepth } from '../../views/queue-depth.ts'
-import type { Judging } from '../../views/series-because.ts'
+import type { ExplanationDeps } from '../../views/read-explanation.ts'
 import type { HealthReport } from '../health.ts'
 import type { QueueBoard } from './queues/queue-board.ts'
 
@@ -14,18 +15,18 @@ import type { QueueBoard } from './queues/queue-board.ts'
 export interface PagesDeps extends FleetStatusDeps {
   directory: Directory
   /** The config's names for some accounts. */
-  tags: Readonly<Record<string, readonly string[]>>
+  tags: Tags
   history: History
   samples: KeptSamples
   silences: SilenceStore
   ackLinks: AckLinks
   /** Names of all receivers. */
-  receivers: readonly string[]
-  /** How alerts are grouped into messages. */
-  group: GroupSettings
+  receivers: ExplanationDeps['receivers']
   queueDepths: () => Promise<QueueDepth[]>
   queueBoard: QueueBoard
-  /** What levels are decided by. */
-  judging: Judging
+  /** What levels are decided by, how alerts are grouped, and who is told. */
+  explain: ExplanationDeps['explain']
+  /** When tokens are refreshed. */
+  connect: { settings: RefreshSettings }
   health: () => Promise<HealthReport>
 }

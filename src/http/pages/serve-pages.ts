@@ -1,20 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { acceptOwnForms } from '../access/accept-forms.ts'
+import type { Actions } from '../actions.ts'
 import { serveAccountPage } from './account/serve-account-page.ts'
 import { serveAccountsPage } from './accounts/serve-accounts-page.ts'
-import { type AcknowledgeAction, serveAcknowledgeForm, serveAlertPage } from './alerts/serve-alert-page.ts'
+import { serveAcknowledgeForm, serveAlertPage } from './alerts/serve-alert-page.ts'
 import { serveAlertsPage } from './alerts/serve-alerts-page.ts'
-import { type SilenceActions, serveSilenceForms, serveSilencePage } from './alerts/serve-silence-forms.ts'
+import { serveSilenceForms, serveSilencePage } from './alerts/serve-silence-forms.ts'
 import { serveDeliveriesPage } from './deliveries/serve-deliveries-page.ts'
-import { type DeliveryActions, serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
+import { serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
 import { serveFleetPage } from './fleet/serve-fleet-page.ts'
 import type { PagesDeps } from './pages-deps.ts'
 import { serveQueues } from './queues/serve-queues.ts'
 
-/** What the forms of the pages ask for. */
-export type PageActions = AcknowledgeAction & SilenceActions & DeliveryActions
-
-export type PageFormsDeps = PagesDeps & { publicUrl: string; actions: PageActions }
+export type PageFormsDeps = PagesDeps & { publicUrl: string; actions: Actions }
 
 /** The pages of the operators, a folder each. */
 export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {

@@ -1,44 +1,22 @@
-import type { Snapshot, SnapshotSeries } from '../../../limits/history/history.ts'
-import type { SeriesName } from '../../../limits/series.ts'
+import type { Value } from '../../../limits/history/change.ts'
+import type { Timeline } from '../../../limits/history/timeline.ts'
 
 /** One series that a poll found changed. */
 export interface SeriesChange {
   at: number
-  series: SeriesName
+  seriesId: string
   /** Undefined: it was not there. */
-  before: Amount | undefined
-  after: Amount | undefined
+  before: Value | undefined
+  after: Value | undefined
 }
 
-export interface Amount {
-  usage: number
-  limit: number | null
-}
-
-/** What changed from snapshot to snapshot, newest first, up to `count`. The first snapshot is what there was before. */
-export function seriesChanges(snapshots: readonly Snapshot[], count: number): SeriesChange[] {
-  const changes: SeriesChange[] = []
-  for (let n = snapshots.length - 1; n > 0 && changes.length < count; n--) {
-    const [before, after] = [snapshots[n - 1], snapshots[n]]
-    if (before !== undefined && after !== undefined) changes.push(...between(before, after))
-  }
-  return changes.slice(0, count)
-}
-
-function between(before: Snapshot, after: Snapshot): SeriesChange[] {
-  const old = new Map(before.series.map((series) => [nameOf(series), series]))
-  const changes: SeriesChange[] = []
-  for (const series of after.series) {
-    const was = old.get(nameOf(series))
-    old.delete(nameOf(series))
-    if (was === undefined || was.usage !== series.usage || was.limit !== series.limit) {
-      changes.push({ at: after.at, series, before: was, after: series })
-    }
-  }
-  for (const series of old.values()) changes.push({ at: after.at, series, before: series, after: undefined })
-  return changes
-}
-
-function nameOf({ metric, objectTypeId, from, to }: SnapshotSeries): string {
-  return JSON.stringify([metric, objectTypeId, from, to])
+/** What changed since a moment, newest first, up to `count`. What the very first poll found is no change. */
+export function seriesChanges({ series, polls }: Timeline, since: number, count: number): SeriesChange[] {
+  const first = polls[0]?.at ?? 0
+  const changes = [...series].flatMap(([seriesId, stretches]) =>
+    stretches.flatMap(({ from, value }, n) =>
+      from >= since && from > first ? [{ at: from, seriesId, before: stretches[n - 1]?.value, after: value }] : [],
+    ),
+  )
+  return changes.sort((a, b) => b.at - a.at).slice(0, count)
 }

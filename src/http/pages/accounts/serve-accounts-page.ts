@@ -1,13 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { ACCOUNT_SORTS, type AccountSort, ALERT_FILTERS, type Place } from '../../../accounts/search/account-query.ts'
-import { parsePlace } from '../../../accounts/search/place-text.ts'
+import { ACCOUNT_SORTS, ALERT_FILTERS } from '../../../accounts/search/account-query.ts'
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { withPlan } from '../../../views/account-view.ts'
 import { readNearestLimit } from '../../../views/nearest-limits.ts'
-import { Problem } from '../../problem.ts'
 import { check, oneOf } from '../../query.ts'
-import { searchAccounts } from '../../search-accounts.ts'
+import { placeOf, searchAccounts, tagOf } from '../../search-accounts.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import type { AccountsAddress } from './accounts-address.ts'
@@ -39,7 +37,11 @@ async function showAccounts(deps: PagesDeps, request: FastifyRequest, reply: Fas
   const asked = addressOf(request.query)
   const { tag, ...query } = asked
   const [page, byState] = await Promise.all([
-    searchAccounts(deps, { ...query, ...(tag === undefined ? {} : { tag: tagOf(deps, tag) }), limit: ACCOUNTS_A_PAGE }),
+    searchAccounts(deps, {
+      ...query,
+      ...(tag === undefined ? {} : { tag: tagOf(deps.tags, tag) }),
+      limit: ACCOUNTS_A_PAGE,
+    }),
     deps.registry.countByState(),
   ])
   const now = deps.clock.now()
@@ -65,19 +67,4 @@ function addressOf(query: unknown): AccountsAddress {
     ...{ state: given.state || undefined, alert: given.alert || undefined, tag: given.tag || undefined },
     ...{ after: placeOf('after', given.after, sort), before: placeOf('before', given.before, sort) },
   }
-}
-
-function placeOf(parameter: string, text: string, sort: AccountSort): Place | undefined {
-  if (text === '') return undefined
-  const place = parsePlace(text, sort)
-  if (place !== undefined) return place
-  const detail = 'is no place in a list of this order'
-  throw new Problem(400, `${parameter}: ${detail}`, {}, [{ parameter, detail }])
-}
-
-function tagOf({ tags }: PagesDeps, name: string) {
-  const accounts = Object.hasOwn(tags, name) ? tags[name] : undefined
-  if (accounts !== undefined) return { name, accounts }
-  const detail = 'is no tag of the config'
-  throw new Problem(400, `tag: ${detail}`, {}, [{ parameter: 'tag', detail }])
 }

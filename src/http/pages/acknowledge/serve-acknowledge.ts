@@ -2,13 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ACKNOWLEDGE_PATH, type AckLinks } from '../../../alerts/acknowledge/ack-links.ts'
 import type { AcknowledgeOutcome, SeenAlert } from '../../../alerts/acknowledge/acknowledge-alert.ts'
-import { findAlert } from '../../../alerts/acknowledge/find-alert.ts'
 import { alertOfTransition } from '../../../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../../../alerts/open-alerts.ts'
-import { NOBODY } from '../../../redis/steps.ts'
-import { cleanText } from '../../../text/clean-text.ts'
 import { type FleetStatusDeps, timedAcknowledgement } from '../../../views/fleet-status.ts'
-import { Problem } from '../../problem.ts'
+import { ACKNOWLEDGED_BY } from '../../acknowledged-by.ts'
 import { check } from '../../query.ts'
 import { requireRedis } from '../../redis-away.ts'
 import { sendPage } from '../page.ts'
@@ -27,39 +24,6 @@ export interface AcknowledgeDeps extends FleetStatusDeps {
   actions: {
     acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
   }
-}
-
-const text = (most: number) => z.string('must be a text').trim().max(most, `is longer than ${most} characters`)
-/** What is left empty is not said, and neither is what nobody could see. */
-const said = (most: number) =>
-  text(most)
-    .transform((given) => cleanText(given, most) || undefined)
-    .optional()
-
-const BY = { by: said(100), comment: said(500) }
-
-/** For programs, by an admin token. */
-export function serveAcknowledgeApi(app: FastifyInstance, deps: AcknowledgeDeps): void {
-  app.post('/alerts/:id/acknowledge', (request) => acknowledgeById(deps, request))
-}
-
-const API_BODY = z.strictObject(BY).optional()
-
-async function acknowledgeById(deps: AcknowledgeDeps, request: FastifyRequest): Promise<object> {
-  const { by, comment } = check(API_BODY, request.body ?? undefined) ?? {}
-  const { id: given } = request.params as { id: string }
-  const found = await findAlert(deps, given)
-  if (found.is === 'several') throw new Problem(409, `Several open alerts begin so: ${found.ids.join(', ')}.`)
-  if (found.is !== 'found') throw new Problem(404, `No alert ${given.slice(0, 40)} is open.`)
-  const { id, hubId, state } = found.alert
-  const outcome = await deps.actions.acknowledge(
-    { id, hubId, level: state.level },
-    { by: by ?? request.caller, comment },
-  )
-  if (outcome.is === 'not-open') throw new Problem(404, `Alert ${id} has just been closed.`)
-  if (outcome.is === 'gone-worse') throw new Problem(409, `Alert ${id} has just got worse: look at it again.`)
-  const acknowledged = timedAcknowledgement(outcome.acknowledged)
-  return { id, hubId: hubId === NOBODY ? null : hubId, outcome: outcome.is, acknowledged }
 }
 
 /**
@@ -88,7 +52,7 @@ async function show(deps: AcknowledgeDeps, request: FastifyRequest, reply: Fasti
   return answer(reply, acknowledgePage(alert, hereWith(link.query), now))
 }
 
-const FORM = z.object({ ...BY, level: z.enum(['warning', 'critical']).optional() }).optional()
+const FORM = z.object({ ...ACKNOWLEDGED_BY, level: z.enum(['warning', 'critical']).optional() }).optional()
 
 async function confirm(deps: AcknowledgeDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const now = deps.clock.now()

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { AcknowledgeOutcome, SeenAlert } from '../../../alerts/acknowledge/acknowledge-alert.ts'
 import { findAlert, findAlertOf } from '../../../alerts/acknowledge/find-alert.ts'
 import { alertOfTransition } from '../../../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../../../alerts/open-alerts.ts'
@@ -9,13 +8,13 @@ import { NOBODY } from '../../../redis/steps.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { html } from '../../../text/html.ts'
 import type { ToldTransition } from '../../../views/account-facts.ts'
-import { readAccountView } from '../../../views/account-view.ts'
 import { timedAlert } from '../../../views/fleet-status.ts'
-import { whyOpen } from '../../../views/series-because.ts'
+import { readExplanation } from '../../../views/read-explanation.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { toldOfAccount } from '../../../views/told-of-account.ts'
 import { goTo } from '../../access/accept-forms.ts'
 import { formToken } from '../../access/form-token.ts'
+import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf, parseHubId } from '../../query.ts'
 import { showOperatorPage } from '../page.ts'
@@ -26,16 +25,15 @@ import { alertPage, alertTitle } from './alert-page.ts'
 import { coveredBy } from './serve-silence-forms.ts'
 import { readSilenceForm } from './silence-fields.ts'
 
-export interface AcknowledgeAction {
-  acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
-}
-
 /** One alert. `?account=` says whose it is; without it all are looked through. */
 export function serveAlertPage(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/alerts/:id', (request, reply) => showAlert(deps, request, reply))
 }
 
-export function serveAcknowledgeForm(app: FastifyInstance, deps: PagesDeps & { actions: AcknowledgeAction }): void {
+export function serveAcknowledgeForm(
+  app: FastifyInstance,
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
+): void {
   app.post('/alerts/:id/acknowledge', (request, reply) => acknowledge(deps, request, reply))
 }
 
@@ -44,7 +42,7 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   const { id, hubId } = await askedFor(deps, request)
   const [silences, told, found] = await Promise.all([
     deps.silences.active(now),
-    toldOfAccount(deps, hubId),
+    toldOfAccount({ ...deps, group: deps.explain.group }, hubId),
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const [open] = withMarks(
@@ -55,7 +53,7 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   if (open === undefined) throw notOpen(id)
   const alert = timedAlert(open)
   const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
-  const why = (await whyOf(deps, open, now)) ?? lastMessage(transitions)
+  const why = (await whyOf(deps, open)) ?? lastMessage(transitions)
   const token = request.mayWrite ? formToken(request) : undefined
   const covers = token === undefined ? undefined : await coveredBy(deps, readSilenceForm(matchersFor(alert)))
   const body = html`${flash(request.query)}${alertPage({ alert, why, transitions, covers, token, now, tags: deps.silences.tagNames })}`
@@ -79,13 +77,10 @@ function notOpen(id: string): Problem {
   return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
 }
 
-async function whyOf(deps: PagesDeps, { hubId, field, series }: OpenAlert, now: number): Promise<string | undefined> {
+async function whyOf(deps: PagesDeps, { hubId, field, series }: OpenAlert): Promise<string | undefined> {
   if (hubId === null || series === undefined) return undefined
-  const [view, states] = await Promise.all([
-    readAccountView(deps, hubId),
-    deps.store.hgetall(deps.keys.account(hubId).alerts),
-  ])
-  return view === undefined ? undefined : whyOpen(deps.judging, view.account, view.series, states, now).get(field)
+  const explained = await readExplanation(deps, hubId)
+  return explained?.series.find((one) => one.field === field)?.why
 }
 
 /** Kinds that are not about a number say in words what happened, and what to do. */
@@ -104,7 +99,7 @@ const FORM = z.object({
 })
 
 async function acknowledge(
-  deps: PagesDeps & { actions: AcknowledgeAction },
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {

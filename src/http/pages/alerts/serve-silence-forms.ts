@@ -1,22 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EndedSilence } from '../../../alerts/silences/end-silence.ts'
-import type { Silence } from '../../../alerts/silences/silence.ts'
 import { html } from '../../../text/html.ts'
 import { countCovered } from '../../../views/silenced.ts'
 import { goTo } from '../../access/accept-forms.ts'
 import { formToken } from '../../access/form-token.ts'
+import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { checkForm, matchersOf, readSilenceForm, type SilenceFaults, type SilenceForm } from './silence-fields.ts'
 import { silenceForm } from './silence-form.ts'
 
-export interface SilenceActions {
-  silence(silence: Omit<Silence, 'id'>): Promise<Silence>
-  unsilence(id: string): Promise<EndedSilence>
-}
-
-type Deps = PagesDeps & { actions: SilenceActions }
+type Deps = PagesDeps & { actions: Pick<Actions, 'silence' | 'unsilence'> }
 
 export function serveSilencePage(app: FastifyInstance, deps: Deps): void {
   app.get('/silences/new', (request, reply) => {

@@ -1,22 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import type { Replay } from '../../../delivery/replay.ts'
 import { goTo } from '../../access/accept-forms.ts'
+import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { check } from '../../query.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { SINCE } from './since.ts'
 
-/** Which of the deliveries that were given up are sent again. */
-export type Replay = { ids: readonly string[] } | { since: number; receiver: string | undefined }
-
-export interface DeliveryActions {
-  /** Returns how many are on their way. */
-  replay(wanted: Replay): Promise<number>
-  /** Sends one test message now, and notes what came of it. */
-  testReceiver(name: string): Promise<'delivered' | 'failed' | 'unknown'>
-}
-
-type Deps = PagesDeps & { actions: DeliveryActions }
+type Deps = PagesDeps & { actions: Pick<Actions, 'replay' | 'testReceiver'> }
 
 /** What the forms of the page of deliveries send. */
 export function serveDeliveryForms(app: FastifyInstance, deps: Deps): void {
@@ -38,8 +30,11 @@ const REPLAY = z.union([
 
 async function replay({ actions, clock }: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const given = check(REPLAY, request.body ?? {})
-  const count = await actions.replay('delivery' in given ? { ids: [given.delivery] } : replaySince(given, clock.now()))
-  return goTo(reply, `/deliveries?done=replayed&count=${count}`)
+  const outcome = await actions.replay(
+    'delivery' in given ? { ids: [given.delivery] } : replaySince(given, clock.now()),
+  )
+  if (outcome.is === 'unknown-receiver') throw new Problem(404, outcome.why)
+  return goTo(reply, `/deliveries?done=replayed&count=${outcome.replayed}`)
 }
 
 function replaySince({ since, receiver }: { since: string; receiver: string }, now: number): Replay {
@@ -49,7 +44,7 @@ function replaySince({ since, receiver }: { since: string; receiver: string }, n
 
 async function test({ actions }: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { receiver } = check(z.object({ receiver: name }), request.body ?? {})
-  const is = await actions.testReceiver(receiver)
-  if (is === 'unknown') throw new Problem(404, `There is no receiver ${receiver.slice(0, 60)} here.`)
-  return goTo(reply, `/deliveries?done=${is === 'delivered' ? 'tested' : 'test-failed'}#attempts`)
+  const tested = await actions.testReceiver(receiver)
+  if (tested === undefined) throw new Problem(404, `There is no receiver ${receiver.slice(0, 60)} here.`)
+  return goTo(reply, `/deliveries?done=${tested.outcome.outcome === 'delivered' ? 'tested' : 'test-failed'}#attempts`)
 }

@@ -1,12 +1,12 @@
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedQueue } from '../../../views/fleet-status.ts'
+import type { FleetStatus } from '../../../views/fleet-status.ts'
 import { table } from '../parts/table.ts'
 import { when } from '../parts/when.ts'
 import { BOARD_PATH } from '../queues/queue-board.ts'
 
 /** How much stands in each queue, and for how long; each leads to its jobs. */
-export function queueTable(queues: readonly TimedQueue[], now: number): Html {
+export function queueTable(queues: FleetStatus['queues'], now: number): Html {
   return table(
     'Queues',
     [

@@ -1,10 +1,10 @@
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedQueue } from '../../../views/fleet-status.ts'
+import type { FleetStatus } from '../../../views/fleet-status.ts'
 import { queueTable } from '../fleet/queue-table.ts'
 import { BOARD_PATH } from './queue-board.ts'
 
 /** How much stands in each queue, and since when. */
-export function queuesPage(queues: readonly TimedQueue[], now: number): Html {
+export function queuesPage(queues: FleetStatus['queues'], now: number): Html {
   return html`<p>Work stands here until a worker takes it up. A job carries ids only.</p>
 <div data-live="queues">
 ${queueTable(queues, now)}

@@ -1,10 +1,9 @@
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
-import { groupSettings } from '../app/group-settings.ts'
-import type { RuleSet } from '../views/plan/rule-set.ts'
+import { groupSettings } from './group-settings.ts'
 
-/** What a config says about what is told, to whom, in which messages. */
-export function ruleSetOf(config: Config): RuleSet {
+/** What a config says about what is told, to whom, in which messages: a rule set, as views take one. */
+export function ruleSetOf(config: Config) {
   const { thresholds, alerts, routes, tags } = config
   return {
     rules: withTags(thresholds, tags),

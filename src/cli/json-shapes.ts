@@ -1,0 +1,72 @@
+import {
+  AccountDetailsShape,
+  AccountShape,
+  ConnectedShape,
+  ExportedShape,
+  ImportedShape,
+  LeavingShape,
+  PolledShape,
+  RefreshedShape,
+} from '../views/shapes/account.ts'
+import { AcknowledgedShape, OpenAlertShape, TransitionShape } from '../views/shapes/alert.ts'
+import { CheckShape } from '../views/shapes/check.ts'
+import { ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
+import { ExplanationShape } from '../views/shapes/explanation.ts'
+import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
+import {
+  AdminTokenShape,
+  AnyObjectShape,
+  CheckedConfigShape,
+  DemoFactsShape,
+  FindingShape,
+  NewAdminTokenShape,
+  PublishedSchemaShape,
+  RekeyedShape,
+  RemovedAdminTokenShape,
+} from '../views/shapes/installation.ts'
+import { listOf, type Shape, type Told } from '../views/shapes/json-schema.ts'
+import { OutboxProofShape } from '../views/shapes/outbox.ts'
+import { PlanOutcomeShape } from '../views/shapes/plan.ts'
+import { AccountHistoryShape } from '../views/shapes/series.ts'
+import { SilenceShape, UnsilencedShape } from '../views/shapes/silence.ts'
+
+/** What each command prints with `--json`. */
+export const JSON_SHAPES = {
+  demo: DemoFactsShape,
+  status: FleetStatusShape,
+  check: CheckShape,
+  doctor: listOf(FindingShape),
+  'config check': CheckedConfigShape,
+  'config schema': AnyObjectShape,
+  'config print': AnyObjectShape,
+  'accounts list': listOf(AccountShape),
+  'accounts show': AccountDetailsShape,
+  'accounts connect': ConnectedShape,
+  'accounts import': ImportedShape,
+  'accounts export': ExportedShape,
+  'accounts poll': listOf(PolledShape),
+  'accounts refresh': RefreshedShape,
+  'accounts history': listOf(AccountHistoryShape),
+  'accounts uninstall': LeavingShape,
+  'alerts list': listOf(OpenAlertShape),
+  'alerts log': listOf(TransitionShape),
+  'alerts ack': AcknowledgedShape,
+  'alerts silence': SilenceShape,
+  'alerts unsilence': UnsilencedShape,
+  'alerts silences': listOf(SilenceShape),
+  'alerts explain': ExplanationShape,
+  'alerts test': ReceiverTestShape,
+  'thresholds plan': PlanOutcomeShape,
+  'outbox verify': OutboxProofShape,
+  'outbox replay': ReplayedShape,
+  'admin-tokens add': NewAdminTokenShape,
+  'admin-tokens list': listOf(AdminTokenShape),
+  'admin-tokens remove': RemovedAdminTokenShape,
+  'keys rekey': RekeyedShape,
+  schema: PublishedSchemaShape,
+} satisfies Record<string, Shape>
+
+export type JsonCommand = keyof typeof JSON_SHAPES
+export type JsonOf<C extends JsonCommand> = Told<(typeof JSON_SHAPES)[C]>
+
+export const JSON_COMMANDS = Object.keys(JSON_SHAPES) as readonly JsonCommand[]

@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { suggest } from '../text/suggest.ts'
+import { jsonSchemaOf } from '../views/shapes/json-schema.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import { JSON_COMMANDS, JSON_SHAPES } from './json-shapes.ts'
+import { withExample, withJson } from './options.ts'
+
+/** `plimsoll schema`: what programs may count on in the output of other commands. */
+export function addSchema(program: Command, io: Io): void {
+  withExample(
+    withJson(
+      program.command('schema').argument('[command...]', 'such as accounts list; none: list those that have one'),
+    ),
+    'plimsoll schema',
+    'plimsoll schema accounts list',
+  )
+    .description('print the JSON Schema of what a command prints with --json')
+    .action((words: string[], options: { json?: boolean }) => printSchema(io, words, options.json === true))
+}
+
+function printSchema(io: Io, words: readonly string[], asJson: boolean): void {
+  if (words.length === 0) {
+    if (asJson) printJson(io, 'schema', [...JSON_COMMANDS])
+    else for (const command of JSON_COMMANDS) io.out(`${command}\n`)
+    return
+  }
+  const given = words.join(' ')
+  const command = JSON_COMMANDS.find((known) => known === given)
+  if (command === undefined) throw new CommandError(`no command "${given}" prints JSON: ${hint(given)}`)
+  const title = `plimsoll ${command} --json`
+  printJson(io, 'schema', { ...jsonSchemaOf(JSON_SHAPES[command]), title })
+}
+
+function hint(given: string): string {
+  const below = JSON_COMMANDS.filter((command) => command.startsWith(`${given} `))
+  if (below.length > 0) return `there are ${below.join(', ')}`
+  const near = suggest(given, JSON_COMMANDS)
+  return near === undefined ? 'plimsoll schema lists those that do' : `did you mean ${near}?`
+}

@@ -1,0 +1,41 @@
+import type { Account } from '../accounts/account.ts'
+import type { BegunUninstall } from '../accounts/uninstall.ts'
+import type { AcknowledgeOutcome, SeenAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
+import type { EndedSilence } from '../alerts/silences/end-silence.ts'
+import type { Silence } from '../alerts/silences/silence.ts'
+import type { AttemptOutcome } from '../delivery/receiver.ts'
+import type { Replay, Replayed } from '../delivery/replay.ts'
+import type { AccessTokenAnswer } from '../tokens/access-token.ts'
+
+/** What pages and API may ask for: the same steps as the command line takes. */
+export interface Actions {
+  uninstall(hubId: number, reason: string): Promise<BegunUninstall>
+  /** Reads the account's limits now; `reason`: why it was not read, or not all of it. */
+  poll(hubId: number): Promise<{ account: Account | undefined; reason: string | undefined }>
+  /** Refreshes the account's tokens now. */
+  refresh(hubId: number): Promise<RefreshedNow>
+  /** A valid access token, refreshed if need be on a connection that waits; `to` is who asks. */
+  accessToken(hubId: number, to: string): Promise<AccessTokenAnswer>
+  silence(silence: Omit<Silence, 'id'>): Promise<Silence>
+  unsilence(id: string): Promise<EndedSilence>
+  acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
+  /** Sends again what was given up. */
+  replay(wanted: Replay): Promise<Replayed>
+  /** Sends a test message; undefined: no receiver has this name. */
+  testReceiver(name: string): Promise<TestedReceiver | undefined>
+}
+
+export type RefreshedNow =
+  | { is: 'refreshed'; account: Account }
+  | { is: 'unknown' }
+  /** `until`: not before, ms. */
+  | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
+
+export interface TestedReceiver {
+  outcome: AttemptOutcome
+  ms: number
+  /** `enabled`: it was switched off before; `away`: without a Redis nothing could be noted. */
+  noted: 'recorded' | 'enabled' | 'away'
+  /** What to do, where it failed. */
+  fix: string | undefined
+}

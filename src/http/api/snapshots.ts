@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream'
+import * as z from 'zod'
+import type { Snapshot } from '../../limits/history/history.ts'
+import { RESOLUTIONS, readAccountHistory, snapshotJson } from '../../views/account-history.ts'
+import { withPlan } from '../../views/account-view.ts'
+import { historyHead, historyLines, type LineFormat } from '../../views/history-lines.ts'
+import { SnapshotShape } from '../../views/shapes/series.ts'
+import { unknownAccount } from '../problem.ts'
+import { cursor, moment, oneOf, wholeNumber } from '../query.ts'
+import { nextOf } from './next-of.ts'
+import { type Lines, OF_ACCOUNT, ok, pageOf, route, TAKES_NOTHING } from './route.ts'
+import { pageOf as pageOfSnapshots } from './snapshot-page.ts'
+
+const WEEK_MS = 7 * 86_400_000
+const MOST = 1000
+const BY_DEFAULT = 500
+
+const LINES_TYPE: Record<LineFormat, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  jsonl: 'application/x-ndjson',
+}
+
+const QUERY = z
+  .strictObject({
+    from: moment().optional().describe('Default: a week before `to`.'),
+    to: moment().optional().describe('Default: now.'),
+    resolution: oneOf(RESOLUTIONS)
+      .default('raw')
+      .describe('Each change, or how things stood at the end of each hour or day (UTC).'),
+    format: oneOf(['json', 'csv', 'jsonl'])
+      .default('json')
+      .describe('csv and jsonl: a line for each series and moment, all of the range.'),
+    limit: wholeNumber(1, MOST).optional().describe(`The most items of one answer; ${BY_DEFAULT} by default.`),
+    after: cursor(wholeNumber(0, Number.MAX_SAFE_INTEGER)).optional(),
+  })
+  .superRefine(({ format, ...given }, context) => {
+    for (const name of ['limit', 'after'] as const) {
+      if (format === 'json' || given[name] === undefined) continue
+      const message = `format=${format} is not paged: it is all of the range`
+      context.addIssue({ code: 'custom', path: [name], message })
+    }
+  })
+
+export const listSnapshots = route({
+  ...TAKES_NOTHING,
+  ...{ id: 'listSnapshots', method: 'GET', path: '/accounts/{hubId}/snapshots', scope: 'read' },
+  summary: 'How the series of an account moved',
+  params: OF_ACCOUNT,
+  query: QUERY,
+  answers: {
+    200: {
+      description: 'A page of snapshots.',
+      json: pageOf(SnapshotShape, 'Oldest first; those of one moment stay together.'),
+      lines: Object.values(LINES_TYPE),
+    },
+  },
+  ...{ problems: [400, 404], example: { params: { hubId: '1234567' }, query: { resolution: 'daily' } } },
+  answer: async (deps, { params: { hubId }, query }) => {
+    const now = deps.clock.now()
+    const { to = now, from = to - WEEK_MS, resolution, format, limit = BY_DEFAULT, after } = query
+    const account = await deps.registry.get(hubId)
+    if (account === undefined) throw unknownAccount(hubId)
+    const snapshots = await readAccountHistory(deps, await withPlan(deps.due, account), { from, to, resolution })
+    if (format !== 'json') return { status: 200 as const, lines: linesOf(format, hubId, snapshots) }
+    const { items, next } = pageOfSnapshots([...snapshots], after, limit)
+    return ok({ items: items.map(snapshotJson), ...nextOf(next) })
+  },
+})
+
+/** Written as fast as it is read: years of an account are megabytes. */
+function linesOf(format: LineFormat, hubId: number, snapshots: Iterable<Snapshot>): Lines {
+  const text = Readable.from(allLines(format, hubId, snapshots))
+  return { type: LINES_TYPE[format], fileName: `history-${hubId}.${format}`, text }
+}
+
+function* allLines(format: LineFormat, hubId: number, snapshots: Iterable<Snapshot>): Generator<string> {
+  const head = historyHead(format)
+  if (head !== '') yield head
+  for (const snapshot of snapshots) yield historyLines(format, hubId, snapshot)
+}

@@ -1,0 +1,70 @@
+import { formatDaysLeft, formatDaysRange } from '../../../../text/days-left.ts'
+import { formatCount } from '../../../../text/format-number.ts'
+import { formatMoment } from '../../../../text/format-time.ts'
+import type { ChartData } from './geometry.ts'
+import { thresholdUsage } from './threshold-usage.ts'
+import type { Stand, Track } from './track.ts'
+
+/**
+ * What a chart shows, in a sentence or two: `From 720 to 960 of 1,000 in 30 days. It crossed warning at 800 on ... .`;
+ * `span` is how long that is, as in `in 30 days`.
+ */
+export function storyOf(data: ChartData, span: string): string {
+  const stands = data.track.flat()
+  const [first, last] = [stands[0], stands.at(-1)]
+  if (first === undefined || last === undefined) return 'Nothing was read of it in this time.'
+  return [
+    // What is known may begin within the time.
+    `${movement(stands, first, last)} ${first.from > data.from ? `since ${formatMoment(first.from)}` : span}.`,
+    ...limitMoves(stands),
+    ...crossings(data, last),
+    ...outlook(data, last),
+    ...(data.track.length > 1 ? ['Nothing was read for a part of the time.'] : []),
+  ].join(' ')
+}
+
+function movement(stands: readonly Stand[], first: Stand, last: Stand): string {
+  const of = last.limit === null ? '' : ` of ${formatCount(last.limit)}`
+  if (first.usage !== last.usage) return `From ${formatCount(first.usage)} to ${formatCount(last.usage)}${of}`
+  return stands.every(({ usage }) => usage === last.usage)
+    ? `Unchanged at ${formatCount(last.usage)}${of}`
+    : `Back at ${formatCount(last.usage)}${of}`
+}
+
+function limitMoves(stands: readonly Stand[]): string[] {
+  const moves = stands.filter(({ limit }, n) => n > 0 && stands[n - 1]?.limit !== limit)
+  const last = moves.at(-1)
+  if (last === undefined || last.limit === null) return []
+  return [`The limit became ${formatCount(last.limit)} at ${formatMoment(last.from)}.`]
+}
+
+/** When the level that holds now was entered last. */
+function crossings({ levels, track }: ChartData, last: Stand): string[] {
+  for (const level of ['critical', 'warning'] as const) {
+    const bound = thresholdUsage(levels[level], last.limit)
+    if (bound === undefined || last.usage < bound) continue
+    const since = crossedAt(track, (stand) => {
+      const then = thresholdUsage(levels[level], stand.limit)
+      return then !== undefined && stand.usage >= then
+    })
+    const name = `${level} from ${formatCount(Math.ceil(bound))} on`
+    return [since === undefined ? `Over ${name} all the time.` : `Over ${name} since ${formatMoment(since)}.`]
+  }
+  return []
+}
+
+/** Undefined: it holds all the time. */
+function crossedAt(track: Track, holds: (stand: Stand) => boolean): number | undefined {
+  const stands = track.flat()
+  for (let n = stands.length - 1; n > 0; n--) {
+    const [before, stand] = [stands[n - 1], stands[n]]
+    if (before !== undefined && stand !== undefined && !holds(before)) return stand.from
+  }
+  return undefined
+}
+
+function outlook({ forecast }: ChartData, { usage, limit }: Stand): string[] {
+  if (limit !== null && usage >= limit) return [usage > limit ? 'It is over its limit.' : 'It is full.']
+  if (forecast === null) return []
+  return [`At this pace: ${formatDaysLeft(forecast.days)}${formatDaysRange(forecast.days, forecast)}.`]
+}

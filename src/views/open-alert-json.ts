@@ -1,0 +1,22 @@
+import type { OpenAlert } from '../alerts/open-alerts.ts'
+import type { AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
+
+/** An open alert as pages and programs are told of it: times in ISO 8601. */
+export type TimedAlert = OpenAlertShape
+
+export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
+  return {
+    ...alert,
+    since: new Date(alert.since).toISOString(),
+    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
+  }
+}
+
+export function timedAcknowledgement(given: NonNullable<OpenAlert['acknowledged']>): AcknowledgementShape {
+  const { at, by, comment, until } = given
+  return {
+    ...{ at: new Date(at).toISOString(), by },
+    ...(comment === undefined ? {} : { comment }),
+    until: new Date(until).toISOString(),
+  }
+}

@@ -1,0 +1,169 @@
+import * as z from 'zod'
+import { OpenAlertShape } from './alert.ts'
+import { SeriesShape } from './series.ts'
+import { AccountName, count, moment, momentOrNull, strangersText, text } from './words.ts'
+
+export const AccountShape = z
+  .object({
+    ...AccountName,
+    user: strangersText('Who installed the app, as the provider names them.').nullable(),
+    connectedAt: momentOrNull('When it was connected last.'),
+    firstConnectedAt: momentOrNull('When it was connected first.'),
+    token: z
+      .object({
+        obtainedAt: momentOrNull('When the access token there is was got.'),
+        expiresAt: momentOrNull('When it ends.'),
+        refreshedAt: momentOrNull('When a refresh worked last.'),
+        nextRefreshAt: momentOrNull('When the next refresh is due.'),
+        driftMs: z
+          .number()
+          .nullable()
+          .describe("By how many milliseconds the provider's own count of its life differs; null: it agrees."),
+      })
+      .describe('Of its access token; the token itself is not among it.'),
+    refreshFailure: z
+      .object({
+        count: count('Refreshes that failed in a row.'),
+        class: text('What kind of failure.'),
+        reason: strangersText('What the provider said.'),
+        at: momentOrNull('The last one.'),
+        since: momentOrNull('The first one.'),
+      })
+      .nullable()
+      .describe('Null: the last refresh worked.'),
+    refusedSince: momentOrNull('Since when the refresh token is refused.'),
+    parkedUntil: momentOrNull('The provider said to wait until then.'),
+    tokenServedAt: momentOrNull('When an access token was last handed out.'),
+    tokenServedTo: text('To which admin token.').nullable(),
+    polledAt: momentOrNull('When its limits were last read.'),
+    nextPollAt: momentOrNull('When they are read next.'),
+    nextPollBecause: strangersText('Why then, for people.').nullable(),
+    pollFailure: z
+      .object({
+        count: count('Polls that failed in a row, wholly or in part.'),
+        reason: strangersText('What went wrong.'),
+        at: momentOrNull('The last one.'),
+        since: momentOrNull('The first one.'),
+      })
+      .nullable()
+      .describe('Null: the last poll read all.'),
+    watch: z
+      .object({
+        is: z.enum(['cannot be watched', 'cannot be watched in part']),
+        because: z.literal('scope missing'),
+        since: momentOrNull('Since when.'),
+        scopes: z.array(z.string()).describe('What the provider asks for; it need not be right.'),
+      })
+      .nullable()
+      .describe('What keeps its limits from being read; null: nothing that is known.'),
+    uninstall: z
+      .object({
+        askedAt: momentOrNull('When it was asked for.'),
+        reason: strangersText('Why.'),
+        by: z.enum(['cli', 'api', 'evidence']).describe('`evidence`: its refresh token was refused for too long.'),
+        attempts: count('Attempts to delete the refresh token so far.'),
+        failure: strangersText('Why the last one failed.').nullable(),
+        failureAt: momentOrNull('When that was.'),
+        nextAttemptAt: momentOrNull('When it is tried next.'),
+        at: momentOrNull('When the refresh token was deleted.'),
+        ending: z
+          .enum(['deleted', 'was-gone'])
+          .nullable()
+          .describe('Whether the provider deleted it, or did not know it any more.'),
+        purgeAt: momentOrNull('When the account is forgotten.'),
+      })
+      .nullable()
+      .describe('Null: nobody has asked for it.'),
+  })
+  .meta({ id: 'Account', description: 'What is known of one account. No token is among it.' })
+export type AccountShape = z.infer<typeof AccountShape>
+
+export const StoryEventShape = z
+  .object({
+    at: momentOrNull('When it happened, or will.'),
+    event: text('What, for people.'),
+    detail: strangersText('More about it.').exactOptional(),
+  })
+  .meta({ id: 'StoryEvent', description: "One thing in an account's life." })
+export type StoryEventShape = z.infer<typeof StoryEventShape>
+
+export const AccountDetailsShape = AccountShape.extend({
+  scopes: z.array(z.string()).describe('What the customer granted.'),
+  series: z.array(SeriesShape).describe('As last read.'),
+  alerts: z.array(OpenAlertShape).describe('Open now, worst first.'),
+  story: z.array(StoryEventShape).describe('In order of time.'),
+}).meta({ id: 'AccountDetails', description: 'Everything there is to show about one account.' })
+export type AccountDetailsShape = z.infer<typeof AccountDetailsShape>
+
+export const ConnectedShape = z
+  .object({
+    ...AccountName,
+    scopes: z.array(z.string()).describe('What the customer granted.'),
+    outcome: z.enum(['connected', 'reconnected']).describe('`reconnected`: it was known before.'),
+  })
+  .meta({ id: 'Connected', description: 'An account that was taken over.' })
+
+export const PolledShape = z
+  .object({
+    ...AccountName,
+    state: AccountName.state.nullable().describe('Null for an account that nobody knows.'),
+    outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
+    reason: strangersText('Why not; null where all was read.').nullable(),
+    polledAt: momentOrNull('When its limits were last read.'),
+  })
+  .meta({ id: 'Polled', description: 'What came of reading the limits of an account now.' })
+export type PolledShape = z.infer<typeof PolledShape>
+
+export const RefreshedShape = z
+  .object({
+    ...AccountName,
+    outcome: z.literal('refreshed'),
+    expiresAt: momentOrNull('When its access token ends.'),
+  })
+  .meta({ id: 'Refreshed', description: 'An account whose tokens were just refreshed.' })
+export type RefreshedShape = z.infer<typeof RefreshedShape>
+
+export const UninstallShape = z
+  .object({ hubId: AccountName.hubId, state: AccountName.state })
+  .meta({ id: 'Uninstalling', description: 'An account that is being uninstalled, or was.' })
+
+export const LeavingShape = z
+  .object({
+    hubId: AccountName.hubId,
+    outcome: z
+      .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
+      .describe(
+        '`begun`: the daemon deletes the refresh token; `already`: it was asked for before. With --wait how it ended: ' +
+          'the provider deleted it, did not know it any more, or nobody knows.',
+      ),
+    deletedAt: momentOrNull('With --wait: when the refresh token was deleted.').exactOptional(),
+    purgeAt: momentOrNull('With --wait: when the account is forgotten.').exactOptional(),
+  })
+  .meta({ id: 'Leaving', description: 'What came of asking for an uninstall.' })
+
+export const ImportedShape = z
+  .object({
+    imported: count('New accounts.'),
+    kept: count('Known already and left as they were.'),
+    keptUninstalled: count('Of those kept: uninstalled, or about to be.'),
+    replaced: count('Known already and overwritten.'),
+    bad: count('Lines that are no account.'),
+    stopped: z.boolean().describe('It was told to stop before the end of the file.'),
+    badLines: z
+      .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: strangersText('Why.') }))
+      .describe('The first 50 of them.'),
+  })
+  .meta({ id: 'Imported', description: 'What came of importing a file of accounts.' })
+
+export const ExportedShape = z
+  .object({ exported: count('Accounts that were written.'), file: text('As it was named.') })
+  .meta({ id: 'Exported', description: 'What came of exporting the accounts.' })
+
+export const AccessTokenShape = z
+  .object({
+    accessToken: text('The token: keep it nowhere.'),
+    expiresAt: moment('When it ends.'),
+    expiresIn: count('Until then, in whole seconds.'),
+    scopes: z.array(z.string()).describe('What the customer granted.'),
+  })
+  .meta({ id: 'AccessToken', description: 'A valid access token of one account.' })

@@ -1,0 +1,183 @@
+import * as z from 'zod'
+import type { AlertKind, AlertReason } from '../../alerts/alert.ts'
+import { LabelledSeriesName, RecordShape } from './series.ts'
+import { AccountName, count, hubDomain, hubId, level, moment, strangersText, text } from './words.ts'
+
+const KINDS = ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery', 'test'] as const satisfies AlertKind[]
+const REASONS = [
+  ...(['entered', 'escalated', 'eased', 'recovered', 'repeat', 'uninstalled', 'test'] as const),
+] satisfies AlertReason[]
+
+export const alertKind = z
+  .enum(KINDS)
+  .describe(
+    'What it is about: a series, a limit that moved, tokens, polls, the whole fleet, a receiver; or it is a test.',
+  )
+export const alertReason = z.enum(REASONS).describe('What the alert did.')
+const cause = z.enum(['scopes', 'failing']).describe('Of a poll alert: scopes are missing, or polls fail.')
+const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
+const series = z.object(LabelledSeriesName).describe('The series that it is about.')
+
+export const AcknowledgementShape = z
+  .object({
+    at: moment('When it was acknowledged.'),
+    by: strangersText('By whom.'),
+    comment: strangersText('What they said.').exactOptional(),
+    until: moment('Until then it is told again only if it gets worse.'),
+  })
+  .meta({ id: 'Acknowledgement', description: 'Somebody knows of an alert.' })
+export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
+
+export const OpenAlertShape = z
+  .object({
+    id: text('Its id with the number of its newest transition; either end is taken where an alert is asked for.'),
+    ...{ kind: alertKind, level, rule },
+    field: text("The series' id; `token` or `poll` for the account's tokens and polls; the trouble of the fleet."),
+    cause: cause.exactOptional(),
+    hubId: hubId.nullable().describe('The account; null for an alert about the whole fleet.'),
+    hubDomain: hubDomain.exactOptional(),
+    series: series.exactOptional(),
+    usage: count('As last read.').exactOptional(),
+    limit: z.number().exactOptional().describe('As last read.'),
+    percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
+    since: moment('When it opened.'),
+    acknowledged: AcknowledgementShape.exactOptional(),
+    silencedBy: text('Id of the silence that it is under.').exactOptional(),
+  })
+  .meta({ id: 'OpenAlert', description: 'An alert that is open now.' })
+export type OpenAlertShape = z.infer<typeof OpenAlertShape>
+
+const asks = z.enum(['percent', 'count', 'remaining', 'daysLeft'])
+const Condition = {
+  level,
+  asks: asks.describe('What the condition asks for.'),
+  threshold: z.number().describe('Of the condition.'),
+  value: z.number().describe('What was read, in the same unit.'),
+}
+const InForce = {
+  rising: z
+    .object({ level, polls: z.int(), of: z.int() })
+    .exactOptional()
+    .describe('A higher level that so many polls in a row have found, of those it takes.'),
+  worseThan: z
+    .object({ usage: z.number(), percent: z.number().exactOptional(), remaining: z.number().exactOptional() })
+    .exactOptional()
+    .describe('How it stood when it was acknowledged.'),
+}
+
+export const BecauseShape = z
+  .discriminatedUnion('is', [
+    z.object({ is: z.literal('holds'), ...Condition, ...InForce }),
+    z.object({ is: z.literal('margin'), until: z.number(), recoverBelow: z.number(), ...Condition, ...InForce }),
+    z.object({ is: z.literal('pending'), polls: z.int(), of: z.int(), ...Condition }),
+    z.object({ is: z.literal('unknown'), missing: z.enum(['limit', 'forecast']), stays: level.exactOptional() }),
+    z.object({ is: z.literal('off'), rule: z.string() }),
+    z.object({ is: z.literal('no-rule') }),
+    z.object({
+      is: z.literal('nothing'),
+      nearest: z.object({ ...Condition, away: z.number() }).exactOptional(),
+    }),
+    z.object({ is: z.literal('gone') }),
+  ])
+  .meta({ id: 'Because', description: 'Why a series stands where it stands.' })
+
+export const ConditionsShape = z
+  .object({
+    percent: z.number().optional().describe('Usage in percent of the limit, at least.'),
+    count: z.number().optional().describe('Usage, at least.'),
+    remaining: z.number().optional().describe('What is left, at most.'),
+    daysLeft: z.number().optional().describe('Days until the limit, at most.'),
+  })
+  .meta({ id: 'Conditions', description: 'What a level asks for: any of these.' })
+
+/** An item of `data.alerts` of a webhook is the same. */
+export const AlertShape = z
+  .object({
+    id: text('Of this transition, the same on every copy that is sent.'),
+    supersedes: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Earlier transitions that the receiver has not been sent, and need not be.'),
+    kind: alertKind,
+    status: z.enum(['firing', 'resolved']),
+    level: level.describe('The level that was entered; of a resolved alert the one that was left.'),
+    ...{ reason: alertReason, rule },
+    cause: cause.exactOptional(),
+    account: z
+      .object({ hubId: AccountName.hubId, hubDomain: AccountName.hubDomain })
+      .exactOptional()
+      .describe('Absent where it is about the whole fleet.'),
+    series: z
+      .object({ ...LabelledSeriesName, metric: z.string() })
+      .exactOptional()
+      .describe('The series that it is about.'),
+    usage: z.number().exactOptional(),
+    limit: z.number().exactOptional(),
+    percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
+    remaining: z.number().exactOptional().describe('Limit less usage.'),
+    daysLeft: z.number().exactOptional().describe('Days until the limit; 0 at or over it.'),
+    daysLeftRange: z
+      .object({ earliest: z.number(), latest: z.number().exactOptional() })
+      .exactOptional()
+      .describe('Days; without `latest` it may as well be years.'),
+    threshold: ConditionsShape.exactOptional(),
+    previous: z
+      .object({
+        level: z.enum(['ok', 'warning', 'critical']),
+        usage: z.number().exactOptional(),
+        limit: z.number().exactOptional(),
+        measuredAt: moment('When that was read.'),
+      })
+      .exactOptional()
+      .describe('How it stood when it was told of last.'),
+    measuredAt: moment('When what it tells was read.'),
+    since: moment('When the alert opened.'),
+    records: z
+      .object({
+        shown: z.int(),
+        total: z.int(),
+        items: z.array(
+          RecordShape.extend({ isNew: z.literal(true).exactOptional() }).meta({
+            id: 'AlertRecord',
+            description: 'A record; `isNew`: the last message of the alert did not name it.',
+          }),
+        ),
+        left: z
+          .array(z.object({ objectId: z.int(), label: z.string().exactOptional() }))
+          .exactOptional()
+          .describe('Those that the last message named and that are gone.'),
+      })
+      .exactOptional()
+      .describe('Records behind it.'),
+    because: BecauseShape.exactOptional(),
+    message: text('What happened, and what to do, of kinds that are not about a number.').exactOptional(),
+    url: text('Where to look.').exactOptional(),
+  })
+  .meta({ id: 'Alert', description: 'One transition of one alert, exactly as receivers get it.' })
+
+export const fate = z
+  .enum(['pending', 'delivered', 'dead', 'withheld', 'unknown'])
+  .describe('What became of it; `unknown`: that is no longer remembered.')
+
+export const TransitionShape = z
+  .object({
+    at: moment('When it was committed.'),
+    transition: text('Its partition and number, as the ledger knows it.').meta({ examples: ['17-204'] }),
+    fate,
+    why: strangersText(
+      'What it ended by, or what holds it back; absent where there is nothing to say.',
+    ).exactOptional(),
+    alert: AlertShape,
+  })
+  .meta({ id: 'Transition', description: 'One thing that an alert did, and what became of it.' })
+export type TransitionShape = z.infer<typeof TransitionShape>
+
+export const AcknowledgedShape = z
+  .object({
+    id: text("The alert's id, without the number of a transition."),
+    hubId: hubId.nullable().describe('The account; null for an alert about the whole fleet.'),
+    outcome: z.enum(['acknowledged', 'already']).describe('`already`: somebody had done it before.'),
+    acknowledged: AcknowledgementShape,
+  })
+  .meta({ id: 'Acknowledged', description: 'What came of acknowledging an alert.' })
+export type AcknowledgedShape = z.infer<typeof AcknowledgedShape>

@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { count, momentOrNull, strangersText, text } from './words.ts'
+
+export const AttemptShape = z
+  .object({
+    at: momentOrNull('When it was made.'),
+    id: text('Of the delivery, the same on each attempt.'),
+    receiver: text('Where to.'),
+    type: text('Of the message.').meta({ examples: ['alert.firing'] }),
+    attempt: count('The how manieth it was.'),
+    outcome: text('`delivered`, `retry` (it is tried again), `dead` (given up) or, of a test, `failed`.'),
+    reason: strangersText('What the far side said, or what went wrong.'),
+    ms: z.number().nullable().describe('How long it took, milliseconds; null where nothing was tried.'),
+    answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
+    nextAt: momentOrNull('When it is tried again.'),
+  })
+  .meta({ id: 'Attempt', description: 'One attempt to deliver one message.' })
+export type AttemptShape = z.infer<typeof AttemptShape>
+
+export const ReceiverShape = z
+  .object({
+    receiver: text('Its name in the config.'),
+    state: z
+      .enum(['delivers', 'failing', 'disabled', 'new'])
+      .describe('`new`: nothing was tried yet; `failing`: every attempt since `failingSince` has failed.'),
+    lastDeliveredAt: momentOrNull('When a message arrived last.'),
+    failingSince: momentOrNull('Since when every attempt has failed.'),
+    failedAttempts: count('How many have since.'),
+    reason: strangersText('Of the last attempt that failed; of one that is disabled, what it said.').nullable(),
+  })
+  .meta({ id: 'Receiver', description: 'How a receiver fares.' })
+export type ReceiverShape = z.infer<typeof ReceiverShape>
+
+export const ReplayedShape = z
+  .object({
+    replayed: count('Deliveries that are on their way again.'),
+    disabled: z.array(z.string()).describe('Receivers that are switched off: nothing goes their way.'),
+  })
+  .meta({ id: 'Replayed', description: 'What came of sending again what was given up.' })
+export type ReplayedShape = z.infer<typeof ReplayedShape>
+
+export const ReceiverTestShape = z
+  .object({
+    receiver: text('Its name in the config.'),
+    outcome: z.enum(['delivered', 'failed']),
+    reason: strangersText('What the far side said, or what went wrong; null where nothing was said.').nullable(),
+    answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
+    ms: z.number().min(0).describe('How long it took, milliseconds.'),
+    fix: text('What to do, where it failed.').nullable(),
+    noted: z.boolean().describe('Whether the log of deliveries has it: not while Redis is away.'),
+    enabled: z.boolean().describe('It was switched off, and gets messages again.'),
+  })
+  .meta({ id: 'ReceiverTest', description: 'What came of a test message.' })
+export type ReceiverTestShape = z.infer<typeof ReceiverTestShape>

@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { alertKind, alertReason, BecauseShape, fate } from './alert.ts'
+import { AttemptShape } from './delivery.ts'
+import { SeriesShape } from './series.ts'
+import { AccountName, level, moment, momentOrNull, strangersText, text } from './words.ts'
+
+const HeldBackShape = z
+  .object({
+    is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
+    until: momentOrNull('Until when, where that is known.'),
+    text: strangersText('The same for people.'),
+  })
+  .meta({ id: 'HeldBack', description: 'Something that keeps people from being told.' })
+
+const ToldShape = z
+  .object({
+    transition: text('Its partition and number, as the ledger knows it.'),
+    at: moment('When it was committed.').nullable(),
+    id: text('Of the transition, the same on every copy that is sent.'),
+    ...{ kind: alertKind, level, reason: alertReason, fate },
+    why: strangersText('What it ended by; empty where there is nothing to say.'),
+    waiting: z
+      .array(
+        z.object({
+          receiver: text('Who waits for it; empty: it is not known yet.'),
+          where: z.enum(['outbox', 'group', 'digest', 'held', 'delivery']),
+          until: momentOrNull('When that is looked at again.'),
+          because: text('Why it is held back.').exactOptional(),
+        }),
+      )
+      .describe('Who still waits for it, and where.'),
+    attempts: z.array(AttemptShape).describe('To deliver it.'),
+  })
+  .meta({ id: 'ToldTransition', description: 'A transition with each attempt to tell it.' })
+
+const ExplainedAlert = {
+  field: text("The series' id, `token` or `poll`."),
+  kind: alertKind,
+  subject: strangersText('What it is about, for people.'),
+  state: z.enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off']),
+  since: momentOrNull('When the alert opened.'),
+  why: strangersText('Why it stands so, for people.'),
+  held: z.array(HeldBackShape),
+  route: z
+    .object({ at: text('Where it stands in the config.'), to: z.array(z.string()).describe('Receivers.') })
+    .nullable()
+    .describe('Null: no route is for it.'),
+  repeatFrom: momentOrNull('When it is told again at the soonest if nothing changes.'),
+  transitions: z.array(ToldShape).describe('Newest first.'),
+}
+
+const RulePlace = {
+  at: text('Where it stands in the config.').meta({ examples: ['thresholds[2]'] }),
+  name: text('Its name.'),
+  asks: text('Its conditions, in a few words.'),
+}
+
+export const ExplainedAlertShape = z
+  .object(ExplainedAlert)
+  .meta({ id: 'ExplainedAlert', description: 'Why something was told of the account itself, or was not.' })
+export type ExplainedAlertShape = z.infer<typeof ExplainedAlertShape>
+
+export const ExplainedSeriesShape = SeriesShape.extend({
+  ...ExplainedAlert,
+  because: BecauseShape,
+  rule: z.object(RulePlace).nullable().describe('The rule that decides; null: none is about it.'),
+  passedOver: z
+    .array(z.object({ ...RulePlace, because: text('Why not.') }))
+    .describe('Earlier rules that are about such series, but not about this one.'),
+  next: z
+    .enum(['ok', 'warning', 'critical'])
+    .nullable()
+    .describe('Where the next poll would take it with the same numbers, if that is another level.'),
+}).meta({ id: 'ExplainedSeries', description: 'A series, and why it was told of, or was not.' })
+
+export const ExplanationShape = z
+  .object({
+    ...AccountName,
+    standing: z
+      .array(strangersText('A sentence.'))
+      .describe('What keeps the account as a whole from being read, judged or told of.'),
+    polledAt: momentOrNull('When its limits were last read.'),
+    nextPollAt: momentOrNull('When they are read next.'),
+    nextPollBecause: strangersText('Why then, for people.').nullable(),
+    nextRefreshAt: momentOrNull('When its tokens are refreshed next.'),
+    alerts: z.array(ExplainedAlertShape).describe('About the account itself: its tokens, its polls.'),
+    series: z.array(ExplainedSeriesShape),
+  })
+  .meta({ id: 'Explanation', description: 'Why an account was told of, or why it was not.' })
+export type ExplanationShape = z.infer<typeof ExplanationShape>

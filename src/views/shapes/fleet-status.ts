@@ -1,0 +1,148 @@
+import * as z from 'zod'
+import { ACCOUNT_STATES } from '../../redis/keys.ts'
+import type { Cause } from '../../tokens/endpoint/breaker.ts'
+import { OpenAlertShape } from './alert.ts'
+import { AttemptShape, ReceiverShape } from './delivery.ts'
+import { NearLimitShape } from './series.ts'
+import { count, moment, momentOrNull, strangersText, text } from './words.ts'
+
+export const DueShape = z
+  .object({
+    overdue: count('Due for longer than a minute and still not taken up.'),
+    nextAt: momentOrNull('When the next one is due; null: nothing is planned.'),
+    lateMs: count('For how long the one that waits longest has been due, milliseconds.'),
+  })
+  .meta({ id: 'Due', description: 'Work that comes due account by account.' })
+export type DueShape = z.infer<typeof DueShape>
+
+export const TokensDueShape = DueShape.extend({
+  nearestExpiryAt: momentOrNull(
+    'When the first access token expires, among those that are refreshed next and those whose refreshes fail.',
+  ),
+}).meta({ id: 'TokensDue', description: 'Refreshes, and the tokens that they keep alive.' })
+export type TokensDueShape = z.infer<typeof TokensDueShape>
+
+export const QueueShape = z
+  .object({
+    queue: text('Its name.'),
+    waiting: count('Jobs that wait to be taken up.'),
+    active: count('Jobs that are worked on.'),
+    delayed: count('Jobs that are not due yet.'),
+    failed: count('Jobs that failed and are kept to be looked at.'),
+    oldestWaitingAt: momentOrNull('Since when the next one could have been taken up; null where none waits.'),
+  })
+  .meta({ id: 'Queue', description: 'How much stands in a queue.' })
+
+export const DaemonShape = z
+  .object({
+    name: text('Its machine and process.'),
+    version: text('Which version runs.'),
+    startedAt: moment('When it started.'),
+    lastSeenAt: moment('When it last said that it runs.'),
+    silent: z.boolean().describe('It said nothing for so long that it must have died, or cannot reach Redis.'),
+  })
+  .meta({ id: 'Daemon', description: 'A daemon that runs, or did until a while ago.' })
+export type DaemonShape = z.infer<typeof DaemonShape>
+
+export const TokenEndpointShape = z
+  .object({
+    breaker: z
+      .enum(['closed', 'open', 'half-open'])
+      .describe('`open`: refreshes are stopped but for probes; `half-open`: they begin again, slowly.'),
+    cause: z
+      .enum(['credentials', 'refused', 'unreachable', 'throttled'] satisfies Cause[])
+      .nullable()
+      .describe('What is wrong; null while closed.'),
+    detail: strangersText('What the provider said; null while closed.').nullable(),
+    since: momentOrNull('Since when it is not closed.'),
+    requestsPerSecond: z.number().describe('What the provider is believed to allow.'),
+    clockSkewMs: z
+      .number()
+      .nullable()
+      .describe("How far the provider's clock is ahead of ours, milliseconds; null: not seen yet."),
+  })
+  .meta({ id: 'TokenEndpoint', description: "How the provider's token endpoint fares with the whole fleet." })
+export type TokenEndpointShape = z.infer<typeof TokenEndpointShape>
+
+export const CoverageShape = z
+  .object({
+    share: z
+      .number()
+      .nullable()
+      .describe('Share of the polled accounts with a fresh reading, 0 to 1; null: no account is polled.'),
+    objective: z.number().describe('What it should be (`limits.coverage`), 0 to 1.'),
+    polled: count('Accounts that are polled.'),
+    stale: count('Their newest reading is older than `limits.freshness`.'),
+    failing: count('Their last poll failed, wholly or in part.'),
+    notWatched: count('Their scopes let nothing be read; they do not count.'),
+  })
+  .meta({ id: 'Coverage', description: 'How far the readings of the fleet can be relied on.' })
+export type CoverageShape = z.infer<typeof CoverageShape>
+
+export const PollBudgetShape = z
+  .object({
+    calls: z.int().describe('Calls that may be made right now; below 0 regular turns have overdrawn it.'),
+    callsPerPoll: z.number().describe('What a poll takes on the average.'),
+    short: z
+      .object({
+        since: momentOrNull('Since when.'),
+        polls: count('Turns that waited since.'),
+        latestSeconds: count('By how much the latest of them was late, seconds.'),
+      })
+      .nullable()
+      .describe('Regular turns have to wait: `limits.callsPerHour` is too small. Null: there is room for them.'),
+  })
+  .meta({ id: 'PollBudget', description: "What is left of the fleet's calls to the limits endpoints." })
+export type PollBudgetShape = z.infer<typeof PollBudgetShape>
+
+export const HeartbeatShape = z
+  .object({
+    at: momentOrNull('When it was told last.'),
+    ok: z.boolean().describe('All was within bounds.'),
+    late: z.boolean().describe('There should have been another one since.'),
+    since: momentOrNull('Since when it has been so.'),
+    reasons: z.array(z.string()).describe('What is out of bounds, a sentence each.'),
+    ping: z
+      .object({ sent: z.boolean(), reason: z.string().nullable() })
+      .nullable()
+      .describe('Whether it arrived outside, and if not why.'),
+  })
+  .meta({ id: 'Heartbeat', description: 'What the service outside was told last.' })
+export type HeartbeatShape = z.infer<typeof HeartbeatShape>
+
+const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int().min(0)])) as Record<
+  (typeof ACCOUNT_STATES)[number],
+  z.ZodInt
+>
+
+export const FleetStatusShape = z
+  .object({
+    at: moment('When it was looked at.'),
+    accounts: z.object({
+      total: count('All that are known.'),
+      byState: z.object(perState).describe('How many are in each state.'),
+    }),
+    tokens: TokensDueShape,
+    tokenEndpoint: TokenEndpointShape.nullable().describe('Null before the first daemon has asked for a token.'),
+    polls: DueShape.describe('Polls of limits.'),
+    coverage: CoverageShape,
+    pollBudget: PollBudgetShape.nullable().describe('Null where `limits.callsPerHour` is not set.'),
+    uninstalls: DueShape.describe('Deletions of refresh tokens.'),
+    alerts: z.object({
+      warning: count('Open at warning.'),
+      critical: count('Open at critical.'),
+      worst: z.array(OpenAlertShape).describe('Up to 20, of the accounts to look at first.'),
+    }),
+    deliveries: z.object({
+      pending: count('Waiting for their first or next attempt.'),
+      disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: strangersText('What it said.') })),
+      receivers: z.array(ReceiverShape),
+      newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
+    }),
+    heartbeat: HeartbeatShape.nullable().describe('Null where there is none, or none yet.'),
+    nearestLimits: z.array(NearLimitShape).describe('Up to ten accounts that are nearest to a limit, nearest first.'),
+    queues: z.array(QueueShape),
+    daemons: z.array(DaemonShape).describe('Who is running.'),
+  })
+  .meta({ id: 'FleetStatus', description: 'The fleet at a glance.' })
+export type FleetStatusShape = z.infer<typeof FleetStatusShape>

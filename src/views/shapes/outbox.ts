@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { count, momentOrNull, text } from './words.ts'
+
+export const GapShape = z
+  .object({ partition: z.int(), first: z.int(), last: z.int() })
+  .meta({ id: 'Gap', description: 'Numbers of a partition that were committed and are nowhere.' })
+
+export const OutboxShape = z
+  .object({
+    committed: count('Transitions that were ever committed.'),
+    withheld: count('Of these: no route is for them, or they were over before they were told.'),
+    opened: count('Committed and not withheld.'),
+    delivered: count('All their receivers have them.'),
+    pending: count('Somebody waits for them.'),
+    inOutbox: count('Of these, not collected yet.'),
+    dead: count('A delivery of them was given up.'),
+    missing: count('Committed, and nowhere.'),
+    gaps: z.array(GapShape),
+    balanced: z.boolean().describe('opened = delivered + pending + dead, and nothing is missing.'),
+    oldestPendingAt: momentOrNull('When the oldest transition that somebody waits for happened.'),
+    lateSince: momentOrNull('Since when something should have moved on and has not.'),
+  })
+  .meta({ id: 'Outbox', description: 'What became of all transitions, from counters.' })
+export type OutboxShape = z.infer<typeof OutboxShape>
+
+const places = z.object({ pending: z.int(), dead: z.int() })
+
+export const OutboxProofShape = OutboxShape.extend({
+  where: z
+    .object({ outbox: z.int(), groups: z.int(), held: z.int(), deliveries: z.int() })
+    .describe('Where those are that somebody waits for.'),
+  astray: z
+    .array(z.object({ transition: text('Its partition and number.'), ledger: places, found: places }))
+    .describe('Transitions of which the ledger says something else than what is found.'),
+}).meta({ id: 'OutboxProof', description: 'The same, proved by looking at each transition.' })
+export type OutboxProofShape = z.infer<typeof OutboxProofShape>

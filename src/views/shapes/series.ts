@@ -1,0 +1,97 @@
+import * as z from 'zod'
+import { METRICS } from '../../limits/series.ts'
+import { AccountName, count, momentOrNull, strangersText, text } from './words.ts'
+
+const metric = z.enum(METRICS).describe('What is measured.')
+const objectTypeId = z.string().exactOptional().describe('Of `customProperties.objectType`: the object type.')
+const from = z.string().exactOptional().describe('Of `associations.*`: the object type that the records are of.')
+const to = z.string().exactOptional().describe('Of `associations.*`: the object type that they are associated with.')
+const label = strangersText('Plural name of the object type.').exactOptional()
+
+const usage = count('How much is used: properties, records or associations.')
+const limit = z.number().nullable().describe('What may be used; null where there is no limit, or it is not known.')
+const percent = z
+  .number()
+  .nullable()
+  .describe('Usage in percent of the limit, over 100 where it is over; null where the limit is.')
+
+/** What a series is about. */
+export const SeriesName = { metric, objectTypeId, from, to }
+export const LabelledSeriesName = { ...SeriesName, label }
+
+export const RecordShape = z
+  .object({
+    objectId: z.int().describe("The record's id at the provider."),
+    label: strangersText('Its name; absent where `limits.records` keeps none.').exactOptional(),
+    usage: count('Its associations; absent at the limit, where the provider gives no number.').exactOptional(),
+  })
+  .meta({ id: 'Record', description: 'A record at or near an association limit.' })
+
+export const RecordsShape = z
+  .object({
+    shown: count('How many `items` there are.'),
+    total: count('How many there are at the provider.'),
+    items: z.array(RecordShape).describe('The fullest first.'),
+  })
+  .meta({ id: 'Records', description: 'Records behind an association series, as far as they are shown.' })
+
+const days = (description: string) => z.number().min(0).describe(`${description} Days, to one decimal.`)
+
+export const ForecastShape = z
+  .object({
+    perDay: z.number().describe('How much usage grows a day.'),
+    perDayLow: z.number().describe('Low end of the range in which the pace lies.'),
+    perDayHigh: z.number().describe('High end of that range.'),
+    days: days('Until the limit at that pace.'),
+    earliest: days('Until the limit at the high end.'),
+    latest: days('Until the limit at the low end; null: further ahead than anything is told.').nullable(),
+  })
+  .meta({ id: 'Forecast', description: 'When a series reaches its limit at its pace of the last weeks.' })
+
+export const SeriesShape = z
+  .object({
+    id: text("Names the series among those of its account; an alert's `field` is the same.").meta({
+      examples: ['overall', 'type/0-1', 'fullest/0-1/0-2'],
+    }),
+    ...LabelledSeriesName,
+    ...{ usage, limit, percent },
+    measuredAt: momentOrNull('When that was read.'),
+    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
+    forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` says why.'),
+    forecastReason: z.string().nullable().describe('Why there is no forecast, for people; null where there is one.'),
+    records: RecordsShape.exactOptional().describe('Of `associations.*`.'),
+  })
+  .meta({ id: 'Series', description: 'One number that moves toward a limit, as it was last read.' })
+export type SeriesShape = z.infer<typeof SeriesShape>
+
+export const SnapshotShape = z
+  .object({
+    at: text('From this moment on it stood so. ISO 8601, UTC.').meta({ format: 'date-time' }),
+    missingSince: text('Nothing was read between this moment and `at`. ISO 8601, UTC.')
+      .meta({ format: 'date-time' })
+      .exactOptional(),
+    series: z.array(
+      z.object({ ...SeriesName, usage, limit, percent }).meta({
+        id: 'SnapshotSeries',
+        description: 'One number of a snapshot.',
+      }),
+    ),
+  })
+  .meta({ id: 'Snapshot', description: 'All series of an account as they stood from a moment on.' })
+export type SnapshotShape = z.infer<typeof SnapshotShape>
+
+export const AccountHistoryShape = z
+  .object({ ...AccountName, items: z.array(SnapshotShape) })
+  .meta({ id: 'AccountHistory', description: 'How the series of one account moved, oldest first.' })
+export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
+
+export const NearLimitShape = z
+  .object({
+    hubId: AccountName.hubId,
+    hubDomain: AccountName.hubDomain,
+    ...LabelledSeriesName,
+    ...{ usage, limit, percent },
+    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
+  })
+  .meta({ id: 'NearLimit', description: 'The limit that an account is nearest to.' })
+export type NearLimitShape = z.infer<typeof NearLimitShape>

@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { ACCOUNT_STATES } from '../../redis/keys.ts'
+
+/** A moment as all programs are given it. */
+export function moment(description: string) {
+  return z.string().meta({ format: 'date-time', description: `${description} ISO 8601, UTC.`, examples: [EXAMPLE] })
+}
+
+const EXAMPLE = '2026-11-21T10:00:00.000Z'
+
+/** A moment that need not have come; null = never, or not known. */
+export function momentOrNull(description: string) {
+  return z
+    .string()
+    .meta({ format: 'date-time' })
+    .nullable()
+    .meta({ description: `${description} ISO 8601, UTC.` })
+}
+
+export function text(description: string) {
+  return z.string().describe(description)
+}
+
+/** What a stranger wrote: whoever shows it makes it harmless first. */
+export function strangersText(description: string) {
+  return text(`${description} A stranger's words: escape them wherever they are shown.`)
+}
+
+/** How many, from 0 on. */
+export function count(description: string) {
+  return z.int().min(0).describe(description)
+}
+
+export const hubId = z
+  .int()
+  .positive()
+  .meta({ description: "The account's id at the provider.", examples: [1234567] })
+export const hubDomain = strangersText("The account's domain; empty where the provider does not tell.")
+export const level = z.enum(['warning', 'critical'])
+export const accountState = z
+  .enum(ACCOUNT_STATES)
+  .describe(
+    '`active`; `failing`: a refresh is late or was refused once; `parked`: the provider said to wait; `reauthorize`: ' +
+      'the customer must connect again; `uninstalling`; `uninstalled`.',
+  )
+
+/** What every object about an account has at least. */
+export const AccountName = { hubId, hubDomain, state: accountState }
