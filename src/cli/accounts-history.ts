@@ -43,15 +43,15 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
       .addOption(new Option('--csv', 'print CSV, one line per series and moment').conflicts(['json', 'jsonl']))
       .addOption(new Option('--jsonl', 'print one JSON object per series and moment').conflicts(['json', 'csv'])),
     'plimsoll accounts history 1234567 --from 2d',
-    'plimsoll accounts history --resolution daily --from 90d --csv > fleet.csv',
+    'plimsoll accounts history --resolution daily --from 90d --csv > history.csv',
   )
     .description("show how accounts' limits moved")
-    .action((hubIds: number[], options: HistoryOptions) => history(io, hubIds, options))
+    .action((hubIds: number[], options: HistoryOptions, command: Command) => history(io, hubIds, options, command))
 }
 
-async function history(io: Io, hubIds: readonly number[], options: HistoryOptions): Promise<void> {
+async function history(io: Io, hubIds: readonly number[], options: HistoryOptions, command: Command): Promise<void> {
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
-  if (from > to) throw new CommandError('--from must be before --to')
+  if (from > to) return command.error('--from must be before --to')
   const print = printerOf(io, options)
   await withParts(
     io,

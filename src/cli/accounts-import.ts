@@ -8,6 +8,7 @@ import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
+import { unreadable } from './unreadable.ts'
 import { withParts } from './with-parts.ts'
 
 export interface ImportArguments extends CommonOptions {
@@ -80,6 +81,6 @@ async function countLines(file: string, name: string): Promise<number | undefine
     return lines
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(`${name} can't be read (${(error as NodeJS.ErrnoException).code})`)
+    throw unreadable(name, error)
   }
 }

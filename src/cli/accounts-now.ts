@@ -8,7 +8,7 @@ import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { named, printTable, spare, state, timeCell, whole } from './table.ts'
+import { named, printTable, prose, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 /** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
@@ -20,7 +20,7 @@ export async function poll(io: Io, hubIds: readonly number[], options: CommonOpt
   else {
     printTable(
       io,
-      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('LAST READ')), 'WHY'],
+      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('LAST READ')), prose('WHY')],
       polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
         ...[String(hubId), hubDomain, outcome, timeCell(polledAt), reason ?? ''],
       ]),

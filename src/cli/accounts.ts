@@ -32,7 +32,8 @@ import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { momentCell, named, number, printTable, spare, state, whole } from './table.ts'
+import { momentCell, named, number, printTable, prose, spare, state, whole } from './table.ts'
+import { unreadable } from './unreadable.ts'
 import { withParts } from './with-parts.ts'
 
 export function addAccounts(program: Command, io: Io): void {
@@ -117,7 +118,7 @@ async function list(io: Io, options: ListOptions): Promise<void> {
     io,
     [
       ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), spare(whole('TOKEN UNTIL')), spare(whole('LAST POLL'))],
-      'TROUBLE',
+      prose('TROUBLE'),
     ],
     found.map((account) => [
       String(account.hubId),
@@ -175,7 +176,7 @@ async function show(io: Io, hubId: number, options: CommonOptions): Promise<void
   io.out('\n')
   printTable(
     io,
-    [whole('WHEN'), 'WHAT', 'DETAILS'],
+    [whole('WHEN'), named('WHAT'), prose('DETAILS')],
     story.map(({ at, event, detail }) => [momentCell(at), event, detail ?? '']),
   )
   if (series.length === 0) return
@@ -200,8 +201,10 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
     io,
     options.config,
     async (parts) => {
-      const connecting = await connectWithRefreshToken(connectDeps(parts), readToken(file), (latest) =>
-        writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
+      const connecting = await connectWithRefreshToken(
+        connectDeps(parts),
+        readToken(file, options.refreshTokenFile),
+        (latest) => writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
       )
       if (connecting.is !== 'failed') await connected(parts)
       return connecting
@@ -222,14 +225,14 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
   say(io, `${is} account ${hubId} ${cleanText(hubDomain)}`)
 }
 
-function readToken(file: string): Secret {
+function readToken(file: string, name: string): Secret {
   let text: string
   try {
     text = readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new CommandError(`${file} can't be read (${(error as NodeJS.ErrnoException).code})`)
+    throw unreadable(name, error)
   }
-  if (text === '' || /\s/.test(text)) throw new CommandError(`${file} must hold one refresh token and nothing else`)
+  if (text === '' || /\s/.test(text)) throw new CommandError(`${name} must hold one refresh token and nothing else`)
   return new Secret(text)
 }
 

@@ -16,7 +16,9 @@ import { type ExplanationDeps, readExplanation } from '../views/read-explanation
 import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
-import { named, printTable, spare, state } from './table.ts'
+
+import { named, printTable, prose, spare, state } from './table.ts'
+
 import { withParts } from './with-parts.ts'
 
 interface ExplainOptions extends CommonOptions {
@@ -75,7 +77,7 @@ function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean
   io.out('\n')
   printTable(
     io,
-    [state('STATE'), named('WHAT'), 'WHY', spare('RULE')],
+    [state('STATE'), named('WHAT'), prose('WHY'), spare('RULE')],
     rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.at ?? '') : '']),
   )
 }

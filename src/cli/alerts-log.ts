@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import type { AlertLevel } from '../alerts/alert.ts'
+import type { Alert, AlertLevel } from '../alerts/alert.ts'
+import { subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { readAlertLog } from '../views/alert-log.ts'
@@ -9,7 +10,7 @@ import { type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
 import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
 import { say } from './say.ts'
-import { accountCells, howFull, named, number, printTable, spare, state, timeCell, whole } from './table.ts'
+import { accountCells, howFull, named, number, printTable, prose, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -62,18 +63,25 @@ async function log(io: Io, options: LogOptions): Promise<void> {
     io,
     [
       ...[whole('AT'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare(number('HOW FULL')), state('FATE'), 'WHY', spare('ID')],
+      ...[spare(number('HOW FULL')), state('FATE'), prose('WHY'), spare('ID')],
     ],
     found.map(({ transition, alert, fate }) => [
       timeCell(alert.measuredAt),
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
-      alert.series === undefined ? alert.rule : seriesName(alert.series),
+      whatOf(alert),
       howFull(alert),
       fate.is,
       whyOf({ transition, alert, fate }, held),
       alert.id,
     ]),
   )
+}
+
+/** As the list of open alerts calls it. Of the fleet and of receivers a transition has no other name than its rule's. */
+function whatOf({ kind, level, rule, cause, series }: Alert): string {
+  if (series !== undefined) return seriesName(series)
+  if (kind === 'fleet' || kind === 'delivery') return rule
+  return subjectOf({ kind, field: '', level, rule, ...(cause === undefined ? {} : { cause }) })
 }

@@ -13,7 +13,7 @@ import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { say } from './say.ts'
-import { momentCell, number, printTable, whole } from './table.ts'
+import { momentCell, number, printTable, prose, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface SilenceOptions extends CommonOptions {
@@ -128,7 +128,7 @@ async function list(io: Io, options: CommonOptions & { all?: boolean }): Promise
   if (silences.length === 0) return say(io, 'no silence is in force')
   printTable(
     io,
-    [whole('ID'), 'WHAT', 'BY', 'WHY', whole('UNTIL'), number('OPEN ALERTS')],
+    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), whole('UNTIL'), number('OPEN ALERTS')],
     silences.map((one) => [
       ...[one.id, matchersText(one), one.author, one.comment],
       `${momentCell(one.endsAt)}${isInForce(one, now) ? '' : ' (over)'}`,

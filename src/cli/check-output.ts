@@ -10,7 +10,7 @@ import type { CheckedAccountShape, CheckShape } from '../views/shapes/check.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
 import { say } from './say.ts'
-import { type Column, momentCell, named, number, printTable, spare, state, whole } from './table.ts'
+import { type Column, momentCell, named, number, printTable, prose, spare, state, whole } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
 export interface CheckOutput {
@@ -72,7 +72,7 @@ const OF_SERIES = [
   ...[state('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), number('USAGE'), spare(number('LIMIT'))],
   ...[number('%'), spare('RULE'), spare(whole('READ'))],
 ]
-const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), 'DOMAIN', 'WHY', spare(whole('LAST READ'))]
+const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), named('DOMAIN'), prose('WHY'), spare(whole('LAST READ'))]
 
 function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
   let worst: Row[] = []

@@ -23,9 +23,11 @@ const CODES = `
 Exit codes, as monitoring systems know them; the worst wins, in this order:
   2  critical: a series is at critical
   1  warning: a series is at warning
-  3  unknown: an account without fresh reading (limits.freshness), no Redis, a bad config, wrong usage
+  3  unknown: an account without fresh reading (limits.freshness), no Redis,
+     a bad config, wrong usage
   0  ok: all within their thresholds
-A series whose limit the provider does not give is shown as unknown, but does not make the exit code 3.`
+A series whose limit the provider does not give is shown as unknown, but does
+not make the exit code 3.`
 
 export function addCheck(program: Command, io: Io): void {
   const command = withJson(withConfig(program.command('check')))

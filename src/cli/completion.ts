@@ -14,8 +14,7 @@ const SCRIPTS: Readonly<Record<string, (tree: readonly KnownCommand[]) => string
 
 const SET_UP = `
 To have it in every shell that you open, once:
-  bash  plimsoll completion bash > ~/.local/share/bash-completion/completions/plimsoll
-        (or add to ~/.bashrc: source <(plimsoll completion bash))
+  bash  add to ~/.bashrc: source <(plimsoll completion bash)
   zsh   add to ~/.zshrc, below compinit: source <(plimsoll completion zsh)
   fish  plimsoll completion fish > ~/.config/fish/completions/plimsoll.fish`
 

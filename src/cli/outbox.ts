@@ -54,7 +54,7 @@ export function addOutbox(program: Command, io: Io): void {
     'plimsoll outbox replay --since 2h --receiver ops-hook',
   )
     .description('send again what was given up since a moment, each under its own id, for another three days')
-    .action((options: ReplayOptions) => replay(io, options))
+    .action((options: ReplayOptions, command: Command) => replay(io, options, command))
 }
 
 async function verify(io: Io, options: VerifyOptions, command: Command): Promise<void> {
@@ -123,8 +123,8 @@ function astrayText({ transition, ledger, found }: Astray): string {
   return `${describeTransition(transition)}: ${of(ledger)} by the ledger, ${of(found)} found`
 }
 
-async function replay(io: Io, { config, since, receiver, json }: ReplayOptions): Promise<void> {
-  if (since > io.clock.now()) throw new CommandError('--since lies in the future')
+async function replay(io: Io, { config, since, receiver, json }: ReplayOptions, command: Command): Promise<void> {
+  if (since > io.clock.now()) return command.error('--since lies in the future')
   const outcome = await withParts(io, config, async (parts) => {
     const progress = showProgress(io, 'looking for what was given up')
     return replayDeliveries(parts, { since, receiver }).finally(progress.end)

@@ -16,6 +16,7 @@ import { addSchema } from './schema.ts'
 import { addStart } from './start.ts'
 import { addStatus } from './status.ts'
 import { addThresholds } from './thresholds.ts'
+import { usageLine, usageProblem } from './usage.ts'
 
 /** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. `check` has those of monitoring systems instead. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
@@ -27,7 +28,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     if (error instanceof ExitCode) return error.code
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0
-      return args[0] === 'check' ? checkUsage(io, error.message) : 2
+      return args[0] === 'check' ? checkUsage(io, usageProblem(error.message)) : 2
     }
     io.err(`plimsoll: ${describeError(error)}\n`)
     return 1
@@ -73,7 +74,9 @@ function handDownConfig(program: Command, command: Command, io: Io): void {
 
 /** Every command reports to `io` and returns instead of ending the process. */
 function prepare(command: Command, io: Io): void {
-  command.exitOverride().configureOutput({ writeOut: io.out, writeErr: io.err, getOutHelpWidth: () => io.columns })
-  command.showSuggestionAfterError().showHelpAfterError('(--help tells more)')
+  command.exitOverride().configureOutput({
+    ...{ writeOut: io.out, writeErr: io.err, getOutHelpWidth: () => io.columns },
+    outputError: (said, write) => write(usageLine(command, said)),
+  })
   for (const child of command.commands) prepare(child, io)
 }

@@ -3,7 +3,7 @@ import { formatCount } from '../text/format-number.ts'
 import { formatSpan } from '../text/format-span.ts'
 import type { Io } from './io.ts'
 
-/** Work that is done sooner needs no word about how far it is. */
+/** Work that is done sooner needs no word about how far it is; in a log it may take longer than before somebody's eyes. */
 const QUIET_MS = 2_000
 const BAR_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
@@ -38,7 +38,7 @@ export function showProgress(
   const every = io.errIsTerminal ? BAR_EVERY_MS : LINE_EVERY_MS
   const begun = io.clock.now()
   const ended = new AbortController()
-  let nextAt = begun + QUIET_MS
+  let nextAt = begun + (io.errIsTerminal ? QUIET_MS : LINE_EVERY_MS)
   let isShown = false
   let [done, all] = [0, total]
   const show = () => {

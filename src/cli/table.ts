@@ -1,5 +1,5 @@
 import { cleanText } from '../text/clean-text.ts'
-import { cutToWidth, displayWidth } from '../text/display-width.ts'
+import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { coloured } from './colours.ts'
@@ -22,6 +22,8 @@ interface KnownColumn {
   isNumber?: boolean
   /** A level or a state, shown in its colour. */
   isColoured?: boolean
+  /** Sentences: they go on below instead of being cut. */
+  isProse?: boolean
 }
 
 function known(column: Column): KnownColumn {
@@ -34,6 +36,10 @@ export function whole(column: Column): Column {
 
 export function named(title: string): Column {
   return { title, isNamed: true }
+}
+
+export function prose(title: string): Column {
+  return { title, isProse: true }
 }
 
 export function spare(column: Column): Column {
@@ -49,7 +55,7 @@ export function state(title: string): Column {
 }
 
 /**
- * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way; where that is not
+ * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way, sentences by going on below; where that is not
  * enough, each row is a list of facts. Cells may hold strangers' words, so they are made one harmless line first.
  */
 export function printTable(io: Io, columns: readonly Column[], rows: readonly (readonly string[])[]): void {
@@ -65,13 +71,8 @@ export function printTable(io: Io, columns: readonly Column[], rows: readonly (r
     printRecords(io, all, rows.length)
     return
   }
-  for (let line = 0; line <= clean.length; line++) {
-    io.out(
-      `${shown
-        .map((column) => cellOf(io, column, line))
-        .join('  ')
-        .trimEnd()}\n`,
-    )
+  for (let row = 0; row <= clean.length; row++) {
+    for (const line of linesOf(io, shown, row)) io.out(`${line}\n`)
   }
 }
 
@@ -88,8 +89,7 @@ function chosen(all: readonly Laid[], room: number): Laid[] {
   const some = all.filter(({ cells }) => cells.length === 1 || cells.slice(1).some((cell) => cell !== ''))
   for (;;) {
     const last = some.findLastIndex(({ isSpare }) => isSpare)
-    if (last === -1 || fits(some, ({ width, isWhole }) => (isWhole ? width : Math.min(width, READABLE)), room))
-      return some
+    if (last === -1 || fits(some, leastWidth, room)) return some
     some.splice(last, 1)
   }
 }
@@ -97,10 +97,10 @@ function chosen(all: readonly Laid[], room: number): Laid[] {
 function shrunk(shown: readonly Laid[], room: number): Laid[] {
   const columns = shown.map((column) => ({ ...column }))
   while (!fits(columns, ({ width }) => width, room)) {
-    const cuttable = columns.filter(({ isWhole, width }) => !isWhole && width > NARROWEST)
-    const widest = cuttable.toSorted((a, b) => b.width - a.width)[0]
-    if (widest === undefined) break
-    widest.width--
+    const cuttable = columns.filter(({ isWhole, isProse, width }) => !isWhole && width > (isProse ? PROSE : NARROWEST))
+    const spacious = cuttable.toSorted((a, b) => toSpare(b) - toSpare(a))[0]
+    if (spacious === undefined) break
+    spacious.width--
   }
   return columns
 }
@@ -109,16 +109,45 @@ function fits(columns: readonly Laid[], widthIn: (column: Laid) => number, room:
   return columns.reduce((sum, column) => sum + widthIn(column), 2 * (columns.length - 1)) <= room
 }
 
-const NARROWEST = 8
-/** A column that would be cut below this takes the place of a spare one. */
-const READABLE = 10
+/** What a column takes at least, before a spare one must make room for it. */
+function leastWidth({ width, isWhole, isNamed, isProse }: Laid): number {
+  return isWhole ? width : Math.min(width, isProse ? PROSE : isNamed ? NAME : READABLE)
+}
 
-function cellOf(io: Io, { cells, width, isNamed, isNumber, isColoured }: Laid, line: number): string {
-  const cell = cells[line] ?? ''
-  const cut = cutToWidth(cell, width, isNamed ? 'middle' : 'end')
-  const shown = isColoured && line > 0 ? coloured(io, cell, cut) : cut
-  const gap = ' '.repeat(Math.max(0, width - displayWidth(cut)))
-  return isNumber ? gap + shown : shown + gap
+/** Names and sentences give way later than what says its thing in a word. */
+function toSpare({ width, isNamed, isProse }: Laid): number {
+  return width - (isNamed || isProse ? PROSE : READABLE)
+}
+
+const NARROWEST = 8
+const READABLE = 10
+const NAME = 16
+const PROSE = 24
+/** More lines of prose than these belong to a command that shows one thing in full. */
+const MOST_LINES = 3
+
+function linesOf(io: Io, columns: readonly Laid[], row: number): string[] {
+  const cells = columns.map((column) => cellOf(io, column, row))
+  const height = Math.max(...cells.map(({ length }) => length))
+  const line = (n: number) => columns.map(({ width }, at) => cells[at]?.[n] ?? ' '.repeat(width))
+  return Array.from({ length: height }, (_, n) => line(n).join('  ').trimEnd())
+}
+
+function cellOf(io: Io, { cells, width, isNamed, isNumber, isColoured, isProse }: Laid, row: number): string[] {
+  const cell = cells[row] ?? ''
+  const lines = isProse ? proseLines(cell, width) : [cutToWidth(cell, width, isNamed ? 'middle' : 'end')]
+  return lines.map((line) => {
+    const shown = isColoured && row > 0 ? coloured(io, cell, line) : line
+    const gap = ' '.repeat(Math.max(0, width - displayWidth(line)))
+    return isNumber ? gap + shown : shown + gap
+  })
+}
+
+function proseLines(cell: string, width: number): string[] {
+  if (displayWidth(cell) <= width) return [cell]
+  const lines = wrapToWidth(cell, width)
+  if (lines.length <= MOST_LINES) return lines
+  return [...lines.slice(0, MOST_LINES - 1), cutToWidth(lines.slice(MOST_LINES - 1).join(' '), width)]
 }
 
 /** One row below the other, all that is known of each: nothing is left out or cut. */

@@ -110,11 +110,11 @@ test('--json is one line: an array of accounts with their snapshots', async () =
 
 test.each([
   [['42'], 1, 'there is no account 42: plimsoll accounts list shows all'],
-  [['9', 'x'], 2, 'A hub id is a whole number'],
-  [['--from', 'yesterday'], 2, 'A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.'],
-  [['--from', '1d', '--to', '2d'], 1, '--from must be before --to'],
+  [['9', 'x'], 2, 'a hub id is a whole number'],
+  [['--from', 'yesterday'], 2, 'a time is like 2026-11-21T10:00:00Z, or how long ago: 7d'],
+  [['--from', '1d', '--to', '2d'], 2, '--from must be before --to'],
   [['--csv', '--json'], 2, "'--csv' cannot be used with option '--json'"],
-  [['--resolution', 'weekly'], 2, 'Allowed choices are raw, hourly, daily'],
+  [['--resolution', 'weekly'], 2, 'allowed choices are raw, hourly, daily'],
 ])('history %j is refused', async (args, code, message) => {
   const ran = await history(...args)
   expect(ran.code).toBe(code)

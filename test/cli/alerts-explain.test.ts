@@ -161,7 +161,8 @@ transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
 
 STATE  WHAT                          WHY                           RULE
 ok     its tokens                    nothing failed
-ok     reading its limits            the last poll read what it …
+ok     reading its limits            the last poll read what it
+                                     should
 ok     records a…limit (0-1 to 0-2)  0 is 1 below the warning 1    thresholds[3]
 off    custom pr…hings of 0-1 (0-1)  no rule is about it
 off    fullest record 0-1 to 0-2     no rule is about it

@@ -98,8 +98,8 @@ describe('alerts silence', () => {
     [['--match', 'acount=1', '--for', '2h', '--comment', 'x'], 'did you mean account?'],
     [['--match', 'tag=vib', '--for', '2h', '--comment', 'x'], 'no tag is "vib", did you mean vip?'],
     [['--match', 'account=1', '--comment', 'x'], 'say how long: --for 2h'],
-    [['--match', 'account=1', '--for', '2', '--comment', 'x'], 'A duration is like 30m, 2h or 1d.'],
-    [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], 'A time is like 2026-11-21T18:00:00Z.'],
+    [['--match', 'account=1', '--for', '2', '--comment', 'x'], 'a duration is like 30m, 2h or 1d'],
+    [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], 'a time is like 2026-11-21T18:00:00Z'],
     [['--match', 'account=1', '--until', '2026-11-21T09:00:00Z', '--comment', 'x'], 'the end lies in the past'],
     [['--match', 'account=1', '--for', '2h', '--until', '2026-11-22', '--comment', 'x'], 'cannot be used with'],
     [['--match', 'account=1', '--for', '2h'], "required option '--comment <text>' not specified"],
@@ -153,6 +153,15 @@ describe('alerts ack', () => {
     )
     clock.move(7 * 86_400_000)
     expect((await json('list'))[0]).not.toHaveProperty('acknowledged')
+  })
+
+  test('takes a comment as one harmless line of bounded length', async () => {
+    const { run, json, idOf } = await installation()
+    const long = await run('ack', idOf(1), '--comment', 'x'.repeat(501))
+    expect(long).toMatchObject({ code: 2, err: expect.stringContaining('--comment is longer than 500 characters') })
+    const hostile = 'asked \u001b[31mthem\r\nand\u202e waited'
+    expect((await json('ack', idOf(1), '--comment', hostile)).acknowledged.comment).toBe('asked [31mthem and waited')
+    expect((await json('ack', idOf(2), '--comment', ' ')).acknowledged).not.toHaveProperty('comment')
   })
 
   test('of an alert that is not open is an error, of what is no id wrong usage', async () => {

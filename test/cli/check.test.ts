@@ -143,7 +143,7 @@ describe('the exit code', () => {
   ])('is 3 for %s', async (_, args, line) => {
     const ran = await plimsollHere(['check', ...args], scene.folder)
     expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(line), err: expect.stringMatching(/./) })
-    expect(ran.out.match(/PLIMSOLL/g)).toHaveLength(1)
+    expect(ran.out.match(/^PLIMSOLL /gm)).toHaveLength(1)
   })
 
   test('is 3 without Redis, in every form', async () => {

@@ -1,28 +1,32 @@
 import { expect, test } from 'vitest'
-import { runCommandLine } from '../../src/cli/program.ts'
-import { anIo } from '../support/an-io.ts'
+import { examplesIn, helpOf, helpTexts } from '../support/help-texts.ts'
 
-async function help(...args: string[]): Promise<{ code: number; text: string }> {
-  const io = anIo({ columns: 120 })
-  const code = await runCommandLine([...args, '--help'], io)
-  return { code, text: io.text() }
-}
-
-/** The commands that a help text names, and theirs. */
-async function commandsBelow(...args: string[]): Promise<string[][]> {
-  const { code, text } = await help(...args)
-  expect({ args, code }).toEqual({ args, code: 0 })
-  const [, list = ''] = text.split('Commands:\n')
-  const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
-  if (names.length === 0) return [args]
-  return (await Promise.all(names.map((name) => commandsBelow(...args, name)))).flat()
-}
-
-test('every command has --help with an example', async () => {
-  const commands = await commandsBelow()
+test('every command has --help with what it does, and an example of its own', async () => {
+  const commands = await helpTexts()
   expect(commands.length).toBeGreaterThan(15)
-  for (const args of commands) {
-    const { text } = await help(...args)
-    expect(text).toMatch(new RegExp(`Example:\\n {2}\\$ plimsoll ${args.join(' ')}`))
+  for (const help of commands) {
+    const { path, code, text } = help
+    const name = path.join(' ')
+    expect(code, name).toBe(0)
+    expect(text.split('\n\n')[1], name).toMatch(/\w+ \w+/)
+    expect(examplesIn(help).length, name).toBeGreaterThan(0)
+    for (const example of examplesIn(help)) expect(`${example} `, name).toContain(`plimsoll ${name} `)
+  }
+})
+
+test('every option says what it is for', async () => {
+  for (const { path, text } of await helpTexts()) {
+    const [, options = ''] = text.split('Options:\n')
+    const lines = (options.split('\n\n')[0] ?? '').split('\n').filter((line) => /^ {2}-/.test(line))
+    expect(lines.length, path.join(' ')).toBeGreaterThan(0)
+    for (const line of lines) expect(line, path.join(' ')).toMatch(/^ {2}(-\w, )?--[a-z-]+( <[a-z=A-Z]+>)? {2,}\S.+/)
+  }
+})
+
+test('help fits a terminal of 80 columns but for the examples, which are there to be copied', async () => {
+  for (const { path } of await helpTexts()) {
+    const { text } = await helpOf(path, 80)
+    const long = text.split('\n').filter((line) => line.length > 80 && !line.startsWith('  $ '))
+    expect(long, path.join(' ')).toEqual([])
   }
 })

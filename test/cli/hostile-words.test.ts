@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge/acknowledge-state.ts'
@@ -11,6 +12,7 @@ import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
 import { ruleSetOf } from '../../src/app/rule-set.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { displayWidth } from '../../src/text/display-width.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
@@ -80,7 +82,7 @@ async function anAccountOfStrangers(): Promise<void> {
   await store.hset(alerts, 'overall', encodeState(acknowledged))
 }
 
-test.each([
+const LINES = [
   'alerts list',
   'alerts log --since 7d',
   'alerts explain 1 --all',
@@ -92,11 +94,22 @@ test.each([
   'accounts history 1',
   'check --max 50',
   'status',
-])('strangers’ words in `plimsoll %s` are harmless', async (line) => {
+]
+
+test.each(LINES)('strangers’ words in `plimsoll %s` are harmless', async (line) => {
   const ran = await plimsollHere([...line.split(' '), '--config', config], folder, { clock: new HandClock(NOW) })
   const said = ran.out + ran.err
   expect(said).not.toMatch(/(?!\n)\p{Cc}|[\u2028\u2029\u202a-\u202e\u200b]/u)
   expect(said).not.toMatch(/^(PLIMSOLL OK|evil)/m)
   expect(said.length).toBeGreaterThan(10)
   if (!/verify|status|silences/.test(line)) expect(said).toContain('word')
+})
+
+test.each(LINES)('no line of `plimsoll %s` is longer than the terminal', async (line) => {
+  for (const columns of [120, 80, 40, 24]) {
+    const terminal = { isTerminal: true, columns, hasColours: true, clock: new HandClock(NOW) }
+    const { out } = await plimsollHere([...line.split(' '), '--config', config], folder, terminal)
+    const lines = stripVTControlCharacters(out).split('\n')
+    expect({ columns, long: lines.filter((one) => displayWidth(one) > columns) }).toEqual({ columns, long: [] })
+  }
 })

@@ -105,7 +105,7 @@ test('elsewhere it is a line now and then', () => {
     clock.move(1_000)
   }
   progress.end()
-  expect(text()).toBe('accounts: 2 of 25\naccounts: 12 of 25, 1/s, 13 s left\naccounts: 22 of 25, 1/s, 3 s left\n')
+  expect(text()).toBe('accounts: 10 of 25, 1/s, 15 s left\naccounts: 20 of 25, 1/s, 5 s left\n')
 })
 
 test('of nothing at all is a full bar', () => {
