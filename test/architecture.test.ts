@@ -86,6 +86,8 @@ const ROOMS: RoomTable = {
 const LIBRARIES: LibraryTable = {
   bullmq: { of: ['jobs'] },
   'node-cron': { of: ['jobs'] },
+  // Its adapter needs BullMQ; what it serves is handed to http as plain values.
+  '@bull-board/api': { of: ['jobs'] },
   ioredis: { of: ['redis'], types: ['jobs'] },
   undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
   nodemailer: { of: ['delivery'] },

@@ -1,5 +1,6 @@
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
+import { openQueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
@@ -80,6 +81,7 @@ export function startHttp(
     })),
     receiverStore,
     receivers: live(() => Object.keys(inForce.parts.config.receivers)),
+    queueBoard: openQueueBoard(inForce.parts.queues),
     queueDepths: () => readQueueDepths(inForce.parts.queues, pages),
     metrics,
     actions: {

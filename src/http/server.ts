@@ -70,6 +70,7 @@ export interface HttpDeps {
   receivers: readonly string[]
   receiverStore: ReceiverStore
   queueDepths: () => Promise<QueueDepth[]>
+  queueBoard: PagesDeps['queueBoard']
   metrics: Metrics
   actions: {
     /** An account was just connected: its first poll should not wait. */

@@ -69,7 +69,7 @@ declare module 'ioredis' {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
     dueTokens(...args: Argument[]): Result<string[], Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
-    readDomains(...args: Argument[]): Result<[found: string[], hubId: string], Context>
+    readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>
     claimTokens(...args: Argument[]): Result<string[], Context>

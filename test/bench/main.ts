@@ -1,12 +1,13 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { accountRecords } from './account-records.ts'
+import { accountsPage } from './accounts-page.ts'
 import { dueMoments } from './due-moments.ts'
 import { type Figure, type Measured, measure, rounded } from './figure.ts'
 import { historyRecords } from './history-records.ts'
 import { refreshOnly } from './refresh-only.ts'
 
-/** `npm run bench [-- P5] [-- --json] [-- --rounds 5] [-- --accounts 1000]`: every figure side by side with its reference, in one run. */
+/** `npm run bench [-- P5] [-- --json] [-- --rounds 5] [-- --accounts 1000] [-- --fleet 100000]`: every figure side by side with its reference, in one run. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -14,9 +15,17 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     // Those that live through a month: each costs a tenth of a second.
     accounts: { type: 'string', default: '1000' },
+    // Those that are listed on the page of accounts.
+    fleet: { type: 'string', default: '100000' },
   },
 })
-const FIGURES: Figure[] = [refreshOnly, dueMoments, accountRecords, historyRecords(Number(values.accounts))]
+const FIGURES: Figure[] = [
+  refreshOnly,
+  dueMoments,
+  accountRecords,
+  historyRecords(Number(values.accounts)),
+  accountsPage(Number(values.fleet)),
+]
 const unknown = positionals.filter((id) => !FIGURES.some((figure) => figure.id === id))
 if (unknown.length > 0) {
   console.error(`no figure ${unknown.join(', ')}: there is ${[...new Set(FIGURES.map(({ id }) => id))].join(', ')}`)

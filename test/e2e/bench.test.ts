@@ -33,7 +33,17 @@ test.concurrent('rows of one figure share its id: what is kept of an account cos
   }
 })
 
+test.concurrent('a page of accounts is there sooner than who reads the records has it', async () => {
+  const figures = await bench('U1', '--fleet', '10000')
+  expect(figures).toHaveLength(4)
+  for (const { unit, ratio, ours } of figures) {
+    expect(unit).toBe('ms per page')
+    expect(ratio).toBeLessThan(1)
+    expect(ours).toBeLessThan(300)
+  }
+})
+
 test.concurrent('a figure that does not exist is wrong usage', async () => {
   const { code, err } = await run('npm', ['run', '-s', 'bench', '--', 'P99'], ROOT)
-  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('no figure P99: there is P5, P7\n') })
+  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('no figure P99: there is P5, P7, U1\n') })
 })

@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
+import { openQueueBoard } from '../../jobs/queue-board.ts'
+import { readQueueDepths } from '../../jobs/queue-depths.ts'
+import { createQueues } from '../../jobs/queues.ts'
 import { type ConnectDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { identifyAccount } from '../../src/accounts/lazy-metadata.ts'
@@ -44,6 +47,7 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import type { TestRedis } from '../support/redis-server.ts'
+import { asDocumented } from './as-documented.ts'
 
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
 export const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
@@ -118,6 +122,8 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const looks: number[] = []
   const silences = new SilenceStore(store, keys, { vip: ['1'] })
   const deliveries = new Deliveries(store, keys)
+  const queues = createQueues(redis.store('queues'), keys.queues, clock, logs.log)
+  onTestFinished(() => queues.close())
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
@@ -153,8 +159,9 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     },
     receiverStore: new ReceiverStore(store, keys),
-    queueDepths: async () => [],
     receivers: ['ops-hook', 'ops-mail'],
+    queueDepths: () => readQueueDepths(queues, store),
+    queueBoard: openQueueBoard(queues),
     metrics: createMetrics(),
     actions: {
       uninstall: (hubId, reason) =>
@@ -189,10 +196,10 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   }
   const server = await startHttpServer(deps)
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
-    askServer(server.url, method, path, headers, body)
+    askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
 
   return {
-    ...{ server, deps, clock, keys, steps, provider, woken, looks, silences, logs, ask },
+    ...{ server, deps, clock, keys, queues, steps, provider, woken, looks, silences, logs, ask },
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */
     connectAccount: async (customer: Customer) => {

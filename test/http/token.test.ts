@@ -59,7 +59,7 @@ describe('an access token', () => {
     const { ask } = await connected()
     for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) {
       const { status, headers, text } = await ask(method, PATH, BEARER)
-      expect([method, status, headers.allow]).toEqual([method, 405, 'GET'])
+      expect([method, status, headers.allow]).toEqual([method, 405, 'GET, OPTIONS'])
       expect(text).not.toContain(ACCESS_TOKEN)
     }
   })

@@ -169,3 +169,11 @@ test('a poll judges what it reads by the forecast that was made of the account',
   await poll()
   expect(await outboxOf(redis.store, keys, HUB)).toMatchObject([{ rule: 'soon', usage: 10, daysLeft: 99 }])
 })
+
+test('a poll ranks its account by the limit that it reaches first', async () => {
+  const { poll, keys, clock } = await imported(async () => metadata())
+  const pace = { perDay: 12, perDayLow: 12, perDayHigh: 12 }
+  await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
+  await poll()
+  expect(await redis.store.zscore(keys.partition(keys.partitionOf(HUB)).nearest, HUB)).toBe('82.5')
+})

@@ -56,6 +56,22 @@ describe('a poll', () => {
     expect(vault.open(context?.accessToken ?? Buffer.alloc(0), HUB, 'access').reveal()).toBe('access-1')
   })
 
+  test('ranks the account by its nearest limit, until it is near none or is not polled any more', async () => {
+    const { polls, keys } = await account()
+    const ranked = () => redis.store.zrange(keys.partition(HUB % 64).nearest, '0', '-1', 'WITHSCORES')
+    await polls.commit(HUB, result({ nearness: 12.5 }))
+    expect(await ranked()).toEqual([String(HUB), '12.5'])
+    // Nothing could be read.
+    await polls.commit(HUB, result({ polls: '1', readings: undefined, change: undefined }))
+    expect(await ranked()).toEqual([String(HUB), '12.5'])
+    await polls.commit(HUB, result({ polls: '2', nearness: null }))
+    expect(await ranked()).toEqual([])
+    await polls.commit(HUB, result({ polls: '3', nearness: 110 }))
+    const noAlerts = JSON.stringify(NO_ALERT_WRITES)
+    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'left', 0, noAlerts, 'cli', '')
+    expect(await ranked()).toEqual([])
+  })
+
   test('of an account that was imported over meanwhile plans no other before its first refresh', async () => {
     const { polls, keys, due } = await account()
     await redis.store.hset(keys.account(HUB).account, { obtainedAt: 0, expiresAt: 0 })

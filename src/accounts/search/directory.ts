@@ -19,7 +19,8 @@ const READ_AT_ONCE = 2_000
 /**
  * All accounts with their domains, in memory: to look into 100,000 records for each search takes Redis a fifth of a second. A
  * partition is read anew when its version says that an account came, left or got another domain, so this never tells of
- * yesterday. Some 10 MB for 100,000 accounts, from the first search on.
+ * yesterday. Some 10 MB for 100,000 accounts, from the first search
+ * on.
  */
 export class Directory {
   readonly #store: Store
@@ -41,22 +42,32 @@ export class Directory {
     return Array.from({ length: PARTITIONS }, (_, number) => this.#parts.get(number)?.entries ?? [])
   }
 
+  /** So that a first search need not wait: somebody looks at pages from which people search. */
+  async warm(): Promise<void> {
+    if (this.#parts.size === 0) await this.read()
+  }
+
   async #refresh(): Promise<void> {
     const versions = await Promise.all(
       Array.from({ length: PARTITIONS }, (_, number) => this.#store.get(this.#keys.partition(number).domainsVersion)),
     )
-    // One after the other: sent together they would be one long step to everybody else.
-    for (const [number, version] of versions.entries()) {
-      if (this.#parts.get(number)?.version === version) continue
-      this.#parts.set(number, { version, entries: await this.#readPartition(number) })
+    const changed = [...versions.entries()].filter(([number, version]) => this.#parts.get(number)?.version !== version)
+    // Two at a time: all of them sent together would be one long step to everybody else.
+    const readOn = async () => {
+      for (let one = changed.shift(); one !== undefined; one = changed.shift()) {
+        const [number, version] = one
+        this.#parts.set(number, { version, entries: await this.#readPartition(number) })
+      }
     }
+    await Promise.all([readOn(), readOn()])
   }
 
   async #readPartition(number: number): Promise<DirectoryEntry[]> {
     const entries: DirectoryEntry[] = []
     for (let after = '-inf'; ; ) {
       const key = this.#keys.partition(number).alerting
-      const [found, next] = await this.#store.readDomains(key, after, READ_AT_ONCE, ...ACCOUNT_STATES)
+      const [json, next] = await this.#store.readDomains(key, after, READ_AT_ONCE, ...ACCOUNT_STATES)
+      const found = JSON.parse(json) as string[]
       for (let n = 0; n < found.length; n += 2) {
         entries.push({ hubId: Number(found[n]), domain: (found[n + 1] ?? '').toLowerCase() })
       }

@@ -34,13 +34,13 @@ export const listAccounts = route({
       .describe('`refresh`, `poll`: when it is due next; `nearest`: how near its nearest limit it is.'),
     order: oneOf(['asc', 'desc']).default('asc').describe('Accounts that have nothing to be ordered by come last.'),
     limit: atMost(500, 100),
-    after: cursor(z.string('must be given once').max(400, 'is too long')).default(''),
+    after: cursor(z.string('must be given once').max(400, 'is too long')).optional(),
   }),
   answers: {
     200: { description: 'A page of accounts.', json: pageOf(AccountShape, 'In the order that was asked for.') },
   },
   ...{ problems: [400], example: { query: { state: 'active', limit: '2' } } },
-  answer: async (deps, { query: { q, stale, tag, order, after, ...query } }) => {
+  answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
     const { accounts, next } = await searchAccounts(deps, {
       ...query,
       ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },

@@ -3,7 +3,10 @@ import type { FastifyInstance } from 'fastify'
 
 /** What pages load beside themselves: all of it from here, as the Content-Security-Policy says. */
 export const ASSETS = {
-  '/assets/plimsoll.css': { type: 'text/css; charset=utf-8', files: ['plimsoll.css', 'fleet.css', 'charts.css'] },
+  '/assets/plimsoll.css': {
+    type: 'text/css; charset=utf-8',
+    files: ['plimsoll.css', 'fleet.css', 'charts.css', 'forms.css'],
+  },
   '/assets/live.js': { type: 'text/javascript; charset=utf-8', files: ['live.js'] },
   '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },
 } as const

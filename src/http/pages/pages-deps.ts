@@ -6,8 +6,10 @@ import type { History } from '../../limits/history/history.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
 import type { RefreshSettings } from '../../tokens/plan-refresh.ts'
 import type { FleetStatusDeps } from '../../views/fleet-status.ts'
+import type { QueueDepth } from '../../views/queue-depth.ts'
 import type { ExplanationDeps } from '../../views/read-explanation.ts'
 import type { HealthReport } from '../health.ts'
+import type { QueueBoard } from './queues/queue-board.ts'
 
 /** What the pages are made from. */
 export interface PagesDeps extends FleetStatusDeps {
@@ -22,6 +24,8 @@ export interface PagesDeps extends FleetStatusDeps {
   receivers: ExplanationDeps['receivers']
   /** What levels are decided by, how alerts are grouped, and who is told. */
   explain: ExplanationDeps['explain']
+  queueDepths: () => Promise<QueueDepth[]>
+  queueBoard: QueueBoard
   /** When tokens are refreshed. */
   connect: { settings: RefreshSettings }
   health: () => Promise<HealthReport>

@@ -10,6 +10,7 @@ import { serveDeliveriesPage } from './deliveries/serve-deliveries-page.ts'
 import { serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
 import { serveFleetPage } from './fleet/serve-fleet-page.ts'
 import type { PagesDeps } from './pages-deps.ts'
+import { serveQueues } from './queues/serve-queues.ts'
 
 export type PageFormsDeps = PagesDeps & { publicUrl: string; actions: Actions }
 
@@ -22,6 +23,7 @@ export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
   serveAlertPage(app, deps)
   serveSilencePage(app, deps)
   serveDeliveriesPage(app, deps)
+  serveQueues(app, deps)
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
     serveAcknowledgeForm(scope, deps)

@@ -1,7 +1,7 @@
 -- Domains of a partition's accounts, some at a time. Reads only.
 -- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
 -- ARGV: hubId that came last ('-inf' = none), most accounts to look at of one state, states of accounts.
--- Returns { { hubId, domain, ... }, hubId to go on from ('' = the end is reached) }.
+-- Returns { [hubId, domain, ...] as JSON, because thousands of texts take long to be read, hubId to go on from ('' = the end is reached) }.
 local AT = string.match(KEYS[1], '^(.*}):')
 local after, most = ARGV[1], ARGV[2]
 
@@ -18,4 +18,4 @@ for _, id in ipairs(some) do
     found[#found + 1] = redis.call('HGET', AT .. ':account:' .. id, 'hubDomain') or ''
   end
 end
-return { found, horizon and string.format('%.0f', horizon) or '' }
+return { #found == 0 and '[]' or cjson.encode(found), horizon and string.format('%.0f', horizon) or '' }

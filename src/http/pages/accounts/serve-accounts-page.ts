@@ -11,10 +11,15 @@ import type { PagesDeps } from '../pages-deps.ts'
 import type { AccountsAddress } from './accounts-address.ts'
 import { accountsPage } from './accounts-page.ts'
 
+export type AccountsPageDeps = Pick<
+  PagesDeps,
+  'store' | 'keys' | 'registry' | 'directory' | 'due' | 'coverage' | 'clock' | 'tags'
+>
+
 const ACCOUNTS_A_PAGE = 50
 
 /** All accounts, searched, filtered and ordered. */
-export function serveAccountsPage(app: FastifyInstance, deps: PagesDeps): void {
+export function serveAccountsPage(app: FastifyInstance, deps: AccountsPageDeps): void {
   app.get('/accounts', (request, reply) => showAccounts(deps, request, reply))
 }
 
@@ -33,7 +38,7 @@ const ACCOUNT_SEARCH = z.object({
   before: once(400).default(''),
 })
 
-async function showAccounts(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
+async function showAccounts(deps: AccountsPageDeps, request: FastifyRequest, reply: FastifyReply) {
   const asked = addressOf(request.query)
   const { tag, ...query } = asked
   const [page, byState] = await Promise.all([
@@ -44,6 +49,7 @@ async function showAccounts(deps: PagesDeps, request: FastifyRequest, reply: Fas
     }),
     deps.registry.countByState(),
   ])
+  void deps.directory.warm().catch(() => undefined) // Whoever searches is told.
   const now = deps.clock.now()
   const rows = await Promise.all(
     page.accounts.map(async (account) => {

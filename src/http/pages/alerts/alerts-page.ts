@@ -25,10 +25,12 @@ export interface AlertsPage {
 export function alertsPage({ alerts, counts, query, next, silences, token, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
-  return html`<p class="filter">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
+  return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
 ${filterForm(filter)}
+<div data-live="alerts">
 ${alerts.length === 0 ? nothing(isNarrowed ? 'No open alert fits.' : 'No alert is open.') : alertTable(alerts, now, 'with account', { mayWrite: token !== undefined })}
 ${pager(filter, after, next)}
+</div>
 <h2 id="silences">Silences in force</h2>
 ${silences.length === 0 ? nothing('None.') : silenceTable(silences, now, token)}
 ${token === undefined ? undefined : html`<p><a class="button" href="/silences/new">New silence</a></p>`}`
@@ -42,10 +44,10 @@ function levelLink(level: AlertLevel | undefined, count: number, filter: FilterV
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
 const MARK = {
   name: 'mark',
-  label: 'Told',
+  label: 'State',
   of: [
-    ['', 'all the same'],
-    ['told', 'nobody took it up'],
+    ['', 'every state'],
+    ['told', 'not taken up'],
     ['acknowledged', 'acknowledged'],
     ['silenced', 'silenced'],
   ],

@@ -41,13 +41,13 @@ export type CheckedForm =
 /** Every fault at once: nobody wants to be told them one by one. */
 export function checkForm(form: SilenceForm, author: string, tags: readonly string[], now: number): CheckedForm {
   const { matchers, faults } = matchersOf(form, tags)
+  if (matchers.length === 0 && Object.keys(faults).length === 0) {
+    faults.matchers = 'Say what to silence: fill in one field at least.'
+  }
   const endsAt = endOf(form, now)
   if (endsAt === undefined) faults.endsAt = 'must be a time like 2026-11-21T10:00, in UTC'
   const whole = newSilence({ matchers, author, comment: form.comment, endsAt: endsAt ?? now + 1 }, now)
   if (whole.ok && Object.keys(faults).length === 0) return { ok: true, silence: whole.silence }
-  if (!whole.ok && whole.what === 'matchers' && Object.keys(faults).length === 0) {
-    faults.matchers = 'Say what to silence: fill in one field at least.'
-  }
   if (!whole.ok && whole.what !== 'matchers' && whole.what !== 'author') faults[whole.what] ??= whole.fault
   if (form.comment.trim() === '') faults.comment = 'must not be empty: say why'
   return { ok: false, faults }

@@ -18,16 +18,18 @@ export interface FleetPage {
   health: HealthReport
   /** The first few. */
   accounts: readonly PlannedAccount[]
+  /** Whoever looks may acknowledge and silence. */
+  mayWrite: boolean
 }
 
-export function fleetPage({ status, health, accounts }: FleetPage): Html {
+export function fleetPage({ status, health, accounts, mayWrite }: FleetPage): Html {
   const now = Date.parse(status.at)
   const { deliveries, nearestLimits, queues, daemons } = status
   return html`<div data-live="verdict" role="status">${verdict(status, health)}</div>
 <div data-live="fleet">
 ${tiles(status, now)}
 <h2>Open alerts</h2>
-${openAlerts(status, now)}
+${openAlerts(status, mayWrite, now)}
 <h2>Nearest limits</h2>
 ${nearestLimits.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearestLimits)}
 <h2>Deliveries</h2>
@@ -44,10 +46,10 @@ ${moreAccounts(status, accounts.length)}
 </div>`
 }
 
-function openAlerts({ alerts }: FleetStatus, now: number): Html {
+function openAlerts({ alerts }: FleetStatus, mayWrite: boolean, now: number): Html {
   if (alerts.worst.length === 0) return nothing('No alert is open.')
   const more = alerts.critical + alerts.warning - alerts.worst.length
-  return html`${alertTable(alerts.worst, now, 'with account')}
+  return html`${alertTable(alerts.worst, now, 'with account', { mayWrite })}
 ${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` : undefined}`
 }
 

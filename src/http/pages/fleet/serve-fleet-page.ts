@@ -20,7 +20,8 @@ async function showFleet(deps: PagesDeps, request: FastifyRequest, reply: Fastif
     deps.health(),
     deps.registry.page(SOME_ACCOUNTS),
   ])
+  void deps.directory.warm().catch(() => undefined) // Whoever searches is told.
   const accounts = await Promise.all(some.map((account) => withPlan(deps.due, account)))
-  const body = fleetPage({ status, health, accounts })
+  const body = fleetPage({ status, health, accounts, mayWrite: request.mayWrite })
   return showOperatorPage(request, reply, { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body })
 }

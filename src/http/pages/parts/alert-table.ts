@@ -59,7 +59,7 @@ function whatOf(alert: TimedAlert, why: string | undefined): Html {
 
 function silenceOf({ silencedBy }: TimedAlert): Html {
   if (silencedBy === undefined) return NONE
-  return html`<a href="/alerts#${silencedBy}">${silencedBy}</a>`
+  return html`<a href="/alerts#${silencedBy}" class="whole">${silencedBy}</a>`
 }
 
 export function whoKnows({ acknowledged }: TimedAlert, now: number): Html {

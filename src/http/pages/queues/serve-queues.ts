@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../../runtime/clock.ts'
+import { timedQueue } from '../../../views/fleet-status.ts'
+import { redisAway, requireRedis } from '../../redis-away.ts'
+import { showOperatorPage } from '../page.ts'
+import type { PagesDeps } from '../pages-deps.ts'
+import { BOARD_PATH, boardPage, type QueueBoard } from './queue-board.ts'
+import { queuesPage } from './queues-page.ts'
+
+/** How much stands in each queue, and the jobs themselves, to look at. */
+export function serveQueues(app: FastifyInstance, deps: PagesDeps): void {
+  app.get('/queues', async (request, reply) => {
+    await requireRedis(deps.store)
+    const depths = await within(PATIENCE_MS, deps.queueDepths(), deps.clock)
+    const body = queuesPage(depths.map(timedQueue), deps.clock.now())
+    return showOperatorPage(request, reply, { at: '/queues', title: 'Queues', body, refreshWithoutScript: 10 })
+  })
+  app.register((scope, _options, done) => {
+    serveBoard(scope, deps)
+    done()
+  })
+}
+
+/** Two styles that its scripts make, each by the hash of its text: the colours of a picture, and lists without a scroll bar. */
+const OWN_STYLES =
+  "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU=' 'sha256-kLmvWqfziFavKtqHqRsb90f006UAK2Dmd0It5Iz2KFA='"
+
+/**
+ * As strict as for our own pages but for what the board is made of: its page names where its files are (base-uri), and its
+ * pictures come partly as data. Nothing inline runs: what the page is told is data, not a script.
+ */
+const POLICY = `default-src 'none'; style-src 'self' ${OWN_STYLES}; script-src 'self'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; form-action 'none'; base-uri 'self'; frame-ancestors 'none'`
+
+/** Its own routes, as its scripts know them. */
+const VIEWS = ['/', '/queue/:queueName', '/queue/:queueName/:jobId', '/job-schedulers', '/metrics-history']
+
+function serveBoard(app: FastifyInstance, deps: PagesDeps): void {
+  const { queueBoard: board } = deps
+  const page = boardPage(readFileSync(board.page, 'utf8'), board.config)
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('content-security-policy', POLICY)
+  })
+  for (const view of VIEWS) {
+    app.get(BOARD_PATH + view, async (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
+  }
+  for (const { path, answer } of board.reads) {
+    app.get(BOARD_PATH + path, (request, reply) => answerRead(deps, answer, request, reply))
+  }
+  serveFiles(app, board.files)
+}
+
+/** Queues wait for their Redis as long as it takes; whoever looks does not. */
+const PATIENCE_MS = 5_000
+
+async function answerRead(
+  { store, clock }: PagesDeps,
+  answer: QueueBoard['reads'][number]['answer'],
+  { params, query }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  await requireRedis(store)
+  const reading = answer(params as Record<string, string>, query as Record<string, string>)
+  const { status, body } = await within(PATIENCE_MS, reading, clock)
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+async function within<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T> {
+  const ended = new AbortController()
+  const late = clock.wait(ms, ended.signal).then(() => {
+    throw redisAway()
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    ended.abort()
+    late.catch(() => undefined)
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+}
+
+/** Each by its name, and nothing else that an address might lead to. */
+function serveFiles(app: FastifyInstance, folder: string): void {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  for (const name of names.map((one) => one.replaceAll('\\', '/'))) {
+    const type = TYPES[extname(name)]
+    if (type === undefined) continue
+    app.get(`${BOARD_PATH}/static/${name}`, async (_request, reply) =>
+      reply
+        .type(type)
+        .header('cache-control', 'private, max-age=3600')
+        .send(readFileSync(join(folder, name))),
+    )
+  }
+}

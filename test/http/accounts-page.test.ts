@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { openServer, openState, readings } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+/** Three accounts: 1 is tagged, 2 has an alert and is near a limit, 3 has not been read for days. */
+async function openThree() {
+  const server = await openServer(redis)
+  const { connectAccount, poll, clock, steps, keys } = server
+  for (const hubId of [1, 2, 3]) await connectAccount({ hubId, hubDomain: `d${4 - hubId}.example.com` })
+  await poll(2, readings(clock.now(), 960), { overall: openState('critical', 'full', clock.now()) })
+  await steps.zadd(keys.partition(2).nearest, 104, 2)
+  await steps.zadd(keys.partition(3).fresh, clock.now() - 30 * 3_600_000, 3)
+  const found = async (query: string) => {
+    const { status, text } = await server.get(`/accounts?${query}`)
+    expect(status, query).toBe(200)
+    return [...text.matchAll(/href="\/accounts\/(\d+)"/g)].map(([, hubId]) => Number(hubId))
+  }
+  return { ...server, found }
+}
+
+test('accounts are narrowed by alert, tag, reading and state, all at once', async () => {
+  const { found } = await openThree()
+  expect(await found('')).toEqual([1, 2, 3])
+  expect(await found('alert=open')).toEqual([2])
+  expect(await found('alert=warning')).toEqual([])
+  expect(await found('alert=critical&state=active&q=example')).toEqual([2])
+  expect(await found('tag=vip')).toEqual([1])
+  expect(await found('tag=vip&alert=open')).toEqual([])
+  expect(await found('stale=1')).toEqual([3])
+})
+
+test('accounts are ordered by what the address says, and a column says how they are ordered', async () => {
+  const { found, get } = await openThree()
+  expect(await found('order=desc')).toEqual([3, 2, 1])
+  expect(await found('sort=domain')).toEqual([3, 2, 1])
+  expect(await found('sort=nearest')).toEqual([2, 1, 3])
+  const { text } = await get('/accounts?sort=domain&q=example&state=active')
+  expect(text).toContain(
+    'aria-sort="ascending"><a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=domain&amp;order=desc">Domain',
+  )
+  expect(text).toContain('<a class="sort" href="/accounts?q=example&amp;state=active">Hub id</a>')
+})
+
+test('the page says how many accounts are in which state, and how near each is to a limit', async () => {
+  const { get } = await openThree()
+  const words = (await get('/accounts')).text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  expect(words).toContain('all 3 active 3')
+  expect(words).toContain('d2.example.com 2 active in 30 min')
+  expect(words).toContain('96 % custom properties')
+})
+
+test.each([
+  ['sort=size', 'sort'],
+  ['order=up', 'order'],
+  ['tag=nobody', 'tag'],
+  ['after=x', 'after'],
+  ['after=1~2', 'after'],
+  ['sort=poll&before=1~x', 'before'],
+  ['alert=high', 'alert'],
+  ['q=1&q=2', 'q'],
+])('an address that asks for %s is refused by name', async (query, parameter) => {
+  const { get } = await openServer(redis)
+  const { status, text } = await get(`/accounts?${query}`)
+  expect(status).toBe(400)
+  expect(text).toContain(`${parameter}: `)
+})
+
+test('the fleet page names who is near a limit, who is running, and what stands in the queues', async () => {
+  const depth = { queue: 'poll-limits', waiting: 12, active: 1, delayed: 0, failed: 2 }
+  const oldestWaitingAt = Date.parse('2026-11-21T09:58:00Z')
+  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis, {
+    queueDepths: async () => [{ ...depth, oldestWaitingAt }],
+  })
+  await connectAccount({ hubId: 2, hubDomain: 'acme.example.com' })
+  await poll(2, readings(clock.now(), 960))
+  await steps.zadd(keys.partition(2).nearest, 104, 2)
+  const said = { version: '1.0.0', startedAt: clock.now() - 3_600_000, lastSeenAt: clock.now() - 60_000 }
+  await steps.hset(keys.daemons, 'ops-1 pid 7', JSON.stringify(said))
+  clock.move(60_000)
+  const { text } = await get('/')
+  const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  expect(words).toContain('acme.example.com 2 custom properties 96 % 960 of 1,000')
+  expect(words).toContain('poll-limits 12 1 0 2 3 min ago')
+  expect(words).toContain('ops-1 pid 7 1.0.0 61 min ago silent 2 min ago'.replace('61 min', '1 h'))
+  expect(words).toContain('nearest expiry in 29 min')
+  expect(text).toMatch(/<noscript><meta http-equiv="refresh" content="10"><\/noscript>/)
+
+  const { json } = await get('/api/v1/status')
+  expect(json.nearestLimits).toEqual([
+    {
+      ...{ hubId: 2, hubDomain: 'acme.example.com', metric: 'customProperties.overall' },
+      ...{ usage: 960, limit: 1000, percent: 96, daysLeft: null },
+    },
+  ])
+  expect(json.queues).toEqual([{ ...depth, oldestWaitingAt: '2026-11-21T09:58:00.000Z' }])
+  expect(json.daemons).toEqual([
+    {
+      ...{ name: 'ops-1 pid 7', version: '1.0.0', silent: true },
+      ...{ startedAt: '2026-11-21T09:00:00.000Z', lastSeenAt: '2026-11-21T09:59:00.000Z' },
+    },
+  ])
+  expect(json.tokens).toMatchObject({ overdue: 0, lateMs: 0, nearestExpiryAt: '2026-11-21T10:30:00.000Z' })
+  expect(json.polls).toMatchObject({ lateMs: 0 })
+})
+
+test('a refresh that waits is told with how late it is', async () => {
+  const { get, connectAccount, clock, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 2 })
+  await steps.zadd(keys.partition(2).due.refresh, clock.now(), 2)
+  clock.move(5 * 60_000)
+  expect((await get('/')).text).toContain('1 overdue, late by 5 min')
+  expect((await get('/api/v1/status')).json.tokens).toMatchObject({ overdue: 1, lateMs: 300_000 })
+})
+
+test('the script that keeps pages up to date is served to them, and to no page for strangers', async () => {
+  const { ask, get } = await openServer(redis)
+  expect((await get('/')).text).toContain('<script src="/assets/live.js" defer></script>')
+  expect((await ask('GET', '/sign-in')).text).not.toContain('<script')
+  expect((await ask('GET', '/assets/live.js')).headers['content-type']).toBe('text/javascript; charset=utf-8')
+})

@@ -1,0 +1,183 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import {
+  axeFaults,
+  type BrowserPages,
+  LOOKS,
+  openBrowserPages,
+  screenshot,
+  sidewaysScroll,
+} from '../../support/browser-pages.ts'
+import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { ADMIN_TOKEN } from '../open-server.ts'
+import { badDay } from './scene.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+type World = Awaited<ReturnType<typeof badDay>>
+
+async function openScene(): Promise<{ world: World; pages: BrowserPages }> {
+  const world = await badDay(redis)
+  const pages = await openBrowserPages({ url: world.server.url, token: ADMIN_TOKEN })
+  onTestFinished(() => pages.close())
+  return { world, pages }
+}
+
+/** Browsers have their patience on a machine that is busy. */
+const SLOW = { timeout: 120_000 }
+
+/** Pictures are taken of all; between these two every width and every colour is seen. */
+const looks = process.env.PLIMSOLL_SCREENSHOTS === undefined ? [LOOKS[0], LOOKS[3]] : LOOKS
+
+test('the pages with forms are sound in every look', SLOW, async () => {
+  const { world, pages } = await openScene()
+  const silence = await world.deps.actions.silence({
+    matchers: [{ name: 'account', value: '1003' }],
+    ...{ author: 'ann', comment: 'a planned import', createdAt: world.clock.now() },
+    endsAt: world.clock.now() + 7_200_000,
+  })
+  const alert = (await pages.visit('/alerts')).page.locator('td a[href^="/alerts/"]', { hasText: 'custom properties' })
+  const story = (await alert.first().getAttribute('href')) ?? ''
+  for (const look of looks) {
+    for (const path of [
+      '/sign-in',
+      '/alerts',
+      story,
+      '/silences/new?account=1001&level=critical',
+      '/deliveries',
+      '/queues',
+    ]) {
+      const { page, faults, status } = await pages.visit(path, look)
+      expect(status, path).toBe(200)
+      await page.locator('details').evaluateAll((all) => all.map((one) => one.setAttribute('open', '')))
+      expect(await axeFaults(page), `${path} ${look.device} ${look.colorScheme}`).toEqual([])
+      expect(await sidewaysScroll(page), `${path} ${look.device}`).toBe(0)
+      expect(faults, path).toEqual([])
+      await screenshot(page, `forms ${path.replace(/\?.*/, '').replace(/[0-9a-f]{16}/, 'one')}`, look)
+    }
+  }
+  expect(silence.id).toMatch(/^s-/)
+})
+
+test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, all by keyboard', SLOW, async () => {
+  const { world, pages } = await openScene()
+  const { page, faults } = await pages.visit('/alerts')
+  page.setDefaultTimeout(6_000)
+  await press(page, page.getByRole('link', { name: /^Acknowledge custom properties of 1001/ }))
+  await page.waitForURL(/\/alerts\/[0-9a-f]{16}\?account=1001#acknowledge$/)
+  await page.getByRole('textbox', { name: 'Comment' }).focus()
+  await page.keyboard.type('ann looks <b>into it')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/done=acknowledged/)
+  expect(await page.getByRole('status').first().textContent()).toContain('Acknowledged')
+  expect(await page.textContent('dl')).toContain('config, ends in 7 days ann looks <b>into it')
+
+  await press(page, page.locator('summary'))
+  expect(await page.getByRole('textbox', { name: 'Account' }).inputValue()).toBe('1001')
+  await page.getByLabel('Level', { exact: true }).fill('high')
+  await page.getByRole('textbox', { name: 'Why' }).focus()
+  await page.keyboard.type('a planned import')
+  await press(page, page.getByRole('button', { name: 'Silence', exact: true }))
+  await page.getByText('no level is "high"').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Why' }).inputValue()).toBe('a planned import')
+  await page.getByLabel('Level', { exact: true }).fill('')
+  await press(page, page.getByRole('button', { name: 'How many alerts?' }))
+  await page.getByText('It covers 1 open alert.').waitFor()
+  await page.getByRole('radio', { name: '24 hours' }).focus()
+  await page.keyboard.press('Space')
+  await press(page, page.getByRole('button', { name: 'Silence', exact: true }))
+  await page.waitForURL(/\/alerts\?done=silenced#s-/)
+  const [silence] = await world.silences.active(world.clock.now())
+  expect(silence).toMatchObject({
+    author: 'config',
+    comment: 'a planned import',
+    endsAt: world.clock.now() + 86_400_000,
+  })
+
+  await press(page, page.getByRole('button', { name: `End now ${silence?.id}` }))
+  await page.waitForURL(/done=unsilenced/)
+  expect(await world.silences.active(world.clock.now())).toEqual([])
+
+  await pages.visit('/deliveries')
+  await press(page, page.getByRole('button', { name: 'Replay d-dead to ops-hook' }))
+  await page.waitForURL(/done=replayed/)
+  expect(await page.getByRole('status').first().textContent()).toBe('1 delivery on the way again.')
+  expect(await world.deps.deliveries.head('d-dead')).toMatchObject({ state: 'pending' })
+  await press(page, page.getByRole('button', { name: 'Send a test to ops-hook' }))
+  await page.waitForURL(/done=tested/)
+  // What was typed wrong is answered 400, and the browser says so.
+  expect(faults).toEqual([])
+})
+
+test('without JavaScript the same forms work', SLOW, async () => {
+  const { world, pages } = await openScene()
+  const context = await pages.browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  const { url } = world.server
+  await page.goto(`${url}/deliveries`)
+  await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(`${url}/deliveries`)
+  await page.getByRole('button', { name: 'Replay all of them' }).click()
+  expect(await page.getByRole('status').first().textContent()).toBe('2 deliveries on the way again.')
+  await page.goto(`${url}/alerts`)
+  await page.getByRole('link', { name: /^Acknowledge custom properties of 1002/ }).click()
+  await page.getByRole('button', { name: 'Acknowledge' }).click()
+  expect(await page.textContent('dl')).toContain('config, ends in 7 days')
+  await page.goto(`${url}/queues`)
+  expect(await page.textContent('table')).toContain('refresh-tokens')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  expect(new URL(page.url()).pathname).toBe('/sign-in')
+})
+
+test('the jobs can be looked at, and nothing is loaded from elsewhere or against the policy', SLOW, async () => {
+  const { pages } = await openScene()
+  const { page, faults, status } = await pages.visit('/queues/board/')
+  expect(status).toBe(200)
+  await page.getByText('refresh-tokens').first().waitFor()
+  await screenshot(page, 'queue board', LOOKS[2])
+  await page.goto(new URL('/queues/board/queue/refresh-tokens', page.url()).href)
+  await page.getByText('chunk').first().waitFor()
+  await page.goto(new URL('/queues/board/queue/refresh-tokens/1', page.url()).href)
+  await page.getByText('hubIds').first().waitFor()
+  await screenshot(page, 'queue board job', LOOKS[2])
+  expect(faults).toEqual([])
+})
+
+test("another server's page on this machine can send a form, cookie and all, and changes nothing", async () => {
+  const { world, pages } = await openScene()
+  const { page } = await pages.visit('/deliveries')
+  const [csrf = ''] = await page
+    .locator('form[action="/sign-out"] input[name=csrf]')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
+  const attack = createServer((_request, answer) => {
+    answer
+      .setHeader('content-type', 'text/html')
+      .end(`<!doctype html><form method="post" action="${world.server.url}/deliveries/replay">
+<input name="since" value="30d"><input name="csrf" value="${csrf}"></form><script>document.forms[0].submit()</script>
+<iframe src="${world.server.url}/alerts"></iframe>`)
+  })
+  await new Promise<void>((resolve) => attack.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void attack.close())
+  // A neighbouring port is the same site: the strict cookie comes along, and even the right token is not enough.
+  const [, answer] = await Promise.all([
+    page.goto(`http://127.0.0.1:${(attack.address() as AddressInfo).port}/`).catch(() => null),
+    page.waitForResponse((one) => one.url().endsWith('/deliveries/replay')),
+  ])
+  expect((await answer.request().allHeaders()).cookie).toContain('plimsoll=')
+  expect(answer.status()).toBe(403)
+  expect(await world.deps.deliveries.countDead()).toBe(2)
+})
+
+/** By the keyboard alone: whatever has the focus is pressed. */
+async function press(page: Page, target: ReturnType<Page['locator']>): Promise<void> {
+  await target.focus()
+  expect(await target.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true)
+  await page.keyboard.press('Enter')
+}

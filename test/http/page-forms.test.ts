@@ -1,0 +1,317 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isFromOurPage } from '../../src/http/access/form-origin.ts'
+import { createFormTokens, isSameToken } from '../../src/http/access/form-token.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { badDay } from './in-browser/scene.ts'
+import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+type World = Awaited<ReturnType<typeof openServer>>
+
+/** The token of the forms on a page. */
+async function csrfOn({ ask }: World, path: string, headers: Record<string, string>): Promise<string> {
+  const { text } = await ask('GET', path, headers)
+  return /name="csrf" value="([\w-]+)"/.exec(text)?.[1] ?? ''
+}
+
+/** Everything that the forms of the pages can do, one of each. */
+const ACTIONS = [
+  ['/alerts/0123456789abcdef/acknowledge', 'level=critical'],
+  ['/silences/new', 'account=1001&for=1h&comment=x'],
+  ['/silences/s-23456/end', ''],
+  ['/deliveries/replay', 'since=30d'],
+  ['/deliveries/replay', 'delivery=d-dead'],
+  ['/deliveries/test', 'receiver=ops-hook'],
+] as const
+
+async function expectNothingDone({ deps, clock }: World): Promise<void> {
+  expect(await deps.deliveries.countDead()).toBe(2)
+  expect(await deps.silences.active(clock.now())).toEqual([])
+}
+
+describe('a form of a page', () => {
+  test('is refused without its token, with a made-up one, and with that of another session', async () => {
+    const world = await badDay(redis)
+    const { ask, signIn, clock } = world
+    const cookie = await signIn()
+    const own = await csrfOn(world, '/alerts', cookie)
+    clock.move(1_000)
+    const later = await csrfOn(world, '/alerts', await signIn())
+    expect(own).toMatch(/^[\w-]{43}$/)
+    expect(later).not.toBe(own)
+    for (const [path, body] of ACTIONS) {
+      for (const csrf of ['', 'csrf=', `csrf=${'A'.repeat(43)}`, `csrf=${later}`, `csrf=${later}&csrf=${own}x`]) {
+        const answer = await ask('POST', path, { ...cookie, ...FORM }, `${body}&${csrf}`)
+        expect(answer.status, `${path} ${csrf}`).toBe(403)
+        expect(answer.headers['content-type']).toContain('text/html')
+      }
+    }
+    await expectNothingDone(world)
+  })
+
+  test.each([
+    ['sec-fetch-site', 'cross-site'],
+    ['sec-fetch-site', 'same-site'],
+    ['sec-fetch-site', 'none'],
+    ['origin', 'http://evil.example'],
+    ['origin', 'http://127.0.0.1:1'],
+    ['origin', 'null'],
+  ])('is refused from elsewhere even with the right token: %s: %s', async (name, value) => {
+    const world = await badDay(redis)
+    const cookie = await world.signIn()
+    const csrf = await csrfOn(world, '/alerts', cookie)
+    for (const [path, body] of ACTIONS) {
+      const headers = { ...cookie, ...FORM, [name]: value }
+      expect((await world.ask('POST', path, headers, `${body}&csrf=${csrf}`)).status, path).toBe(403)
+    }
+    await expectNothingDone(world)
+  })
+
+  test('leads to the sign-in page once the session is over, or its admin token was removed', async () => {
+    const world = await badDay(redis)
+    const { ask, addToken, clock, steps, keys } = world
+    const token = await addToken('ann', 'read', 'write')
+    const signedIn = await ask('POST', '/sign-in', FORM, `token=${token}`)
+    const cookie = { cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
+    const csrf = await csrfOn(world, '/alerts', cookie)
+    const send = () => ask('POST', '/deliveries/replay', { ...cookie, ...FORM }, `since=30d&csrf=${csrf}`)
+    await steps.hdel(keys.adminTokens, 'ann')
+    clock.move(1_000)
+    expect(await send()).toMatchObject({ status: 303, headers: { location: '/sign-in' } })
+    await expectNothingDone(world)
+  })
+
+  test('takes a token with the scope write: others see no button, and get a plain page that says so', async () => {
+    const world = await badDay(redis)
+    const { ask, addToken } = world
+    const token = await addToken('reader', 'read')
+    const signedIn = await ask('POST', '/sign-in', FORM, `token=${token}`)
+    const cookie = { cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
+    const csrf = await csrfOn(world, '/', cookie)
+    for (const path of ['/alerts', '/deliveries', '/']) {
+      const { text } = await ask('GET', path, cookie)
+      expect(text).not.toMatch(/Acknowledge<|>Silence<|Replay|End now|Send a test/)
+    }
+    expect((await ask('GET', '/silences/new', cookie)).status).toBe(403)
+    for (const [path, body] of ACTIONS) {
+      const answer = await ask('POST', path, { ...cookie, ...FORM }, `${body}&csrf=${csrf}`)
+      expect(answer.status, path).toBe(403)
+      expect(answer.text).toContain('scope write')
+      expect(answer.headers['content-type']).toContain('text/html')
+    }
+    await expectNothingDone(world)
+  })
+
+  test('works without an admin token for whoever asks directly on this machine, with the token of this process', async () => {
+    const world = await openServer(redis, { adminToken: undefined })
+    const csrf = await csrfOn(world, '/silences/new', {})
+    const send = (headers: Record<string, string>, token: string) =>
+      world.ask('POST', '/silences/new', { ...FORM, ...headers }, `account=1&for=1h&comment=x&csrf=${token}`)
+    expect((await send({}, '')).status).toBe(403)
+    expect((await send({ 'x-forwarded-for': '192.0.2.1' }, csrf)).status).toBe(403)
+    expect((await send({ host: 'evil.example' }, csrf)).status).toBe(403)
+    expect((await send({ 'sec-fetch-site': 'same-site' }, csrf)).status).toBe(403)
+    expect((await send({ 'sec-fetch-site': 'same-origin' }, csrf)).status).toBe(303)
+    expect(await world.silences.active(world.clock.now())).toMatchObject([{ author: 'this-machine' }])
+    const other = await openServer(redis, { adminToken: undefined })
+    expect(await csrfOn(other, '/silences/new', {})).not.toBe(csrf)
+  })
+
+  test('names who acknowledged, and of an alert that got worse meanwhile says so', async () => {
+    const world = await badDay(redis)
+    const { ask, signIn } = world
+    const cookie = await signIn()
+    const csrf = await csrfOn(world, '/alerts', cookie)
+    const { text } = await ask('GET', '/alerts?level=critical', cookie)
+    const [, path = ''] = /href="(\/alerts\/[0-9a-f]{16}\?account=1001)"/.exec(text) ?? []
+    const send = (level: string) =>
+      ask('POST', path.replace('?', '/acknowledge?'), { ...cookie, ...FORM }, `level=${level}&comment=&csrf=${csrf}`)
+    expect((await send('warning')).status).toBe(409)
+    expect(await send('critical')).toMatchObject({ status: 303, headers: { location: `${path}&done=acknowledged` } })
+    expect((await send('critical')).headers.location).toBe(`${path}&done=already`)
+    expect((await ask('GET', '/alerts?mark=acknowledged', cookie)).text).toContain('config, ends')
+    expect((await ask('GET', '/alerts?mark=told', cookie)).text).not.toContain('acme.example.com')
+  })
+
+  test('is shown again with what was typed and every fault, and what its address says is never believed', async () => {
+    const world = await badDay(redis)
+    const cookie = await world.signIn()
+    const csrf = await csrfOn(world, '/alerts', cookie)
+    const body = `account=a+b&level=high&for=until&until=soon&comment=%3Cb%3E&csrf=${csrf}`
+    const answer = await world.ask('POST', '/silences/new', { ...cookie, ...FORM }, body)
+    expect(answer.status).toBe(400)
+    for (const text of [
+      'account must be a hub id',
+      'no level is',
+      'must be a time like',
+      'value="a b"',
+      'value="&lt;b&gt;"',
+    ]) {
+      expect(answer.text).toContain(text)
+    }
+    const empty = await world.ask('POST', '/silences/new', { ...cookie, ...FORM }, `csrf=${csrf}`)
+    expect(empty.text).toContain('fill in one field at least')
+    expect(empty.text).toContain('must not be empty: say why')
+    const { text } = await world.ask('GET', '/alerts?done=%3Cb%3Ehacked&count=9', cookie)
+    expect(text).not.toMatch(/hacked|role="status"><b>/)
+  })
+})
+
+test('alerts are found by account, kind and state, and paged without gaps', async () => {
+  const world = await badDay(redis)
+  const { get } = world
+  const accounts = async (query: string) =>
+    [...(await get(`/alerts${query}`)).text.matchAll(/href="\/accounts\/(\d+)"/g)].map(([, hubId]) => Number(hubId))
+  expect(await accounts('')).toEqual([1001, 1002, 1003])
+  expect(await accounts('?account=GLOBEX')).toEqual([1002])
+  expect(await accounts('?account=1003')).toEqual([1003])
+  expect(await accounts('?kind=fleet')).toEqual([])
+  expect((await get('/alerts?kind=fleet')).text).toContain('machine&#39;s clock')
+  expect(await accounts('?level=warning&kind=limit&account=example')).toEqual([1002, 1003])
+  for (const wrong of ['?after=x', '?kind=none', '?mark=x']) expect((await get(`/alerts${wrong}`)).status).toBe(400)
+  for (let hubId = 2_000; hubId < 2_120; hubId++) {
+    await world.steps.hset(world.keys.account(hubId).alerts, 'overall', '["warning","r",1,1,1,null,null]')
+    await world.steps.sadd(world.keys.partition(world.keys.partitionOf(hubId)).alerting, hubId)
+  }
+  const first = (await get('/alerts')).text
+  const [, next = ''] = /href="(\/alerts\?after=[\w-]+)"/.exec(first) ?? []
+  const seen = [first, (await get(next)).text].flatMap((text) =>
+    [...text.matchAll(/href="\/alerts\/([0-9a-f]{16})[^"#]*">/g)].map(([, id]) => id),
+  )
+  expect(new Set(seen).size).toBe(124)
+  expect(seen).toHaveLength(124)
+})
+
+test('deliveries are narrowed by receiver and outcome, and each names its alerts', async () => {
+  const { get } = await badDay(redis)
+  const { text } = await get('/deliveries')
+  expect(text).toMatch(/href="\/accounts\/1001">acme\.example\.com<\/a>.*critical: custom properties/s)
+  const rows = async (query: string) =>
+    ((await get(`/deliveries${query}`)).text.split('id="attempts"')[1] ?? '').match(/title="d-[\w-]+"/g)
+  expect(await rows('?receiver=ops-hook')).toEqual(['title="d-dead"'])
+  expect(await rows('?outcome=retry&receiver=')).toEqual(['title="d-waits"'])
+  expect(await rows('?outcome=delivered')).toBeNull()
+  expect((await get('/deliveries?outcome=lost')).status).toBe(400)
+})
+
+describe('the queue board', () => {
+  const CHANGING = [
+    ...['PUT', 'POST', 'PATCH', 'DELETE'].flatMap((method) =>
+      [
+        ...['api/queues/pause', 'api/queues/resume', 'api/queues/sweep/pause', 'api/queues/sweep/empty'],
+        ...[
+          'api/queues/sweep/add',
+          'api/queues/sweep/obliterate',
+          'api/queues/refresh-tokens/1',
+          'api/queues/sweep/retry/failed',
+        ],
+        ...[
+          'api/queues/refresh-tokens/1/clean',
+          'api/queues/refresh-tokens/1/promote',
+          'api/queues',
+          'queue/sweep',
+          '',
+        ],
+      ].map((path) => [method, `/queues/board/${path}`] as const),
+    ),
+    ...['PUT', 'POST', 'PATCH', 'DELETE'].map((method) => [method, '/queues'] as const),
+  ]
+
+  test('changes nothing, whoever asks', async () => {
+    const { ask, signIn, queues } = await badDay(redis)
+    const cookie = await signIn()
+    for (const [method, path] of CHANGING) {
+      for (const headers of [cookie, BEARER]) {
+        expect([403, 404, 405], `${method} ${path}`).toContain((await ask(method, path, headers)).status)
+      }
+    }
+    expect(await queues.refreshTokens.isPaused()).toBe(false)
+    expect(await queues.refreshTokens.getJobCounts('waiting')).toEqual({ waiting: 1 })
+  })
+
+  test('is for whoever is signed in, loads nothing from elsewhere, and shows ids only', async () => {
+    const { ask, get, signIn } = await badDay(redis)
+    for (const path of ['/queues', '/queues/board/', '/queues/board/api/queues', '/queues/board/static/js/main.js']) {
+      expect((await ask('GET', path)).status, path).toBe(302)
+    }
+    const cookie = await signIn()
+    const { text, headers } = await ask('GET', '/queues/board/queue/sweep', cookie)
+    expect(text).not.toMatch(
+      /https?:|<style|style=|<script(?! defer src="static\/| id="__UI_CONFIG__" type="application\/json")/,
+    )
+    expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/)
+    expect(headers['x-frame-options']).toBe('DENY')
+    const { status, json } = await get(
+      '/queues/board/api/queues?activeQueue=refresh-tokens&status=waiting&page=1&jobsPerPage=10',
+    )
+    expect(status).toBe(200)
+    const found = json.queues.find(({ name }: { name: string }) => name === 'refresh-tokens')
+    expect(found).toMatchObject({ readOnlyMode: true, allowRetries: false, jobs: [{ data: { hubIds: [1001, 1002] } }] })
+    expect((await get('/queues/board/static/../../package.json')).status).toBe(404)
+    expect((await get('/queues/board/static/%2e%2e/index.ejs')).status).toBe(404)
+  })
+
+  test('says so while Redis is away, and does not hang', async () => {
+    const own = await startRedis()
+    try {
+      const { get } = await openServer(own)
+      expect((await get('/queues')).status).toBe(200)
+      await own.end('SIGKILL')
+      for (const path of ['/queues', '/queues/board/api/queues']) {
+        const { status, text } = await get(path)
+        expect([status, text.includes('Redis does not answer')], path).toEqual([503, true])
+      }
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+test('the token of a form is good for one session, one key and one process', () => {
+  const tokens = createFormTokens(() => Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+  const own = tokens.ofSession('ann.1.x')
+  expect(isSameToken(own, tokens.ofSession('ann.1.x'))).toBe(true)
+  for (const other of [
+    tokens.ofSession('ann.2.x'),
+    tokens.ofCaller('ann.1.x'),
+    createFormTokens(() => Buffer.alloc(32, 3), Buffer.alloc(32, 2)).ofSession('ann.1.x'),
+    `${own}x`,
+    own.slice(1),
+    '',
+    undefined,
+    ['x'],
+  ]) {
+    expect(isSameToken(other, own)).toBe(false)
+  }
+  expect(isSameToken('', '')).toBe(false)
+  expect(createFormTokens(() => Buffer.alloc(32, 1), Buffer.alloc(32, 9)).ofCaller('x')).not.toBe(tokens.ofCaller('x'))
+})
+
+test.each([
+  ['same-origin', undefined, true],
+  ['same-origin', 'null', true],
+  ['same-site', 'https://plimsoll.example.com', false],
+  ['cross-site', undefined, false],
+  ['none', undefined, false],
+  [undefined, undefined, true],
+  [undefined, 'https://plimsoll.example.com', true],
+  [undefined, 'http://internal:8088', true],
+  [undefined, 'https://plimsoll.example.com.evil.example', false],
+  [undefined, 'null', false],
+  [undefined, '', false],
+])('a form with Sec-Fetch-Site %s and Origin %s is from a page of ours: %s', (site, origin, ours) => {
+  const publicUrl = 'https://plimsoll.example.com/'
+  expect(isFromOurPage({ site, origin, host: 'internal:8088', publicUrl })).toBe(ours)
+})
+
+test('signing in from a form elsewhere is refused, and so is signing out', async () => {
+  const { ask, signIn } = await openServer(redis)
+  const elsewhere = { ...FORM, 'sec-fetch-site': 'cross-site' }
+  expect((await ask('POST', '/sign-in', elsewhere, `token=${ADMIN_TOKEN}`)).status).toBe(403)
+  expect((await ask('POST', '/sign-out', { ...elsewhere, ...(await signIn()) })).status).toBe(403)
+})
