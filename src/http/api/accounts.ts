@@ -44,7 +44,7 @@ export const listAccounts = route({
     const { accounts, next } = await searchAccounts(deps, {
       ...query,
       ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
-      ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
+      ...{ after: placeOf('after', after ?? '', query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
     })
     const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
     return ok({ items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) })
