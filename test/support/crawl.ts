@@ -9,8 +9,8 @@ export interface CrawledPage {
   faults: string[]
 }
 
-/** How many pages of one shape are visited: all accounts, but of each series and range only some. */
-const mostOf = (shape: string) => (shape.endsWith('?') ? 60 : 8)
+/** How many pages of one shape are visited: all accounts and alerts, but of each series and range only some. */
+const mostOf = (shape: string) => (/\?(account)?$/.test(shape) ? 60 : 12)
 
 /** Follows every link of the same origin from `from` on, as long as it leads to a page. */
 export async function crawl(
@@ -50,8 +50,10 @@ const LOOK = `(() => {
     if (['iframe', 'object', 'embed', 'base', 'img'].includes(element.localName)) odd.push('a ' + element.localName)
   }
   if (window.ran !== undefined || document.title === 'ran') odd.push('a script ran')
-  // What hides or reorders the words around it, or ends a line that is none of ours.
-  const found = /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]/.exec(document.documentElement.outerHTML)
+  // What hides or reorders the words around it, or ends a line that is none of ours. What a field holds is sent back as it is.
+  const attributes = [...document.querySelectorAll('*')].flatMap((element) => [...element.attributes])
+  const shown = attributes.filter(({ name }) => name !== 'value').map(({ value }) => value).join(' ') + document.documentElement.textContent
+  const found = /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]/.exec(shown)
   if (found !== null) odd.push('the character ' + found[0].codePointAt(0).toString(16))
   return { odd, text: document.body.innerText + ' ' + document.title }
 })()`
@@ -71,5 +73,5 @@ async function linksOf({ page }: Visited): Promise<string[]> {
 /** Pages that differ by a number, or by what a query asks for, are of one shape. */
 function shapeOf(link: string): string {
   const { pathname, searchParams } = new URL(link, 'http://here.invalid')
-  return `${pathname.replace(/\d+/g, 'N')}?${[...searchParams.keys()].sort().join('&')}`
+  return `${pathname.replace(/\b(\d+|[0-9a-f]{8,})\b/g, 'N')}?${[...searchParams.keys()].sort().join('&')}`
 }

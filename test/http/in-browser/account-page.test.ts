@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import {
@@ -9,7 +10,7 @@ import {
   sidewaysScroll,
 } from '../../support/browser-pages.ts'
 import { startRedis, type TestRedis } from '../../support/redis-server.ts'
-import { ADMIN_TOKEN, openLastingServer, openState } from '../open-server.ts'
+import { ADMIN_TOKEN, BEARER, openLastingServer, openState } from '../open-server.ts'
 import { connectRichAccount } from './rich-account.ts'
 
 const PATHS = {
@@ -58,7 +59,81 @@ describe.each(LOOKS)('on a $device, $colorScheme', (look) => {
     expect(status).toBe(200)
     await screenshot(page, name, look)
     expect(faults).toEqual([])
-    expect(await axeFaults(page)).toEqual([])
     expect(await sidewaysScroll(page)).toBe(0)
+    expect(await smallestWords(page)).toBeGreaterThanOrEqual(11.5)
+    // It takes its time: each width and each colour once.
+    if (look === LOOKS[0] || look === LOOKS[3]) expect(await axeFaults(page)).toEqual([])
   })
+})
+
+/** In pixels as shown, of all words in charts. */
+function smallestWords(page: Page): Promise<number> {
+  return page.evaluate(`Math.min(20, ...[...document.querySelectorAll('.chart text')]
+    .map((text) => Number.parseFloat(getComputedStyle(text).fontSize) * text.getCTM().d))`)
+}
+
+test('a chart is a picture that says its story, and stands beside the numbers', async () => {
+  const { page } = await pages.visit(PATHS.account)
+  const picture = page.getByRole('img', { name: 'custom properties', exact: true })
+  const story =
+    /^From 720 to 960 of 1,000 in 30 days\. Over critical from 950 on since 20\d\d-\d\d-\d\d \d\d:\d\d UTC\. At this pace: about 5 days left \(3 to 7\)\. Nothing was read for a part of the time\.$/
+  expect(await picture.locator('desc').textContent()).toMatch(story)
+  const box = await picture.boundingBox()
+  expect(box?.width).toBeGreaterThan(300)
+  // In the frame of the lines: the two runs on either side of the gap, and the way to the limit.
+  const lines = picture.locator('svg')
+  expect((await lines.locator('path.usage').getAttribute('d'))?.match(/M/g)).toHaveLength(2)
+  expect(await lines.locator('path.forecast').count()).toBe(1)
+  expect(await picture.locator('rect.gap').count()).toBe(1)
+  const figure = page.locator('figure').filter({ has: picture })
+  const legend = (await figure.locator('.legend').textContent()) ?? ''
+  for (const entry of ['usage 960', 'limit 1,000', 'critical 950', 'warning 800']) expect(legend).toContain(entry)
+})
+
+test('lines are drawn where the numbers say: usage between warning and limit', async () => {
+  const { page } = await pages.visit(PATHS['a series'])
+  const yOf = async (line: string) => {
+    const path = (await page.locator(`.plot svg path.${line}`).getAttribute('d')) ?? ''
+    return Number(/([\d.]+)H[\d.]+$/.exec(path)?.[1])
+  }
+  const [limit, critical, usage, warning] = await Promise.all(['limit', 'critical', 'usage', 'warning'].map(yOf))
+  expect([limit, usage, critical, warning]).toEqual([limit, usage, critical, warning].toSorted((a = 0, b = 0) => a - b))
+})
+
+test('whoever has no mouse gets to the numbers, to another range and to the page of a series', async () => {
+  const { page, faults } = await pages.visit(PATHS.account)
+  await page.locator('figure summary').first().focus()
+  await page.keyboard.press('Enter')
+  const rows = page.locator('figure').first().locator('tbody tr')
+  expect(await rows.first().isVisible()).toBe(true)
+  expect(await rows.filter({ hasText: 'nothing read' }).count()).toBe(1)
+  await page.getByRole('link', { name: '7d', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/range=7d#charts$/)
+  expect(await page.locator('[aria-current=true]').textContent()).toBe('7d')
+  await page.locator('figure h3 a').first().focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/series\?id=overall&range=7d$/)
+  expect(await page.locator('h1').textContent()).toBe('custom properties')
+  expect(faults).toEqual([])
+})
+
+test('without scripts the page shows the same', async () => {
+  const context = await pages.browser.newContext({ javaScriptEnabled: false, extraHTTPHeaders: BEARER })
+  const page = await context.newPage()
+  await page.goto(server.server.url + PATHS.account)
+  expect(await page.locator('figure .plot').count()).toBe(4)
+  await context.close()
+})
+
+test('the numbers of a series come as CSV, each change of them', async () => {
+  const { text, headers } = await server.get('/accounts/4711/series.csv?id=type%2F0-2&range=30d')
+  expect(headers['content-type']).toContain('text/csv')
+  const lines = text.trim().split('\n')
+  expect(lines[0]).toBe('from,until,usage,limit')
+  expect(lines.at(-1)).toMatch(/^20[\d-]+T[\d:.]+Z,20[\d-]+T[\d:.]+Z,460,600$/)
+  expect(lines.some((line) => line.endsWith(',450'))).toBe(true)
+  expect((await server.get('/accounts/4711/series.csv?id=type%2F9-9')).status).toBe(404)
+  expect((await server.get('/accounts/4711/series?id=overall&range=2d')).status).toBe(400)
+  expect((await server.get('/accounts/4711/series')).status).toBe(400)
 })

@@ -24,7 +24,7 @@ export function tokensPart(account: PlannedAccount, settings: RefreshSettings, n
   return html`<section id="tokens"><h2>Tokens</h2>
 <div class="card">
 ${lifeBar(account, settings, now)}
-<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+<dl class="facts">${shown.map(([name, value]) => html`<div${name === 'Next refresh' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 </div></section>`
 }
 
@@ -77,5 +77,5 @@ function lifeBar({ hubId, token, state, nextRefreshAt }: PlannedAccount, setting
 ${nextRefreshAt === null ? undefined : html`<circle class="turn" cx="${place(nextRefreshAt)}" cy="13" r="5"/>`}
 <line class="now" x1="${place(now)}" x2="${place(now)}" y1="2" y2="24"/>
 </svg>
-<ul class="legend"><li><svg aria-hidden="true"><path class="lived" d="M0 6h22"/></svg>lived so far</li><li><svg aria-hidden="true"><path class="window" d="M0 6h22"/></svg>when it may be refreshed</li>${nextRefreshAt === null ? undefined : html`<li><svg aria-hidden="true"><circle class="turn" cx="11" cy="6" r="5"/></svg>next refresh</li>`}</ul>`
+<ul class="legend"><li><svg aria-hidden="true"><path class="lived-line" d="M0 6h22"/></svg>lived so far</li><li><svg aria-hidden="true"><path class="window-line" d="M0 6h22"/></svg>when it may be refreshed</li>${nextRefreshAt === null ? undefined : html`<li><svg aria-hidden="true"><circle class="turn" cx="11" cy="6" r="5"/></svg>next refresh</li>`}</ul>`
 }
