@@ -123,7 +123,6 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const silences = new SilenceStore(store, keys, { vip: ['1'] })
   const deliveries = new Deliveries(store, keys)
   const queues = createQueues(redis.store('queues'), keys.queues, clock, logs.log)
-  onTestFinished(() => queues.close())
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
@@ -194,7 +193,12 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     log: logs.log,
     ...options,
   }
-  const server = await startHttpServer(deps)
+  const http = await startHttpServer(deps)
+  const close = async (patienceMs: number) => {
+    await http.close(patienceMs)
+    await queues.close()
+  }
+  const server = { ...http, close }
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
 
