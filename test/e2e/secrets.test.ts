@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { API_ROUTES } from '../../src/http/api/serve-api.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
-import { type Daemon, WEBHOOK_SECRET } from '../support/daemon.ts'
+import { type Daemon, spawnDaemon, WEBHOOK_SECRET } from '../support/daemon.ts'
 import { type FarSide, type SeenRequest, startFarSide } from '../support/far-side.ts'
 import { connectAll, eventually, hooksOf, hubIdsOf, journalOf, mailsOf, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
@@ -19,9 +20,13 @@ const KEYS = {
   nowhere: 'nowhere-key-Nw38',
   noTls: 'no-tls-key-Nt52',
   gone: 'gone-key-Go63',
+  collector: 'collector-key-Co85',
 }
 const SIGNED_WITH = Buffer.from('what gone is signed with, Sg74').toString('base64')
 const CONFIGURED = [CLIENT_SECRET, CONFIG_TOKEN, SMTP_PASSWORD, WEBHOOK_SECRET, SIGNED_WITH, ...Object.values(KEYS)]
+
+/** Where traces go. */
+const COLLECTOR = '/v1/traces'
 
 let scene: Scene
 let far: FarSide
@@ -73,6 +78,7 @@ beforeAll(async () => {
   await everyReceiverTried()
   commands = await everyCommand()
   await reloadBadly()
+  await runAsAService(settings)
 }, 120_000)
 
 afterAll(async () => {
@@ -104,6 +110,7 @@ function troubledSettings(sandboxUrl: string, smtpUrl: string): Record<string, o
     routes: [{ to: Object.keys(receivers) }],
     http: { adminToken: CONFIG_TOKEN },
     heartbeat: { url: `${far.url}/ping/${KEYS.heartbeat}`, every: '30s' },
+    telemetry: { url: `${far.url}${COLLECTOR}`, authorization: `Bearer ${KEYS.collector}` },
   }
 }
 
@@ -127,7 +134,7 @@ async function everyCommand(): Promise<string> {
     ...['config print', 'config check', 'doctor', 'status', 'check', 'accounts list', `accounts show ${hubId}`],
     ...[`alerts explain ${hubId} --all`, 'alerts list', 'alerts log', 'alerts silences', 'outbox verify'],
     ...['slack', 'nowhere', 'no-tls', 'gone', 'no-login', 'ops-mail'].map((name) => `alerts test ${name}`),
-    `thresholds plan ${configFile}`,
+    ...[`thresholds plan ${configFile}`, 'admin-tokens list', `accounts history ${hubId}`],
   ].map((line) => line.split(' '))
   const wrong = [
     ['config', 'check', misplaced],
@@ -172,6 +179,25 @@ async function reloadBadly(): Promise<void> {
     await line
   }
   writeFileSync(file, good)
+}
+
+/** What a second daemon tells systemd, and what it writes to a log file of its own: both are searched with all that is on disk. */
+async function runAsAService(settings: Record<string, object>): Promise<void> {
+  const { folder } = scene
+  const said = join(folder, 'said')
+  writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\nprintf '%s\\n' "$@" >> '${said}'\n`)
+  chmodSync(join(folder, 'systemd-notify'), 0o755)
+  const log = join(folder, 'daemon.log')
+  const service = spawnDaemon(await scene.configFile({ ...settings, log: { level: 'debug', file: log } }), {
+    NOTIFY_SOCKET: join(folder, 'notify'),
+    PATH: `${folder}:${process.env.PATH}`,
+  })
+  const isIn = (file: string, text: string) => existsSync(file) && readFileSync(file, 'utf8').includes(text)
+  try {
+    await eventually('a word to systemd of work', async () => isIn(said, 'STATUS=at work') && isIn(log, '"delivery.'))
+  } finally {
+    await service.stop()
+  }
 }
 
 /** The tokens and secrets of which `text` holds one, in any of the ways in which they travel. */
@@ -231,7 +257,11 @@ test('no command says one, whatever failed and however wrong the config is', () 
 test('nobody far away gets one that is not theirs', () => {
   const [ping] = far.seen.filter(({ path }) => path.includes(KEYS.heartbeat))
   expect(ping?.path).toMatch(new RegExp(`^/ping/${KEYS.heartbeat}(/fail)?$`))
-  for (const { body, headers } of far.seen) expect(leaksIn(body + JSON.stringify(headers))).toEqual([])
+  for (const { path, body, headers } of far.seen) {
+    const theirs = path === COLLECTOR ? [KEYS.collector] : []
+    expect(leaksIn(body + JSON.stringify(headers))).toEqual(theirs)
+  }
+  expect(far.seen.filter(({ path, body }) => path === COLLECTOR && body.includes('resourceSpans'))).not.toEqual([])
   // Where an answer leads to nobody goes.
   expect(far.seen.filter(({ path }) => path.includes('again'))).toEqual([])
 })
@@ -255,17 +285,69 @@ test('links to acknowledge are in mails, and neither in logs nor in what command
   expect(others.filter((text) => text.includes('signature='))).toEqual([])
 })
 
-test('no page, no API answer and no metric holds one', async () => {
+test('no page, no table, no queue and no metric holds one', async () => {
   const hubId = hubIds[2]
-  const paths = ['/', '/accounts', `/accounts/${hubId}`, '/alerts', '/deliveries', '/metrics', '/healthz', '/readyz']
-  const api = ['accounts', `accounts/${hubId}`, 'alerts', 'deliveries', 'status', `accounts/${hubId}/snapshots`]
-  const texts = await Promise.all(
-    [...paths, ...api.map((path) => `/api/v1/${path}`)].map(async (path) =>
-      (await fetch(daemon.url + path, { headers: bearer() })).text(),
-    ),
+  const account = await readText(`/accounts/${hubId}`)
+  const alerts = await readText('/alerts')
+  const linked = [...`${account}${alerts}`.matchAll(/href="(\/(?:accounts|alerts)\/[^"]+)"/g)].map(([, path = '']) =>
+    path.replaceAll('&amp;', '&'),
   )
+  expect(linked.some((path) => path.includes('/series?'))).toBe(true)
+  expect(linked.some((path) => path.startsWith('/alerts/'))).toBe(true)
+  const tables = linked
+    .filter((path) => path.includes('/series?'))
+    .map((path) => path.replace('/series?', '/series.csv?'))
+  const paths = [
+    '/',
+    '/accounts',
+    '/deliveries',
+    '/queues',
+    '/metrics',
+    '/healthz',
+    '/readyz',
+    '/sign-in',
+    '/no-such-page',
+  ]
+  const texts = await Promise.all([...paths, ...new Set([...linked, ...tables])].map(readText))
+  expect(leaksIn([account, alerts, ...texts, ...(await queuesAndJobs())].join('\n'))).toEqual([])
+})
+
+test('no answer of the API holds one but that which is there for it', async () => {
+  const hubId = String(hubIds[2])
+  const { items } = JSON.parse(await readText('/api/v1/alerts')) as { items: { id: string }[] }
+  const reads = API_ROUTES.filter(({ method, scope }) => method === 'GET' && scope === 'read')
+  const paths = reads.map(({ path }) => path.replace('{hubId}', hubId).replace('{id}', items[0]?.id ?? ''))
+  expect(paths).toContain('/openapi.json')
+  const lines = ['csv', 'jsonl'].map((format) => `/accounts/${hubId}/snapshots?format=${format}`)
+  const texts = await Promise.all([...paths, ...lines].map((path) => readText(`/api/v1${path}`)))
   expect(leaksIn(texts.join('\n'))).toEqual([])
 })
+
+async function readText(path: string): Promise<string> {
+  return (await fetch(daemon.url + path, { headers: bearer() })).text()
+}
+
+interface Board {
+  queues: { name: string; statuses: string[]; jobs: { id: string }[] }[]
+}
+
+/** Every job of every queue, in each state, as the board shows it. */
+async function queuesAndJobs(): Promise<string[]> {
+  const board = '/queues/board/api/queues'
+  const { queues } = JSON.parse(await readText(board)) as Board
+  expect(queues.length).toBeGreaterThan(4)
+  const texts: string[] = []
+  for (const { name, statuses } of queues) {
+    for (const status of statuses) {
+      const text = await readText(`${board}?activeQueue=${name}&status=${status}&jobsPerPage=100`)
+      const jobs = (JSON.parse(text) as Board).queues.flatMap((queue) => queue.jobs)
+      const [{ id } = { id: '' }] = jobs
+      texts.push(text)
+      if (id !== '') texts.push(await readText(`${board}/${name}/${id}`), await readText(`${board}/${name}/${id}/logs`))
+    }
+  }
+  return texts
+}
 
 test('nothing in Redis holds one: neither the values, job data among them, nor what is on disk', async () => {
   const { redis, folder } = scene
@@ -284,6 +366,6 @@ test('nothing in Redis holds one: neither the values, job data among them, nor w
     // The config file is where the client secret comes from.
     .filter((file) => !file.endsWith('.yaml'))
     .map((file) => readFileSync(file, 'latin1'))
-  expect(texts.length).toBeGreaterThan(0)
+  expect(onDisk.map(({ name }) => name)).toEqual(expect.arrayContaining(['said', 'daemon.log']))
   expect(leaksIn(texts.join('\n'))).toEqual([])
 })
