@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { sharedRead } from '../runtime/gauge.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { HealthReport } from './health.ts'
+import { Problem } from './problem.ts'
 
 export interface ProbesDeps {
   health: () => Promise<HealthReport>
@@ -8,16 +10,36 @@ export interface ProbesDeps {
 }
 
 /** For monitoring systems. None of it names an account. */
-export function serveProbes(app: FastifyInstance, { health, metrics }: ProbesDeps): void {
-  app.get('/healthz', async (_request, reply) => {
-    const { alive, checks } = await health()
+export function serveProbes(app: FastifyInstance, deps: ProbesDeps): void {
+  app.register((scope, _options, done) => {
+    answerAsWrittenOnly(scope)
+    addProbes(scope, deps)
+    done()
+  })
+}
+
+/**
+ * They ask for no token, so proxies keep strangers from them, by their addresses: one that is written otherwise and means
+ * the same, such as `/metrics/`, must not lead around that.
+ */
+function answerAsWrittenOnly(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async ({ url, routeOptions }) => {
+    const [path] = url.split('?', 1)
+    if (path !== routeOptions.url) throw new Problem(404, 'There is nothing at this address.')
+  })
+}
+
+function addProbes(scope: FastifyInstance, { health, metrics }: ProbesDeps): void {
+  // Whoever asks in crowds costs no more than one.
+  const report = sharedRead(health)
+  const scrape = sharedRead(() => metrics.registry.metrics())
+  scope.get('/healthz', async (_request, reply) => {
+    const { alive, checks } = await report()
     return reply.code(alive ? 200 : 503).send({ alive, checks })
   })
-  app.get('/readyz', async (_request, reply) => {
-    const { ready, checks } = await health()
+  scope.get('/readyz', async (_request, reply) => {
+    const { ready, checks } = await report()
     return reply.code(ready ? 200 : 503).send({ ready, checks })
   })
-  app.get('/metrics', async (_request, reply) =>
-    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
-  )
+  scope.get('/metrics', async (_request, reply) => reply.type(metrics.registry.contentType).send(await scrape()))
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createMetrics } from '../../src/runtime/metrics.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
@@ -15,6 +17,33 @@ test('the probes tell alive and ready apart, with the checks', async () => {
   const { ask } = await openServer(redis, { health: async () => ({ alive: true, ready: false, checks }) })
   expect(await ask('GET', '/healthz')).toMatchObject({ status: 200, json: { alive: true, checks } })
   expect(await ask('GET', '/readyz')).toMatchObject({ status: 503, json: { ready: false, checks } })
+})
+
+test('probes answer at their addresses as they are written only, or a proxy that keeps strangers out could be led around', async () => {
+  const { ask } = await openServer(redis)
+  const conf = readFileSync(new URL('../../config/deploy/nginx.conf', import.meta.url), 'utf8')
+  const [, denied = ''] = /location ~ (\S+) \{\s+deny all;/.exec(conf) ?? []
+  for (const path of ['/metrics', '/healthz', '/readyz']) {
+    expect((await ask('GET', `${path}?x=1`)).status).toBe(200)
+    for (const other of [`${path}/`, path.replace('e', '%65'), `http://elsewhere.example${path}`]) {
+      for (const method of ['GET', 'HEAD', 'POST']) expect((await ask(method, other)).status, other).not.toBe(200)
+    }
+    for (const one of [path, `${path}/`]) expect(one).toMatch(new RegExp(denied))
+  }
+})
+
+test('a crowd that asks for metrics at the same moment costs one look', async () => {
+  const metrics = createMetrics()
+  let looks = 0
+  const gather = metrics.registry.metrics.bind(metrics.registry)
+  metrics.registry.metrics = () => {
+    looks++
+    return gather()
+  }
+  const { ask } = await openServer(redis, { metrics })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ask('GET', '/metrics')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(looks).toBeLessThan(10)
 })
 
 test('metrics read how the token endpoint fares once for each scrape', async () => {
