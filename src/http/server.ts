@@ -36,6 +36,7 @@ import type { HealthReport } from './health.ts'
 import { countRequest } from './metrics/count-request.ts'
 import { registerGauges } from './metrics/register-gauges.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge/serve-acknowledge.ts'
+import { BegunInstalls } from './pages/install/begun-installs.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
 import { servePages } from './pages/serve-pages.ts'
@@ -118,7 +119,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   registerGauges(deps)
   serveAssets(app)
   serveProbes(app, deps)
-  serveInstall(app, deps)
+  serveInstall(app, { ...deps, begun: new BegunInstalls() })
   const directory = new Directory(deps.store, deps.keys)
   servePages(app, { ...deps, directory })
   serveSignIn(app, { ...deps, guard })

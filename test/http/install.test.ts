@@ -1,4 +1,8 @@
+import fastify from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { answerError } from '../../src/http/answer-error.ts'
+import { BegunInstalls, MOST_BEGUN } from '../../src/http/pages/install/begun-installs.ts'
+import { serveInstall } from '../../src/http/pages/install/serve-install.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, openServer, REFRESH_TOKEN } from './open-server.ts'
@@ -143,4 +147,22 @@ test('neither pages nor the log ever show a token, a code or a state', async () 
   expect(logs.lines()).toContainEqual(
     expect.objectContaining({ code: 'http.request', method: 'GET', route: '/oauth/callback', status: 200 }),
   )
+})
+
+test('a flood of installs that are begun is stopped for the rest of a minute, and none of it is stored', () => {
+  const begun = new BegunInstalls()
+  for (let n = 0; n < MOST_BEGUN; n++) expect(begun.begin(1_000)).toBe(0)
+  expect(begun.begin(2_000)).toBe(59_000)
+  expect(begun.begin(61_000)).toBe(0)
+  expect(begun.begin(500)).toBe(0)
+})
+
+test('whoever comes in a flood is told to wait, and nothing is kept of it', async () => {
+  const { deps, steps, keys } = await openServer(redis)
+  const app = fastify()
+  serveInstall(app, { ...deps, begun: { begin: () => 59_000 } })
+  app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply))
+  const { statusCode, headers } = await app.inject('/install')
+  expect([statusCode, headers['retry-after']]).toEqual([429, '59'])
+  expect(await steps.keys(keys.installState('*'))).toEqual([])
 })

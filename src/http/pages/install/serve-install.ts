@@ -5,11 +5,14 @@ import type { ProviderFailure } from '../../../provider/failure.ts'
 import { opensLimits } from '../../../provider/scopes.ts'
 import type { Store } from '../../../redis/connect.ts'
 import type { Keys } from '../../../redis/keys.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { Problem } from '../../problem.ts'
 import { requireRedis } from '../../redis-away.ts'
 import { plainPage, sendPage } from '../page.ts'
+import type { BegunInstalls } from './begun-installs.ts'
 
 export interface InstallDeps {
   install: InstallSettings
@@ -17,15 +20,19 @@ export interface InstallDeps {
   store: Store
   keys: Keys
   actions: { connected(hubId: number): Promise<void> }
+  begun: Pick<BegunInstalls, 'begin'>
+  clock: Clock
   log: Logger
 }
 
 /** The two addresses that a customer sees: where an install begins, and where the provider sends them back to. */
 export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
   // Not for HEAD: looking at an address must not use it up.
-  app.get('/install', { exposeHeadRoute: false }, async (_request, reply) =>
-    reply.redirect(await beginInstall(deps.store, deps.keys, deps.install), 302),
-  )
+  app.get('/install', { exposeHeadRoute: false }, async (_request, reply) => {
+    const waitMs = deps.begun.begin(deps.clock.now())
+    if (waitMs > 0) throw tooMany(waitMs)
+    return reply.redirect(await beginInstall(deps.store, deps.keys, deps.install), 302)
+  })
   app.get('/oauth/callback', { exposeHeadRoute: false }, async (request, reply) => {
     await requireRedis(deps.store)
     const query = request.query as Record<string, unknown>
@@ -36,6 +43,12 @@ export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
     })
     if (outcome.is === 'connected' || outcome.is === 'reconnected') await wakePollers(deps, outcome.hubId)
     return answer(reply, outcome)
+  })
+}
+
+function tooMany(waitMs: number): Problem {
+  return new Problem(429, 'Too many installs are begun at the moment. Wait a minute, then try again.', {
+    'retry-after': String(Math.ceil(waitMs / 1_000)),
   })
 }
 
