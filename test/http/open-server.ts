@@ -76,7 +76,7 @@ const TESTED: Record<string, TestedReceiver> = {
 
 export async function openServer(redis: TestRedis, options: ServerOptions = {}) {
   const opened = await openLastingServer(redis, options)
-  onTestFinished(() => opened.server.close(5_000))
+  onTestFinished(() => opened.close())
   return opened
 }
 
@@ -122,7 +122,6 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const silences = new SilenceStore(store, keys, { vip: ['1'] })
   const deliveries = new Deliveries(store, keys)
   const queues = createQueues(redis.store('queues'), keys.queues, clock, logs.log)
-  onTestFinished(() => queues.close())
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
@@ -198,6 +197,10 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     askServer(server.url, method, path, headers, body)
 
   return {
+    close: async () => {
+      await server.close(5_000)
+      await queues.close()
+    },
     ...{ server, deps, clock, keys, queues, steps, provider, woken, looks, silences, logs, ask },
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */

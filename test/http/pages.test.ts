@@ -222,7 +222,7 @@ test('the page of an account shows readings, alerts and what changed', async () 
   expect(words).toContain('custom properties of Contacts (0-1) 24 % 120 of 500')
   expect(words).toContain('Contacts 0-1 0-2 12 0 100 % 100 of 100')
   expect(words).toContain(
-    'records at their association limit (0-1 to 0-2) associations.atLimit 12 is at or over the warning 1 12 now',
+    'records at their association limit (0-1 to 0-2) associations.atLimit 12 is at or over the warning 1 (thresholds[0]) 12 now',
   )
   expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
 })

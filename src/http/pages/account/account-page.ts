@@ -20,16 +20,18 @@ export interface AccountPage {
   explained: AccountExplanation
   all: AccountSeries
   refreshing: RefreshSettings
+  /** Whoever looks may acknowledge and silence. */
+  mayWrite: boolean
 }
 
 /** Any account, understood in a minute: how it stands, what is open and why, how it moved; then everything else. */
-export function accountPage({ view, explained, all, refreshing }: AccountPage): Html {
+export function accountPage({ view, explained, all, refreshing, mayWrite }: AccountPage): Html {
   const { series, account } = view
   const nameOf = (id: string) => typeName(id, series)
   return html`${standingPart(view, all)}
 ${PARTS}
 ${factsPart(view, all.now)}
-${alertsPart(view, explained, all)}
+${alertsPart(view, explained, all, mayWrite)}
 ${chartsPart(all)}
 ${tokensPart(account, refreshing, all.now)}
 ${customPropertiesPart(all)}

@@ -17,7 +17,12 @@ const MOST_REASONS = 6
 const MOST_TOLD = 10
 
 /** What is open, why everything stands where it stands, and what was told of it: the same as `alerts explain` says. */
-export function alertsPart(view: AccountView, explained: AccountExplanation, all: AccountSeries): Html {
+export function alertsPart(
+  view: AccountView,
+  explained: AccountExplanation,
+  all: AccountSeries,
+  mayWrite: boolean,
+): Html {
   const { now } = all
   const titles = new Map(explained.series.map(({ field, series }) => [field, series.label]))
   const open = view.alerts.map((alert) => {
@@ -27,7 +32,7 @@ export function alertsPart(view: AccountView, explained: AccountExplanation, all
   })
   const why = new Map(explained.series.map((one) => [one.field, whyOpen(one)]))
   return html`<section id="alerts"><h2>Open alerts</h2>
-${open.length === 0 ? nothing('No alert is open.') : alertTable(open, now, 'of one account', { why })}
+${open.length === 0 ? nothing('No alert is open.') : alertTable(open, now, 'of one account', { why, mayWrite })}
 ${othersPart(explained, all)}
 ${toldPart([...explained.own, ...explained.series], now)}
 </section>`
