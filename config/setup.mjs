@@ -1,7 +1,7 @@
 /**
  * What `npm run demo` and `npm test` do first: packages, a Node new enough for them and, where the arguments begin with
- * `--with-redis`, `--with-chromium` or `--with-promtool`, a Redis server, a browser to look at mails with, a checker for what
- * Prometheus reads. Each step is skipped when done.
+ * `--with-redis`, `--with-chromium`, `--with-promtool` or `--with-systemd`, a Redis server, a browser to look at mails with, a
+ * checker for what Prometheus reads, one for units. Each step is skipped when done.
  * Then the program named in the arguments runs on that Node.
  *
  * Plain JavaScript without packages, because it is what runs before there are any, on any Node from 18 on.
@@ -35,6 +35,13 @@ const PROGRAMS = {
     aptPackage: 'prometheus',
     // Installing that package would start a server: only the one program is taken out of it.
     unpacks: 'usr/bin/promtool',
+  },
+  '--with-systemd': {
+    what: 'systemd-analyze',
+    commands: ['systemd-analyze'],
+    aptPackage: 'systemd',
+    // Many machines have no use for it, and can't have it: the tests of the unit are then left out, and say so.
+    isOptional: true,
   },
 }
 
@@ -97,15 +104,16 @@ function isNewEnough(version) {
   return major > NODE_NEEDED[0] || (major === NODE_NEEDED[0] && minor >= NODE_NEEDED[1])
 }
 
-function findOrInstall({ what, variable, commands, aptPackage }) {
+function findOrInstall({ what, variable, commands, aptPackage, isOptional = false }) {
   if (process.env[variable] || commands.some(isOnPath)) return
-  const byHand = `apt-get install ${aptPackage} (as root), or set ${variable} to a ${what}`
-  if (process.platform !== 'linux' || !isOnPath('apt-get')) stop(`there is no ${what} on this machine`, byHand)
-  if (process.getuid() !== 0) stop(`there is no ${what}, and only root can install one`, `sudo ${byHand}`)
+  const byHand = `apt-get install ${aptPackage} (as root)${variable ? `, or set ${variable} to a ${what}` : ''}`
+  const miss = isOptional ? (missing) => say(`${missing}: what needs it is left out; to get it: ${byHand}`) : stop
+  if (process.platform !== 'linux' || !isOnPath('apt-get')) return miss(`there is no ${what} on this machine`, byHand)
+  if (process.getuid() !== 0) return miss(`there is no ${what}, and only root can install one`, `sudo ${byHand}`)
   say(`installing a ${what} (apt-get install ${aptPackage})`)
   apt(['update', '-qq'])
   apt(['install', '-y', '-qq', '--no-install-recommends', aptPackage])
-  if (!commands.some(isOnPath)) stop(`a ${what} could not be installed`, byHand)
+  if (!commands.some(isOnPath)) miss(`a ${what} could not be installed`, byHand)
 }
 
 /** As anybody: nothing is installed. What was unpacked before is where tests look for it. */

@@ -9,6 +9,7 @@ import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
 import { accountJobs } from './app/account-jobs.ts'
+import { ConfigReports } from './app/config-reports.ts'
 import { createCourier } from './app/courier.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
 import { readHealth, startHttp } from './app/http.ts'
@@ -19,6 +20,7 @@ import { openEndpoint } from './app/token-endpoint.ts'
 import { openWork } from './app/work.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
+import { checkFormat } from './redis/format.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
@@ -85,6 +87,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
     stopping.abort()
     return http.close(patience.of(HTTP_PATIENCE_MS))
   })
+  await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
@@ -92,6 +95,9 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const presence = await startDaemonReports(parts, ownName())
   lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
 
+  const configReports = new ConfigReports(ownName())
+  await configReports.report(parts)
+  lifecycle.onClose('the report of its config', () => patience.wait(REPORT_PATIENCE_MS, configReports.stop(parts)))
   await parts.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await lookAgain(parts, clock.now())
@@ -118,6 +124,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
     reload: async (next) => {
       const reloaded = await reload(running, { workers, reports, ticks }, next)
       parts.metrics.configReload(true, clock.now())
+      await configReports.report(running.parts)
       return reloaded
     },
     refused: () => parts.metrics.configReload(false, clock.now()),

@@ -32,13 +32,16 @@ export function addAck(alerts: Command, io: Io): void {
 }
 
 async function ack(io: Io, id: string, options: AckOptions, command: Command): Promise<void> {
-  const { comment } = options
-  const author = options.author.trim()
+  const author = oneLine(options.author, LONGEST_AUTHOR, '--author', command)
+  const comment = oneLine(options.comment ?? '', LONGEST_COMMENT, '--comment', command)
   if (author === '') return command.error('error: --author must not be empty')
   const { alert, outcome } = await withParts(io, options.config, async (parts) => {
     const found = theOne(id, await findAlert(parts, id), command)
     const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
-    return { alert: found, outcome: await acknowledge(parts, seen, { by: author, comment }) }
+    return {
+      alert: found,
+      outcome: await acknowledge(parts, seen, { by: author, comment: comment === '' ? undefined : comment }),
+    }
   })
   const { is, acknowledged } = whatHolds(alert, outcome)
   if (options.json === true) {
@@ -57,6 +60,16 @@ async function ack(io: Io, id: string, options: AckOptions, command: Command): P
       ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse`
       : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}`,
   )
+}
+
+/** As silences have them. */
+const LONGEST_COMMENT = 500
+const LONGEST_AUTHOR = 100
+
+/** It goes into mails, pages and logs. */
+function oneLine(text: string, longest: number, option: string, command: Command): string {
+  if (text.trim().length > longest) return command.error(`error: ${option} is longer than ${longest} characters`)
+  return cleanText(text, longest)
 }
 
 function theOne(given: string, found: FoundAlert, command: Command): OpenState {

@@ -10,6 +10,7 @@ import { checksOf } from '../doctor/checks.ts'
 import { type Finding, fail } from '../doctor/finding.ts'
 import type { RedisConnection } from '../doctor/installation.ts'
 import { runChecks } from '../doctor/run-checks.ts'
+import { holdsSecrets } from '../doctor/secret-files.ts'
 import { connectRedis } from '../redis/connect.ts'
 import { createKeys } from '../redis/keys.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
@@ -57,6 +58,10 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
   const { config, notices } = loaded
   const checks = checksOf({
     ...{ config, notices, clock },
+    configFile: {
+      path: resolve(cwd, file),
+      hasSecrets: holdsSecrets(readFileSync(resolve(cwd, file), 'utf8'), config),
+    },
     secretFiles: files.filter((path) => path !== resolve(cwd, file)),
     vaultKeys: configuredKeys(config),
     redis: connect(io, config, lifecycle),

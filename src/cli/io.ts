@@ -42,7 +42,18 @@ export class ExitCode extends Error {
 /** What an error says to people, without secrets. */
 export function describeError(error: unknown): string {
   if (error instanceof CommandError) return error.message
-  return error instanceof Error ? redactUrls(error.message) : String(error)
+  if (!(error instanceof Error)) return String(error)
+  return describeTaken(error) ?? describeTaken(error.cause) ?? redactUrls(error.message)
+}
+
+/** A port that somebody else has: the first thing that goes wrong where a demo or a daemon still runs. */
+function describeTaken(error: unknown): string | undefined {
+  const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
+  if (code !== 'EADDRINUSE') return undefined
+  return (
+    `${address}:${port} is in use, perhaps by another daemon, demo or sandbox: stop that, or choose another ` +
+    'port (http.listen in the config; --port and --smtp-port of the sandbox)'
+  )
 }
 
 /** Lists and objects for programs: one line of JSON, of the shape that the command's schema says. */

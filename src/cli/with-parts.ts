@@ -1,4 +1,5 @@
 import { openParts, type Parts } from '../app/parts.ts'
+import { checkFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { checkKeys } from '../tokens/canary.ts'
@@ -26,6 +27,7 @@ export async function withParts<T>(
   const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
   const run = async () => {
     const parts = await openParts({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
+    await checkFormat(parts.store, parts.keys)
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
     return work(parts)
   }

@@ -3,7 +3,9 @@ import { checkConfig } from './config.ts'
 import { checkDaemon } from './daemon.ts'
 import { checkEncryption } from './encryption.ts'
 import { checkEndDate } from './end-date.ts'
+import { checkFileLimit } from './file-limit.ts'
 import type { Check } from './finding.ts'
+import { checkInForce } from './in-force.ts'
 import type { Installation } from './installation.ts'
 import { checkMailServer } from './mail-server.ts'
 import { checkProvider } from './provider.ts'
@@ -30,6 +32,7 @@ export function checksOf(installation: Installation): Check[] {
       fix: 'check encryption.keys, and that Redis answers',
     },
     { name: 'secret-files', run: async () => checkSecretFiles(installation), fix: 'check that the files can be read' },
+    { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },
     {
       name: 'provider',
       run: () => checkProvider(config.provider.baseUrl, clock),
@@ -57,5 +60,6 @@ export function checksOf(installation: Installation): Check[] {
       run: async () => [await checkDaemon(redis, keys, config.schedule, clock)],
       fix: 'check that Redis answers',
     },
+    { name: 'config.in-force', run: async () => [await checkInForce(installation)], fix: 'check that Redis answers' },
   ]
 }

@@ -9,6 +9,8 @@ import type { VaultKey } from '../tokens/vault.ts'
 export interface Installation {
   config: Config
   notices: readonly Notice[]
+  /** The config file, and whether secrets are written into it. */
+  configFile?: { path: string; hasSecrets: boolean }
   /** Files that secrets are read from. */
   secretFiles: readonly string[]
   /** Undefined where the config leaves the key to the installation. */

@@ -1,5 +1,6 @@
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Store } from '../redis/connect.ts'
+import { judgeFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
 import { readServers, type ServerFacts } from '../redis/servers.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -21,12 +22,19 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
     return [fail('redis', `does not answer: ${isRefusal(cause) ? cause.message : networkFailure(cause)}`, fix)]
   }
-  const [pace, write, settings] = await Promise.all([
+  const [pace, write, format, settings] = await Promise.all([
     checkPace(store, clock),
     checkWrite(store, keys, clock.now()),
+    checkStoredFormat(store, keys),
     checkSettings(store),
   ])
-  return [pace, write, ...settings]
+  return [pace, write, format, ...settings]
+}
+
+async function checkStoredFormat(store: Store, keys: Keys): Promise<Finding> {
+  const problem = judgeFormat(await store.get(keys.format))
+  if (problem === undefined) return ok('redis.format', 'data that this version reads')
+  return fail('redis.format', problem, 'see config/deploy/README.md, Downgrade')
 }
 
 async function checkPace(store: Store, clock: Clock): Promise<Finding> {

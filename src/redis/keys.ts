@@ -141,6 +141,10 @@ export interface Keys {
   /** string: what older versions had in place of `vault.canaries` */
   readonly canary: string
   readonly vault: VaultKeys
+  /** string: how what is stored is to be read, a whole number */
+  readonly format: string
+  /** hash: daemon -> the fingerprint of the config that it works by */
+  readonly configs: string
   readonly progress: string
   /** hash: daemon -> its version, since when it runs, when it said so last (JSON) */
   readonly daemons: string
@@ -175,6 +179,8 @@ export function createKeys(prefix: string): Keys {
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
+    format: `${prefix}:format`,
+    configs: `${prefix}:configs`,
     progress: `${prefix}:progress`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,

@@ -8,7 +8,6 @@ export const LOG_CODES = [
   'config.notice',
   'config.reloaded',
   'config.refused',
-  'config.file-differs',
   'log.lost',
   'log.not-reopened',
   'telemetry.away',

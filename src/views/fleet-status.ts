@@ -14,7 +14,6 @@ import { iso } from '../text/format-time.ts'
 import { readCoverage } from './coverage-status.ts'
 import { daemonStatus } from './daemon-status.ts'
 import { readHeartbeat } from './heartbeat-status.ts'
-import { nearestExpiry } from './nearest-expiry.ts'
 import { readNearestLimits } from './nearest-limits.ts'
 import { timedAlert } from './open-alert-json.ts'
 import { readPollBudget } from './poll-budget.ts'
@@ -85,8 +84,8 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
 }
 
 async function tokenStatus(deps: FleetStatusDeps, now: number): Promise<TokenStatus> {
-  const [due, expiry] = await Promise.all([dueStatus(deps, 'refresh', now), nearestExpiry(deps)])
-  return { ...due, nearestExpiryAt: iso(expiry) }
+  const [due, expiry] = await Promise.all([dueStatus(deps, 'refresh', now), deps.due.nearestExpiry(now)])
+  return { ...due, nearestExpiryAt: iso(expiry ?? null) }
 }
 
 async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, now: number): Promise<DueStatus> {

@@ -155,6 +155,15 @@ describe('alerts ack', () => {
     expect((await json('list'))[0]).not.toHaveProperty('acknowledged')
   })
 
+  test('takes a comment as one harmless line of bounded length', async () => {
+    const { run, json, idOf } = await installation()
+    const long = await run('ack', idOf(1), '--comment', 'x'.repeat(501))
+    expect(long).toMatchObject({ code: 2, err: expect.stringContaining('--comment is longer than 500 characters') })
+    const hostile = 'asked \u001b[31mthem\r\nand\u202e waited'
+    expect((await json('ack', idOf(1), '--comment', hostile)).acknowledged.comment).toBe('asked [31mthem and waited')
+    expect((await json('ack', idOf(2), '--comment', ' ')).acknowledged).not.toHaveProperty('comment')
+  })
+
   test('of an alert that is not open is an error, of what is no id wrong usage', async () => {
     const { run } = await installation()
     expect(await run('ack', '0123456789abcdef')).toMatchObject({

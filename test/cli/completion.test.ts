@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -71,6 +71,17 @@ describe('a real bash', () => {
     expect(await tab('alerts', 'test', '-c', 'a config.yaml', '')).toEqual(['ops-mail', 'ops-hook'])
     expect(await tab('no-such-command', 'x', '')).not.toContain('list')
   })
+})
+
+test('the lines of the guide set it up', async () => {
+  const guide = readFileSync(new URL('../../config/guide/command-line.md', import.meta.url), 'utf8')
+  const lineFor = (shell: string) => new RegExp(`\`\`\`${shell}\\n(.*)\\n`).exec(guide)?.[1] ?? ''
+  const script = `PATH="$PWD:$PATH"; ${lineFor('bash')}\ncomplete -p plimsoll`
+  expect(await run('bash', ['--norc', '-c', script], folder)).toMatchObject({
+    ...{ code: 0, err: '', out: 'complete -F _plimsoll plimsoll\n' },
+  })
+  expect(lineFor('zsh')).toBe('source <(plimsoll completion zsh)')
+  expect(lineFor('fish')).toMatch(/^plimsoll completion fish > /)
 })
 
 test('zsh and fish take their scripts, where this machine has them', async () => {

@@ -8,7 +8,14 @@ const reference = configReference()
 const line = (setting: string) => reference.split('\n').find((one) => one.startsWith(`| \`${setting}\``))
 
 test('the committed reference is what the schema says now: npm run -s plimsoll -- config schema --markdown > config/reference.md', () => {
-  expect(readFileSync(join(ROOT, 'config', 'reference.md'), 'utf8')).toBe(reference)
+  const committed = readFileSync(join(ROOT, 'config', 'reference.md'), 'utf8').split('\n')
+  expect(
+    reference
+      .split('\n')
+      .filter((one, index) => committed[index] !== one)
+      .slice(0, 5),
+  ).toEqual([])
+  expect(committed.length).toBe(reference.split('\n').length)
 })
 
 test.each([

@@ -120,6 +120,27 @@ describe.each([
   })
 })
 
+describe('--with-systemd', () => {
+  const setUpWith = (user?: number) => setUp(['--with-systemd', 'program.mjs', 'x'], {}, user)
+
+  test('installs it where that can be done', async () => {
+    await aptGet('systemd-analyze')
+    expect(await setUpWith()).toMatchObject({ code: 0, out: '["x"]\n', err: expect.stringContaining('installing') })
+    expect(await asked()).toContain('systemd')
+  })
+
+  test('goes on without it where it can not, and says so', async () => {
+    expect(await setUpWith()).toMatchObject({
+      code: 0,
+      out: '["x"]\n',
+      err: 'set-up: there is no systemd-analyze on this machine: what needs it is left out; to get it: apt-get install systemd (as root)\n',
+    })
+    await aptGet()
+    expect(await setUpWith(1000)).toMatchObject({ code: 0, err: expect.stringContaining('only root can install one') })
+    expect(await asked()).toBe('')
+  })
+})
+
 test('several are set up in one go', async () => {
   await command('valkey-server')
   await command('google-chrome')

@@ -46,10 +46,11 @@ async function look(url = redis.url): Promise<Record<string, Finding>> {
 
 test('a Redis as it should be gets no complaint', async () => {
   const findings = await look()
-  expect(Object.values(findings).map(({ level }) => level)).toEqual(Array(6).fill('ok'))
+  expect(Object.values(findings).map(({ level }) => level)).toEqual(Array(7).fill('ok'))
   expect(findings).toMatchObject({
     redis: { detail: expect.stringMatching(/^answers in /) },
     'redis.write': { detail: 'takes writes' },
+    'redis.format': { detail: 'data that this version reads' },
     'redis.version': { detail: expect.stringMatching(/^\d+\.\d+\.\d+$/) },
     'redis.eviction': { detail: 'noeviction' },
     'redis.persistence': { detail: 'append-only file' },
@@ -85,6 +86,12 @@ test('a Redis whose memory is full fails, and says that it takes no writes', asy
   const findings = await look()
   expect(findings['redis.memory']).toMatchObject({ level: 'fail', detail: expect.stringMatching(/of 1\.0 MB used/) })
   expect(findings['redis.write']).toMatchObject({ level: 'fail', fix: 'raise maxmemory of the server' })
+})
+
+test('data of a newer version fails: this one would read it wrongly', async () => {
+  await redis.store('pages').set(keys.format, '2')
+  expect((await look())['redis.format']).toMatchObject({ level: 'fail', detail: expect.stringContaining('format 2') })
+  await redis.store('pages').del(keys.format)
 })
 
 test('a replica is told by its refusal to write', async () => {
@@ -138,7 +145,7 @@ test('of a cluster the masters are looked at', async () => {
   const store = connectRedis({ kind: 'cluster', nodes: [{ host: '127.0.0.1', port: node.port }] }, 'pages', () => {})
   onTestFinished(() => store.disconnect())
   const findings = await checkRedis({ store: Promise.resolve(store), lastError: () => undefined }, keys, systemClock)
-  expect(findings.map(({ level }) => level)).toEqual(Array(6).fill('ok'))
+  expect(findings.map(({ level }) => level)).toEqual(Array(7).fill('ok'))
   expect(await readServers(store)).toMatchObject([{ address: `127.0.0.1:${node.port}`, appendOnly: true }])
 })
 

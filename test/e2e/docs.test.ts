@@ -1,26 +1,32 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
+import { type Block, blocksOf, codeOf, commandsOf, ROOT, readDocuments } from '../support/documents.ts'
 import { connectAccount, freePort, send } from '../support/fleet.ts'
+import { RUN_ELSEWHERE, WALKED } from '../support/run-elsewhere.ts'
 
-/** The README as a newcomer follows it: its smallest config, its commands, in a folder of their own. */
-const ROOT = new URL('../../', import.meta.url).pathname
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+/** The documents as a newcomer follows them: the README's smallest config, every command, in a folder of their own. */
+const DOCUMENTS = readDocuments()
+const BLOCKS = DOCUMENTS.flatMap(blocksOf)
 const ENV = {
   PLIMSOLL_CLIENT_ID: 'sandbox-client-id',
   PLIMSOLL_CLIENT_SECRET: 'sandbox-client-secret',
+  PLIMSOLL_ADMIN_TOKEN: 'x',
   SMTP_PASSWORD: 'x',
+  HEARTBEAT_KEY: 'x',
+  WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 
 let folder: string
 let sandbox: Sandbox
 let daemon: Daemon
+let url: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-docs-'))
@@ -32,7 +38,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'config', 'plimsoll.yaml'), await smallestConfig())
   process.chdir(folder)
   daemon = spawnDaemon('config/plimsoll.yaml', ENV)
-  const { url } = JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }
+  url = (JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }).url
   await connectAccount(url, 1234567)
 })
 
@@ -45,71 +51,119 @@ afterAll(async () => {
 
 /** The README's, but for where the provider and this machine are. */
 async function smallestConfig(): Promise<string> {
-  const [, text = ''] = README.match(/```yaml\n([\s\S]*?)```/) ?? []
-  const config = parse(text)
+  const block = BLOCKS.find(({ path, kind }) => path === 'README.md' && kind === 'yaml')
+  const config = parse(block?.text ?? '')
   const port = await freePort()
   config.provider = { ...config.provider, baseUrl: sandbox.url, installUrl: `${sandbox.url}/oauth/authorize` }
   config.http = { publicUrl: `http://127.0.0.1:${port}`, listen: `127.0.0.1:${port}` }
   return stringify(config)
 }
 
-/** Every `npm ...` command of a document. */
-function commandsIn(text: string): string[] {
-  return [...text.matchAll(/(?:^|`|\| )((?:[A-Z_]+=\S+ )?npm [^`\n#|]+)/gm)].map(([, command = '']) => command.trim())
+/** Of every block for a shell, and every `npm ...` in text and tables. */
+function commands(): string[] {
+  const shell = BLOCKS.filter((block) => block.kind === 'sh' && !isWalked(block)).flatMap(commandsOf)
+  const others = BLOCKS.filter(({ kind }) => kind === 'text').flatMap(({ text }) =>
+    [...text.matchAll(/npm [^\n)"|]+/g)].map(([command]) => command.trim()),
+  )
+  const whole = WALKED.filter(({ heading }) => heading === undefined).map(({ path }) => path)
+  const inText = DOCUMENTS.filter(({ path }) => !whole.includes(path))
+    .flatMap(codeOf)
+    .filter((code) => /^([A-Z_]+=\S+ )?npm /.test(code))
+  return [...new Set([...shell, ...others, ...inText].map(byItsName))]
 }
 
-/** What is run elsewhere: by name, so that a new command can't slip in. */
-const RUN_ELSEWHERE: Record<string, string> = {
-  'npm run demo': 'demo.test.ts',
-  'npm run demo -- --for 30s': 'demo.test.ts',
-  'npm test': 'this very run',
-  'npm start -- --config config/plimsoll.yaml': 'the daemon of this test',
-  'npm run plimsoll -- accounts connect --refresh-token-file token.txt': 'command-line.test.ts',
-  'npm run plimsoll -- accounts uninstall 1234567 --wait': 'command-line.test.ts',
-  'npm run plimsoll -- doctor': 'doctor.test.ts',
-  'npm run plimsoll -- alerts ack ALERT_ID': 'alerts-silence.test.ts',
-  'npm run plimsoll -- alerts unsilence SILENCE_ID': 'alerts-silence.test.ts',
-  'npm run plimsoll -- alerts test ops': 'alerts-test.test.ts',
-  'npm run plimsoll -- accounts import fleet.csv': 'import.test.ts',
-  'npm run -s plimsoll -- check': 'check.test.ts',
-  'npm run plimsoll -- thresholds plan new.yaml': 'thresholds-plan.test.ts',
-  'npm run plimsoll -- config check FILE': 'command-line.test.ts',
-  'npm run plimsoll -- sandbox --token-lifetime 20s': 'sandbox-command.test.ts',
-  'npm run -s plimsoll -- ...': 'the form of the others',
-  'npm run ...': 'the form of the others',
-  'npm run check': 'its parts, one by one',
-  'npm run build': 'package.test.ts',
-  'npm run bench': 'bench.test.ts',
-  'npm run bench -- P5': 'bench.test.ts',
-  'npm run -s bench -- --json': 'bench.test.ts',
-  'npm test -- test/alerts': 'this very run',
-  'npm test -- test/faults': 'this very run',
-  'PLIMSOLL_FULL=1 npm test -- test/faults/alert-crash.test.ts': 'this very run, shorter',
-  'PLIMSOLL_SEED=589448 npm test -- test/faults/alert-crash.test.ts': 'this very run',
-  'PLIMSOLL_WATCH_SECONDS=180 npm test -- test/faults/two-daemons.test.ts': 'this very run, shorter',
+const isWalked = ({ path, heading }: Block) =>
+  WALKED.some((one) => one.path === path && (one.heading ?? heading) === heading)
+
+/** `plimsoll ...`, also where npm is asked to run it. */
+const byItsName = (command: string) => command.replace(/^npm run (-s )?plimsoll -- /, 'plimsoll ')
+
+function argsOf(command: string): string[] | undefined {
+  const [, args] = /^plimsoll (.*)$/.exec(byItsName(command)) ?? []
+  return args
+    ?.split(' > ')[0]
+    ?.split(' ')
+    .map((arg) => arg.replaceAll('"', ''))
 }
 
 test('every command in the documents is run by a test', async () => {
-  const documents = ['.', 'config', 'jobs', 'src', 'test', 'test/bench'].map((path) => join(ROOT, path, 'README.md'))
-  const commands = [...new Set(documents.flatMap((file) => commandsIn(readFileSync(file, 'utf8'))))]
-  expect(commands.length).toBeGreaterThan(10)
-  const here = commands.filter((command) => RUN_ELSEWHERE[command] === undefined)
-  for (const command of here) {
-    const [, args = ''] = command.match(/^npm run (?:-s )?plimsoll -- (.*)$/) ?? []
-    expect(args, `${command} is run by no test`).not.toBe('')
-    const ran = await plimsollHere(args.split(' '), folder, { env: ENV })
+  const all = commands()
+  expect(all.length).toBeGreaterThan(40)
+  const unknown: string[] = []
+  for (const command of all.filter((one) => RUN_ELSEWHERE[one] === undefined && !isTestRun(one))) {
+    const args = argsOf(command)
+    if (args === undefined) {
+      unknown.push(command)
+      continue
+    }
+    const ran = await plimsollHere(args, folder, { env: ENV })
     expect(ran, command).toMatchObject({ code: 0, err: '' })
   }
-  expect(Object.keys(RUN_ELSEWHERE).filter((command) => !commands.includes(command))).toEqual([])
+  expect(unknown).toEqual([])
+  expect(Object.keys(RUN_ELSEWHERE).filter((command) => !all.includes(command))).toEqual([])
 })
 
-test('the encryption key is changed by the commands of the README, one after the other', async () => {
-  const [, section = ''] = README.split('## Changing the encryption key\n')
-  const blocks = [...(section.split('\n## ')[0] ?? '').matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```$/gm)]
-  expect(blocks.map(([, kind]) => kind)).toEqual(['sh', 'yaml', 'sh', 'yaml', 'sh', 'sh', 'yaml', 'sh'])
+/** `npm test -- PATH`: this very run has that path, and what the command sets is read there. */
+function isTestRun(command: string): boolean {
+  const [, variable, path] = /^(?:([A-Z_]+)=\S+ )?npm test(?: -- (\S+))?$/.exec(command) ?? [
+    undefined,
+    undefined,
+    undefined,
+  ]
+  if (!/^([A-Z_]+=\S+ )?npm test( |$)/.test(command)) return false
+  if (path === undefined) return command === 'npm test'
+  if (!existsSync(join(ROOT, path))) return false
+  return variable === undefined || readFileSync(join(ROOT, path), 'utf8').includes(variable)
+}
+
+test('what is run elsewhere is run by a test that has its words', () => {
+  const missing = Object.entries(RUN_ELSEWHERE).flatMap(([command, where]) => {
+    const text = existsSync(join(ROOT, where)) ? readFileSync(join(ROOT, where), 'utf8') : ''
+    const words = (argsOf(command) ?? command.split(' ')).filter((word) => /^(--)?[a-z][a-z-]*$/.test(word))
+    return words.filter((word) => !text.includes(word)).map((word) => `${where} has no ${word} of ${command}`)
+  })
+  expect(missing).toEqual([])
+})
+
+test('what is said to be followed by a test is named in that test, and there', () => {
+  for (const { path, heading, by } of WALKED) {
+    expect(
+      BLOCKS.filter((block) => block.path === path && (heading ?? block.heading) === block.heading),
+      path,
+    ).not.toEqual([])
+    expect(readFileSync(join(ROOT, by), 'utf8'), by).toContain(heading ?? path)
+  }
+})
+
+test('every command that a sentence names is one, with the options that it names', async () => {
+  const help = await plimsollHere(['--help'], folder)
+  const names = [...help.out.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name)
+  const named = new Set(
+    DOCUMENTS.flatMap(codeOf)
+      .map((code) => code.replace(/^plimsoll /, ''))
+      .filter((code) => new RegExp(`^(${names.join('|')}) ([a-z-]+|--[a-z-]+)( |$)`).test(code)),
+  )
+  expect(named.size).toBeGreaterThan(15)
+  const helps = new Map<string, string>()
+  for (const command of named) {
+    const [path = '', ...rest] = /^[a-z-]+( [a-z-]+)?(?= |$)/.exec(command) ?? []
+    expect(rest).toBeDefined()
+    if (!helps.has(path)) {
+      const ran = await plimsollHere([...path.trim().split(' '), '--help'], folder)
+      expect(ran, command).toMatchObject({ code: 0, err: '' })
+      helps.set(path, ran.out)
+    }
+    for (const [option] of command.matchAll(/--[a-z-]+/g)) expect(helps.get(path), command).toContain(option)
+  }
+})
+
+test('the encryption key is changed by the commands of the guide, one after the other', async () => {
+  const heading = 'Changing the encryption key'
+  const blocks = BLOCKS.filter((block) => block.path === 'config/guide/tokens.md' && block.heading === heading)
+  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'yaml', 'sh', 'yaml', 'sh', 'sh', 'yaml', 'sh'])
   const file = join(folder, 'config', 'plimsoll.yaml')
   let said = ''
-  for (const [, kind, text = ''] of blocks) {
+  for (const { kind, text } of blocks) {
     if (kind === 'yaml') writeFileSync(file, stringify({ ...parse(readFileSync(file, 'utf8')), ...parse(text) }))
     else said = await follow(text.trim())
   }
@@ -117,55 +171,72 @@ test('the encryption key is changed by the commands of the README, one after the
   expect(await plimsollHere(['status'], folder, { env: ENV })).toMatchObject({ code: 0, err: '' })
 })
 
-/** One command of the README, with the daemon's PID in its place; resolves with what came of it. */
+/** One command of the guide, with the daemon's PID in its place; resolves with what came of it. */
 async function follow(command: string): Promise<string> {
-  const [, args] = command.match(/^npm run plimsoll -- (.*)$/) ?? []
+  const args = argsOf(command)
   const reloaded = command.startsWith('kill') ? daemon.line(/"config\.(reloaded|refused)"/) : undefined
   const ran =
     args === undefined
       ? await run('sh', ['-c', command.replace('PID', String(daemon.child.pid))], folder)
-      : await plimsoll(args.split(' '), folder, ENV)
+      : await plimsoll(args, folder, ENV)
   expect(ran, command).toMatchObject({ code: 0, err: '' })
   if (args !== undefined) expect(ran.out).toContain('nothing is encrypted with key k1: it may be taken out')
   if (reloaded !== undefined) expect(JSON.parse(await reloaded)).toMatchObject({ code: 'config.reloaded' })
   return (await reloaded) ?? ran.out
 }
 
-test('every part of a config in the README loads beside its smallest one', async () => {
-  const blocks = [...README.matchAll(/^ *```yaml\n([\s\S]*?)^ *```$/gm)].map(([, text = '']) => text)
-  const parts = blocks.slice(1).filter((text) => !text.includes('encryption:'))
-  expect(parts.map((text) => Object.keys(parse(text))[0])).toEqual(['routes', 'receivers', 'heartbeat'])
-  for (const text of parts) {
-    writeFileSync(join(folder, 'part.yaml'), stringify({ ...parse(await smallestConfig()), ...parse(text) }))
-    const ran = await plimsollHere(['config', 'check', 'part.yaml'], folder, { env: { ...ENV, HEARTBEAT_KEY: 'x' } })
-    expect(ran, text).toMatchObject({ code: 0 })
+const PARTS = BLOCKS.filter((block) => block.kind === 'yaml' && !isWalked(block) && isConfig(block))
+
+/** Others are of other programs. */
+function isConfig({ text }: Block): boolean {
+  const settings = ['provider', 'redis', 'dataDir', 'encryption', 'limits', 'tags', 'thresholds', 'alerts', 'routes']
+  return [...settings, 'receivers', 'heartbeat', 'http', 'log'].includes(Object.keys(parse(text) ?? {})[0] ?? '')
+}
+
+test('there are parts of configs', () => {
+  expect(PARTS.length).toBeGreaterThan(5)
+})
+
+test.each(PARTS.map((block) => [`${block.path}, ${block.heading}: ${block.text.split('\n')[0]}`, block] as const))(
+  'this part of a config loads beside the smallest one: %s',
+  async (_, { text }) => {
+    const file = join(folder, 'part.yaml')
+    writeFileSync(file, stringify({ ...parse(await smallestConfig()), ...parse(text) }))
+    const ran = await plimsollHere(['config', 'check', 'part.yaml'], folder, {
+      env: { ...ENV, CREDENTIALS_DIRECTORY: folder },
+    })
+    expect(ran.out).toContain('part.yaml is fine')
+  },
+)
+
+test('every JSON example is JSON', () => {
+  for (const { path, kind, text } of BLOCKS.filter((block) => block.kind === 'json')) {
+    expect(() => JSON.parse(text), `${path}: ${kind}\n${text}`).not.toThrow()
   }
 })
 
-test('what is run elsewhere is run by a test that exists', () => {
-  const tests = new Set(
-    readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
-  )
-  const named = Object.values(RUN_ELSEWHERE).filter((where) => where.endsWith('.test.ts'))
-  expect(named.filter((file) => !tests.has(file))).toEqual([])
-})
-
-test('every path in the README exists, in the tree or on the server', async () => {
-  const files = [...README.matchAll(/`((?:src|jobs|config|test)\/[^`*{}]*)`|\]\(([^)]+)\)/g)].map(
-    ([, code, link]) => code ?? link ?? '',
-  )
-  const tree = new Set(
-    readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter((path) => !path.startsWith('node_modules')),
-  )
-  const own = ['config/plimsoll.yaml']
-  const missing = files.filter((path) => !own.includes(path) && !tree.has(path.replace(/\/$/, '')))
-  expect(missing).toEqual([])
-
-  const port = (JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }).url
-  const paths = [...README.matchAll(/`(\/[a-z0-9/]*)`/g)].map(([, path = '']) => path)
+test('every path that a document names is one on the server', async () => {
+  const paths = [...new Set(DOCUMENTS.flatMap(codeOf).flatMap(pathsIn))]
   expect(paths.length).toBeGreaterThan(8)
-  for (const path of paths.filter((one) => !['/oauth/callback'].includes(one))) {
-    const { status } = await fetch(port + path, { redirect: 'manual' })
-    expect([200, 302], path).toContain(status)
+  const missing: string[] = []
+  for (const path of paths) {
+    // What no route knows is 404; of what one knows, the method is refused.
+    const { status } = await fetch(url + path, { method: 'PATCH', redirect: 'manual' })
+    if (status !== 405) missing.push(`${path}: ${status}`)
+    if (/:|ID/.test(path)) continue
+    const read = await fetch(url + path, { redirect: 'manual' })
+    if (read.status >= 500) missing.push(`${path} can't be read: ${read.status}`)
   }
+  expect(missing).toEqual([])
 })
+
+const FIRST =
+  'install|oauth|healthz|readyz|metrics|accounts|alerts|deliveries|queues|sign-in|sign-out|acknowledge|api|assets'
+
+function pathsIn(code: string): string[] {
+  const [, path] =
+    new RegExp(`^(?:(?:GET|POST|PUT|PATCH|DELETE) )?(/(?:(?:${FIRST})(?:[/?][^ ]*)?)?)$`).exec(code) ?? []
+  return path === undefined || path === '/api/v1'
+    ? []
+    : [path.replaceAll(/\{(hubId|HUB_ID)\}|:hubId|HUB_ID/g, '1234567')]
+}

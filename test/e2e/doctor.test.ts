@@ -39,13 +39,39 @@ test('an installation at work has nothing that fails', async () => {
   })
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(Object.keys(found)).toEqual([
-    ...['config', 'redis', 'redis.write', 'redis.version', 'redis.eviction', 'redis.persistence', 'redis.memory'],
-    ...['encryption', 'secret-files', 'provider', 'clock', 'end-date', 'receiver.ops-mail', 'receiver.ops-hook'],
-    ...['deliveries', 'public-url', 'daemon'],
+    ...[
+      'config',
+      'redis',
+      'redis.write',
+      'redis.format',
+      'redis.version',
+      'redis.eviction',
+      'redis.persistence',
+      'redis.memory',
+    ],
+    ...[
+      'encryption',
+      'secret-files',
+      'open-files',
+      'provider',
+      'clock',
+      'end-date',
+      'receiver.ops-mail',
+      'receiver.ops-hook',
+    ],
+    ...['deliveries', 'public-url', 'daemon', 'config.in-force'],
   ])
-  // A config for tests has no admin token.
+  // A config for tests has no admin token, and its secrets in clear where others may read them.
   const complaints = Object.values(found).filter(({ level }) => level !== 'ok')
-  expect(complaints.map(({ name }) => name)).toEqual(['config'])
+  expect(complaints.map(({ name }) => name)).toEqual(['config', 'secret-files'])
+
+  expect(found['config.in-force']).toMatchObject({ level: 'ok', detail: 'every daemon works by this file' })
+  const changed = await scene.configFile({ ...settings, http: { publicUrl: daemon.url }, tags: { vip: [1] } })
+  expect((await doctor(changed)).found['config.in-force']).toMatchObject({
+    level: 'warn',
+    detail: expect.stringContaining(`another config than this file is in force: `),
+    fix: expect.stringContaining('SIGHUP'),
+  })
 
   const { out } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(out).toMatch(/^warn {2}config +http/m)
@@ -61,7 +87,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 17 checks failed: each says the way out\n')
+  expect(err).toBe('plimsoll: 3 of 20 checks failed: each says the way out\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 import { startDaemon } from '../support/daemon.ts'
+import { readDocuments } from '../support/documents.ts'
 import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -21,6 +22,20 @@ test('what npm run build makes runs as plain JavaScript, with its Lua steps, sty
     refreshesByCourier(main),
   ])
   expect(demo.code, demo.err).toBe(0)
+})
+
+test('the package brings the documents for whoever runs it', async () => {
+  const packed = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'], ROOT)
+  const [{ files }] = JSON.parse(packed.out) as [{ files: { path: string }[] }]
+  const paths = files.map(({ path }) => path)
+  const wanted = readDocuments()
+    .map(({ path }) => path)
+    .filter(
+      (path) => !/^(config|jobs|src|test)\/(.*\/)?README\.md$/.test(path) || /^config\/(guide|deploy)\//.test(path),
+    )
+  expect(wanted).toContain('config/runbook.md')
+  expect([...wanted, 'config/example.yaml', 'LICENSE'].filter((path) => !paths.includes(path))).toEqual([])
+  expect(paths.filter((path) => /^(test|src|jobs|node_modules)\//.test(path))).toEqual([])
 })
 
 /** The courier is found beside the daemon's own files, and at work. */

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { getJson } from '../support/fleet.ts'
+import { plimsollHere } from '../support/command.ts'
+import { freePort, getJson } from '../support/fleet.ts'
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 
@@ -14,4 +17,20 @@ test('the sandbox runs by itself until it is told to stop', async () => {
   expect(await getJson<unknown[]>(`${url}/sandbox/accounts`)).toHaveLength(3)
   child.kill('SIGTERM')
   expect(await once(child, 'exit')).toEqual([0, null])
+})
+
+test('a port that somebody else has is said to be in use, with the way out', async () => {
+  const [taken, free] = [createServer(), await freePort()]
+  await once(taken.listen(0, '127.0.0.1'), 'listening')
+  const { port } = taken.address() as AddressInfo
+  const folder = tmpdir()
+  for (const ports of [
+    ['--port', String(port), '--smtp-port', '0'],
+    ['--port', String(free), '--smtp-port', String(port)],
+  ]) {
+    const ran = await plimsollHere(['sandbox', ...ports], folder)
+    expect(ran).toMatchObject({ code: 1, out: '' })
+    expect(ran.err).toMatch(new RegExp(`^plimsoll: 127\\.0\\.0\\.1:${port} is in use, .*--smtp-port.*\\n$`))
+  }
+  taken.close()
 })

@@ -443,6 +443,9 @@ describe('problems', () => {
     ['/api/v1/accounts?limit=1&limit=2', 'limit: must be given once'],
     ['/api/v1/accounts?after=-1', 'after: is no place in a list of this order'],
     ['/api/v1/accounts?after=9999999999999999', 'after: is no place in a list of this order'],
+    ['/api/v1/accounts?after=7~a&sort=poll', 'after: is no place in a list of this order'],
+    ['/api/v1/accounts?tag=nobody', 'tag: is no tag of the config'],
+    ['/api/v1/alerts?after=9999999999999999', 'after: must be at most 9007199254740991'],
     ['/api/v1/accounts?lmit=1', 'lmit: is not known here'],
     [
       '/api/v1/accounts?state=dead',

@@ -47,6 +47,7 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import type { TestRedis } from '../support/redis-server.ts'
+import { asDocumented } from './as-documented.ts'
 
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
 export const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
@@ -194,7 +195,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   }
   const server = await startHttpServer(deps)
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
-    askServer(server.url, method, path, headers, body)
+    askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
 
   return {
     close: async () => {

@@ -40,11 +40,11 @@ export const listAccounts = route({
     200: { description: 'A page of accounts.', json: pageOf(AccountShape, 'In the order that was asked for.') },
   },
   ...{ problems: [400], example: { query: { state: 'active', limit: '2' } } },
-  answer: async (deps, { query: { q, stale, tag, order, after, ...query } }) => {
+  answer: async (deps, { query: { q, stale, tag, order, after = '', ...query } }) => {
     const { accounts, next } = await searchAccounts(deps, {
       ...query,
       ...{ text: q.trim(), stale: stale === 'true', descending: order === 'desc' },
-      ...{ after: placeOf('after', after ?? '', query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
+      ...{ after: placeOf('after', after, query.sort), tag: tag === undefined ? undefined : tagOf(deps.tags, tag) },
     })
     const items = await Promise.all(accounts.map((account) => withPlan(deps.due, account)))
     return ok({ items: items.map(accountJson), ...nextOf(next === undefined ? undefined : placeText(next)) })

@@ -60,6 +60,7 @@ async function readPage(deps: ApiDeps, { limit, after, level, hubId }: z.output<
   return { items }
 }
 
+const EXAMPLE_ID = '72254a98b7594a1f'
 const OF_ALERT = z.object({
   id: z
     .string()
@@ -72,7 +73,7 @@ export const showAlert = route({
   summary: 'One alert that is open',
   params: OF_ALERT,
   answers: { 200: { description: 'The alert.', json: OpenAlertShape } },
-  ...{ problems: [404, 409], example: { params: { id: '{alert}' } } },
+  ...{ problems: [404, 409], example: { params: { id: EXAMPLE_ID } } },
   answer: async (deps, { params }) => {
     const { store, keys, silences, clock } = deps
     const { id, hubId } = await theOne(deps, params.id)
@@ -91,7 +92,7 @@ export const acknowledgeAlert = route({
   params: OF_ALERT,
   body: z.strictObject(ACKNOWLEDGED_BY).optional(),
   answers: { 200: { description: 'It is acknowledged.', json: AcknowledgedShape } },
-  ...{ problems: [400, 404, 409], example: { params: { id: '{alert}' }, body: { comment: 'asked the customer' } } },
+  ...{ problems: [400, 404, 409], example: { params: { id: EXAMPLE_ID }, body: { comment: 'asked the customer' } } },
   answer: async (deps, { params, body, caller }) => {
     const { id, hubId, state } = await theOne(deps, params.id)
     const { by = caller, comment } = body ?? {}

@@ -3,8 +3,7 @@ import * as z from 'zod'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { ProblemShape } from '../problem-shape.ts'
 import { WRITTEN } from '../query.ts'
-import type { Described } from './route.ts'
-import { NO_BODY } from './route.ts'
+import { type Described, NO_BODY } from './route.ts'
 
 type Json = Record<string, unknown>
 
@@ -115,8 +114,12 @@ function responsesOf(route: Described, schemas: ReadonlyMap<string, Json>): Json
       },
     },
   ])
-  const problems = [...new Set([...route.problems, ...(route.body === NO_BODY ? [] : [400, 413, 415]), ...ALWAYS])]
-  return Object.fromEntries([...good, ...problems.map((status) => [status, problemResponse(status)])])
+  return Object.fromEntries([...good, ...problemsOf(route).map((status) => [status, problemResponse(status)])])
+}
+
+/** The statuses with which a route may say that something is wrong. */
+export function problemsOf({ problems, body }: Described): number[] {
+  return [...new Set([...problems, ...(body === NO_BODY ? [] : [400, 413, 415]), ...ALWAYS])]
 }
 
 function problemResponse(status: number): Json {

@@ -76,7 +76,7 @@ export const makeSilence = route({
     body: {
       matchers: [{ name: 'account', value: '1234567' }],
       comment: 'a migration, until noon',
-      endsAt: '{inAnHour}',
+      endsAt: '2026-11-21T12:00:00Z',
     },
   },
   answer: async (deps, { body, caller }) => {
@@ -94,7 +94,7 @@ export const makeSilence = route({
 })
 
 const OF_SILENCE = z.object({ id: z.string().describe('Its id.') })
-const EXAMPLE = { params: { id: '{silence}' } }
+const EXAMPLE = { params: { id: 's-4k7mp' } }
 
 export const showSilence = route({
   ...TAKES_NOTHING,

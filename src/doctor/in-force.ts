@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import { fingerprint } from '../../config/fingerprint.ts'
+import { ownKey, ownKeyFile } from '../tokens/own-key.ts'
+import { createVault, type VaultKey } from '../tokens/vault.ts'
+import { liveWriters } from '../tokens/writers.ts'
+import { type Finding, ok, warn } from './finding.ts'
+import type { Installation } from './installation.ts'
+
+const NAME = 'config.in-force'
+
+/** Whether the daemons at work work by this file, or by what it was before. */
+export async function checkInForce({ config, redis, keys, vaultKeys }: Installation): Promise<Finding> {
+  const known = await redis.store
+    .then(async (store) => ({ alive: await liveWriters({ store, keys }), configs: await store.hgetall(keys.configs) }))
+    .catch(() => undefined)
+  if (known === undefined) return warn(NAME, 'not known: Redis does not answer')
+  const daemons = known.alive.map(({ daemon }) => daemon).filter((daemon) => known.configs[daemon] !== undefined)
+  const ring = vaultKeys ?? ownKeys(config.dataDir)
+  if (daemons.length === 0 || ring === undefined) return ok(NAME, 'no daemon is at work')
+  const ours = fingerprint(config, createVault(ring).derive('config'))
+  return judgeInForce(daemons.filter((daemon) => known.configs[daemon] !== ours))
+}
+
+/** `others`: daemons whose config is not that of the file. */
+export function judgeInForce(others: readonly string[]): Finding {
+  if (others.length === 0) return ok(NAME, 'every daemon works by this file')
+  const fix = 'send SIGHUP (systemctl reload plimsoll); what needs a restart stands in the log (config.reloaded)'
+  return warn(NAME, `another config than this file is in force: ${others.join(', ')}`, fix)
+}
+
+function ownKeys(dataDir: string): VaultKey[] | undefined {
+  return existsSync(ownKeyFile(dataDir)) ? [ownKey(dataDir).key] : undefined
+}

@@ -1,0 +1,162 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { JSON_COMMANDS, JSON_SHAPES, type JsonCommand } from '../../src/cli/json-shapes.ts'
+import { plimsollHere, type Ran } from '../support/command.ts'
+import { customProperties, refreshTokenFor, send } from '../support/fleet.ts'
+import { helpTexts } from '../support/help-texts.ts'
+import { faultsBySchema, faultsOf } from '../support/json-schemas.ts'
+import { openScene, type Scene } from '../support/scene.ts'
+
+/** No daemon is at work here: accounts are connected and polled by commands alone. */
+const [ACME, GLOBEX, INITECH] = ['1', '2', '3'] as const
+
+let scene: Scene
+let config: string
+let worse: string
+let broken: string
+
+beforeAll(async () => {
+  scene = await openScene({ accounts: 0, tokenLifetimeMs: 600_000 })
+  const settings = {
+    provider: { accountRate: { requests: 1_000, per: '10s' } },
+    limits: { every: '15m', associations: [{ from: '0-1', to: '0-2' }] },
+  }
+  const rules = (percent: number) => [{ on: 'customProperties.*', warning: { percent }, critical: { percent: 95 } }]
+  worse = await scene.configFile({ ...settings, thresholds: rules(5) })
+  config = await scene.configFile({ ...settings, thresholds: rules(80) })
+  broken = join(scene.folder, 'broken.yaml')
+  writeFileSync(broken, 'provider: { clientId: 7, treshold: 1 }\n')
+  for (const hubId of [ACME, GLOBEX, INITECH]) {
+    await send(`${scene.sandbox.url}/sandbox/accounts`, 'POST', {
+      hubId: Number(hubId),
+      hubDomain: `d${hubId}.example.com`,
+    })
+  }
+  await send(`${scene.sandbox.url}/sandbox/accounts/1/custom-properties`, 'PUT', customProperties(960))
+})
+afterAll(() => scene.close())
+
+const plimsoll = (...args: string[]) => plimsollHere([...args, '--config', config], scene.folder)
+
+/** What was validated, for the test at the end. */
+const validated = new Set<JsonCommand>()
+
+/** Runs it, and holds what it printed to its schema: this version's, and the one that is published. */
+async function told(command: JsonCommand, args: readonly string[] = [], code = 0, ran?: Ran) {
+  const { out, err, code: ended } = ran ?? (await plimsoll(...command.split(' '), ...args, '--json'))
+  expect({ command, args, code: ended, err: code === 0 ? err : '' }).toEqual({ command, args, code, err: '' })
+  const json = JSON.parse(out)
+  expect(faultsOf(JSON_SHAPES[command], json), `${command} ${args.join(' ')}: ${out.slice(0, 2_000)}`).toEqual([])
+  const published = await plimsollHere(['schema', ...command.split(' ')], scene.folder)
+  expect(faultsBySchema(JSON.parse(published.out), json)).toEqual([])
+  validated.add(command)
+  return json
+}
+
+const tokenFile = async (hubId: string) => {
+  const file = join(scene.folder, `token-${hubId}.txt`)
+  writeFileSync(file, await refreshTokenFor(scene.sandbox.url, Number(hubId)))
+  return file
+}
+
+test('accounts: connected, imported, polled, refreshed, shown, exported, uninstalled', async () => {
+  expect(await told('accounts connect', ['--refresh-token-file', await tokenFile(ACME)])).toMatchObject({
+    ...{ hubId: 1, hubDomain: 'd1.example.com', state: 'active', outcome: 'connected' },
+  })
+  const fleet = join(scene.folder, 'fleet.csv')
+  const token = await refreshTokenFor(scene.sandbox.url, Number(GLOBEX))
+  writeFileSync(fleet, `hubId,refreshToken\n${GLOBEX},${token}\nnonsense,\n`)
+  expect(await told('accounts import', [fleet], 1)).toMatchObject({ imported: 1, bad: 1, badLines: [{ line: 3 }] })
+  expect(await told('accounts poll', [ACME])).toMatchObject([{ hubId: 1, state: 'active', outcome: 'read' }])
+  expect(await told('accounts poll', ['42'], 1)).toMatchObject([{ hubId: 42, state: null, outcome: 'failed' }])
+  expect(await told('accounts refresh', [ACME])).toMatchObject({ hubId: 1, state: 'active', outcome: 'refreshed' })
+  for (const account of await told('accounts list')) {
+    expect(account).toMatchObject({
+      hubId: expect.any(Number),
+      hubDomain: expect.any(String),
+      state: expect.any(String),
+    })
+  }
+  expect((await told('accounts show', [ACME])).series).toHaveLength(5)
+  expect((await told('accounts history'))[0].items).toHaveLength(1)
+  expect(await told('accounts export', ['out.csv'])).toMatchObject({ exported: 2 })
+  await told('accounts connect', ['--refresh-token-file', await tokenFile(INITECH)])
+  expect(await told('accounts uninstall', [INITECH])).toEqual({ hubId: 3, outcome: 'begun' })
+  expect(await told('accounts uninstall', [INITECH])).toEqual({ hubId: 3, outcome: 'already' })
+  await told('accounts show', [INITECH])
+})
+
+test('alerts: open, logged, explained, acknowledged, silenced, tested', async () => {
+  const [{ id }] = await told('alerts list')
+  expect(await told('alerts log')).toMatchObject([{ alert: { level: 'critical' }, fate: 'pending' }])
+  expect((await told('alerts explain', [ACME])).series[0]).toMatchObject({ id: 'overall', because: { is: 'holds' } })
+  const silence = await told('alerts silence', ['--match', 'account=1', '--for', '2h', '--comment', 'x'])
+  expect(await told('alerts silences')).toEqual([silence])
+  expect((await told('alerts list'))[0]).toMatchObject({ silencedBy: silence.id })
+  await told('alerts explain', [ACME])
+  expect(await told('alerts unsilence', [silence.id])).toMatchObject({ outcome: 'ended' })
+  expect(await told('alerts unsilence', [silence.id])).toMatchObject({ outcome: 'over' })
+  expect(await told('alerts silences', ['--all'])).toMatchObject([{ active: false }])
+  expect(await told('alerts ack', [id, '--comment', 'on it'])).toMatchObject({ hubId: 1, outcome: 'acknowledged' })
+  expect(await told('alerts ack', [id])).toMatchObject({ outcome: 'already' })
+  expect((await told('alerts explain', [ACME])).series[0].held).toMatchObject([
+    { is: 'acknowledged' },
+    { is: 'waiting' },
+  ])
+  expect(await told('alerts test', ['ops-hook'])).toMatchObject({ outcome: 'delivered', noted: true })
+})
+
+test('what the fleet is like: status, check, outbox, plan, doctor', async () => {
+  expect((await told('status')).alerts.worst).toHaveLength(1)
+  expect(await told('check', [], 2)).toMatchObject({ status: 'critical', exitCode: 2 })
+  expect((await told('check', ['--all', ACME, '77'], 2)).accounts).toHaveLength(2)
+  expect(await told('outbox verify')).toMatchObject({ balanced: true, where: { outbox: 1 } })
+  expect(await told('outbox replay', ['--since', '2h'])).toEqual({ replayed: 0, disabled: [] })
+  const plan = await told('thresholds plan', [worse])
+  expect(plan).toMatchObject({ ok: true, accounts: [{ hubId: 1, changes: [{ move: 'warning' }] }] })
+  expect(await told('thresholds plan', [broken], 1)).toMatchObject({ ok: false })
+  expect((await told('doctor')).length).toBeGreaterThan(5)
+  const ran = await plimsollHere(['doctor', '--json', '--config', broken], scene.folder)
+  expect((await told('doctor', [], 1, ran))[0]).toMatchObject({ level: 'fail', fix: expect.any(String) })
+})
+
+test('a check that can not be done says why in the same shape', async () => {
+  const away = join(scene.folder, 'away.yaml')
+  writeFileSync(away, readFileSync(config, 'utf8').replace(scene.redis.url, 'redis://127.0.0.1:1'))
+  const ran = await plimsollHere(['check', '--json', '--config', away], scene.folder)
+  expect(await told('check', [], 3, ran)).toMatchObject({ status: 'unknown', error: expect.any(String) })
+})
+
+test('the config, keys and admin tokens', async () => {
+  expect(await told('config check')).toMatchObject({ ok: true })
+  expect(await told('config check', [broken], 1)).toMatchObject({ ok: false })
+  expect(await told('config print')).toMatchObject({ provider: expect.any(Object) })
+  const schema = await plimsollHere(['config', 'schema', '--json'], scene.folder)
+  expect(await told('config schema', [], 0, schema)).toMatchObject({ type: 'object' })
+  expect(await told('admin-tokens add', ['ann', '--scopes', 'read,write'])).toMatchObject({ scopes: ['read', 'write'] })
+  expect(await told('admin-tokens list')).toMatchObject([{ name: 'ann', lastUsedAt: null }])
+  expect(await told('admin-tokens remove', ['ann'])).toEqual({ name: 'ann', outcome: 'removed' })
+  expect(await told('keys rekey')).toMatchObject({ outcome: 'clean' })
+})
+
+test('the schemas themselves: which commands have one, and what is no command of them', async () => {
+  const list = await plimsollHere(['schema', '--json'], scene.folder)
+  expect(await told('schema', [], 0, list)).toEqual([...JSON_COMMANDS])
+  expect((await plimsollHere(['schema'], scene.folder)).out).toContain('\naccounts list\n')
+  const one = await plimsollHere(['schema', 'accounts', 'show', '--json'], scene.folder)
+  expect(await told('schema', [], 0, one)).toMatchObject({ title: 'plimsoll accounts show --json' })
+  expect(await plimsollHere(['schema', 'acounts', 'list'], scene.folder)).toMatchObject({
+    ...{ code: 1, err: 'plimsoll: no command "acounts list" prints JSON: did you mean accounts list?\n' },
+  })
+  expect((await plimsollHere(['schema', 'alerts'], scene.folder)).err).toContain('there are alerts list, alerts log')
+})
+
+/** It starts a daemon: test/e2e/demo.test.ts holds what it prints to its schema. */
+const ELSEWHERE: readonly JsonCommand[] = ['demo']
+
+test('every command with --json has a schema, and what it printed was held to it', async () => {
+  const withJson = (await helpTexts()).filter(({ text }) => /^ +--json /m.test(text)).map(({ path }) => path.join(' '))
+  expect(withJson.toSorted()).toEqual([...JSON_COMMANDS].toSorted())
+  expect([...validated, ...ELSEWHERE].toSorted()).toEqual([...JSON_COMMANDS].toSorted())
+})

@@ -1,0 +1,25 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { jsonSchemaOf, type Shape } from '../../src/views/shapes/json-schema.ts'
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true })
+addFormats.default(ajv)
+
+const compiled = new Map<Shape, ReturnType<typeof ajv.compile>>()
+
+/** What of `json` the shape doesn't say, or says otherwise; a field that it doesn't know is a fault too. */
+export function faultsOf(shape: Shape, json: unknown): string[] {
+  const validate = compiled.get(shape) ?? ajv.compile(jsonSchemaOf(shape, 'closed'))
+  compiled.set(shape, validate)
+  if (validate(json)) return []
+  return (validate.errors ?? []).map(({ instancePath, message, params }) =>
+    [instancePath, message, JSON.stringify(params)].join(' '),
+  )
+}
+
+/** The same of a schema that was published. */
+export function faultsBySchema(schema: object, json: unknown): string[] {
+  const validate = ajv.compile(schema)
+  if (validate(json)) return []
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+}

@@ -1,0 +1,42 @@
+/**
+ * Commands of the documents that a test of their own runs: by name, so that a new command can't slip in. However a document
+ * calls the command line, here it is `plimsoll ...`.
+ */
+export const RUN_ELSEWHERE: Record<string, string> = {
+  'npm run demo': 'test/e2e/demo.test.ts',
+  'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
+  'npm start -- --config config/plimsoll.yaml': 'test/e2e/npm-start.test.ts',
+  'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
+  'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
+  'plimsoll doctor': 'test/e2e/doctor.test.ts',
+  'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',
+  'plimsoll alerts unsilence SILENCE_ID': 'test/cli/alerts-silence.test.ts',
+  'plimsoll alerts test ops': 'test/e2e/alerts-test.test.ts',
+  'plimsoll accounts import fleet.csv': 'test/e2e/import.test.ts',
+  'plimsoll check': 'test/cli/check.test.ts',
+  'plimsoll check --max 10': 'test/cli/check.test.ts',
+  'plimsoll check --live 1234567': 'test/cli/check.test.ts',
+  'plimsoll thresholds plan new.yaml': 'test/cli/thresholds-plan.test.ts',
+  'plimsoll thresholds plan new.yaml --over 30d': 'test/cli/thresholds-plan.test.ts',
+  'plimsoll config check FILE': 'test/e2e/command-line.test.ts',
+  'plimsoll sandbox --token-lifetime 20s': 'test/e2e/sandbox-command.test.ts',
+  'npm run build': 'test/e2e/package.test.ts',
+  'npm run bench': 'test/e2e/bench.test.ts',
+  'npm run bench -- P5': 'test/e2e/bench.test.ts',
+  'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
+  // What it does is this run and two programs.
+  'npm run check': 'package.json',
+  // The form of the others.
+  'plimsoll ARGS': 'package.json',
+  'npm run ...': 'package.json',
+  'plimsoll ...': 'package.json',
+}
+
+/** Documents, or parts of them, that a test of their own follows from the first command to the last. */
+export const WALKED: readonly { path: string; heading?: string; by: string }[] = [
+  { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/first-ten-minutes.test.ts' },
+  { path: 'config/guide/tokens.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
+  { path: 'config/guide/api.md', by: 'test/e2e/api-guide.test.ts' },
+  { path: 'config/deploy/README.md', by: 'test/e2e/deploy-guide.test.ts' },
+  { path: 'config/deploy/monitoring.md', heading: 'Prometheus', by: 'test/e2e/monitoring.test.ts' },
+]
