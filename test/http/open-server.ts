@@ -193,7 +193,12 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     log: logs.log,
     ...options,
   }
-  const server = await startHttpServer(deps)
+  const http = await startHttpServer(deps)
+  const close = async (patienceMs: number) => {
+    await http.close(patienceMs)
+    await queues.close()
+  }
+  const server = { ...http, close }
   const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
 

@@ -22,10 +22,10 @@ export interface PagesDeps extends FleetStatusDeps {
   ackLinks: AckLinks
   /** Names of all receivers. */
   receivers: ExplanationDeps['receivers']
-  /** What levels are decided by, how alerts are grouped, and who is told. */
-  explain: ExplanationDeps['explain']
   queueDepths: () => Promise<QueueDepth[]>
   queueBoard: QueueBoard
+  /** What levels are decided by, how alerts are grouped, and who is told. */
+  explain: ExplanationDeps['explain']
   /** When tokens are refreshed. */
   connect: { settings: RefreshSettings }
   health: () => Promise<HealthReport>
