@@ -31,10 +31,7 @@ async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: Fast
   const { range } = check(RANGE, request.query)
   const { view, explained, all } = await readAccount(deps, request, range)
   const title = cleanText(view.account.hubDomain, 120) || `Account ${all.hubId}`
-  const body = accountPage({
-    ...{ view, explained, all, refreshing: deps.connect.settings },
-    mayWrite: request.mayWrite,
-  })
+  const body = accountPage({ view, explained, all, refreshing: deps.connect.settings, mayWrite: request.mayWrite })
   return showOperatorPage(request, reply, { at: '/accounts', title, body })
 }
 
