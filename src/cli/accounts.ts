@@ -2,37 +2,25 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
-import { seriesName } from '../alerts/series-name.ts'
 import { connectDeps, connected, uninstall } from '../app/account-actions.ts'
 import type { Parts } from '../app/parts.ts'
-import { tenths } from '../limits/forecast/outlook.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { formatCount } from '../text/format-number.ts'
-import {
-  accountDetailsJson,
-  accountJson,
-  allAccounts,
-  driftText,
-  nextPollBecause,
-  type PlannedAccount,
-  readAccountView,
-  withPlan,
-} from '../views/account-view.ts'
+import { accountJson, allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { staleAccounts } from '../views/stale-accounts.ts'
 import { watchText } from '../views/watch.ts'
 import { type ExportArguments, exportFile, FORMATS } from './accounts-export.ts'
 import { addAccountsHistory } from './accounts-history.ts'
 import { type ImportArguments, importFile } from './accounts-import.ts'
 import { poll, refresh } from './accounts-now.ts'
+import { show } from './accounts-show.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
-import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { momentCell, named, number, printTable, prose, spare, state, whole } from './table.ts'
+import { momentCell, named, printTable, prose, spare, state, whole } from './table.ts'
 import { unreadable } from './unreadable.ts'
 import { withParts } from './with-parts.ts'
 
@@ -141,58 +129,6 @@ async function allStale(parts: Parts, states: readonly AccountState[]): Promise<
   const search = { states, text: '', after: 0, limit: Number.POSITIVE_INFINITY }
   const accounts = await staleAccounts(parts, search, parts.clock.now())
   return Promise.all(accounts.map((account) => withPlan(parts.due, account)))
-}
-
-async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const shown = await withParts(io, options.config, (parts) => readAccountView(parts, hubId))
-  if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-  const { account, scopes, alerts, series, story } = shown
-  if (options.json === true) {
-    return printJson(io, 'accounts show', accountDetailsJson(shown))
-  }
-  const { refreshFailure, pollFailure } = account
-  const facts: [string, string][] = [
-    ['account', `${account.hubId} ${account.hubDomain}`],
-    ['state', account.state],
-    ['installed by', account.user ?? ''],
-    ['connected', momentCell(account.connectedAt)],
-    ['token obtained', momentCell(account.token.obtainedAt)],
-    ['token expires', momentCell(account.token.expiresAt)],
-    ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
-    ['next refresh', momentCell(account.nextRefreshAt)],
-    ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
-    ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
-    ['last poll', momentCell(account.polledAt)],
-    ['next poll', momentCell(account.nextPollAt)],
-    ['because', nextPollBecause(shown) ?? ''],
-    ['limits', cleanText(watchText(account) ?? '', 300)],
-    ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
-    ['scopes', scopes.join(' ')],
-  ]
-  printFacts(
-    io,
-    facts.filter(([, value]) => value.trim() !== ''),
-  )
-  io.out('\n')
-  printTable(
-    io,
-    [whole('WHEN'), named('WHAT'), prose('DETAILS')],
-    story.map(({ at, event, detail }) => [momentCell(at), event, detail ?? '']),
-  )
-  if (series.length === 0) return
-  io.out('\n')
-  printTable(
-    io,
-    [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')],
-    series.map(({ id, usage, limit, percent, daysLeft, ...name }) => [
-      seriesName(name),
-      formatCount(usage),
-      limit === null ? '' : formatCount(limit),
-      percent === null ? '' : percent.toFixed(1),
-      daysLeft == null ? '' : tenths(daysLeft).toFixed(1),
-      alerts.find((alert) => alert.field === id)?.level ?? '',
-    ]),
-  )
 }
 
 async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {

@@ -39,7 +39,7 @@ function blocks(kind: string): string[] {
 test('every command of the guide works, one after the other, and answers what the guide says', async () => {
   const { code, out, err } = await run('bash', ['-euo', 'pipefail', '-c', script], scene.folder)
   expect({ code, err }, out).toEqual({ code: 0, err: expect.any(String) })
-  const [status, list, problem, done, token, history, schemas] = out.split('\n=====\n').map((part) => part.trim())
+  const [status, list, problem, done, told, token, history, schemas] = out.split('\n=====\n').map((part) => part.trim())
   expect(JSON.parse(status ?? '')).toMatchObject({ accounts: { total: 1 } })
   expect(list).toBe('1234567 active')
   expect(JSON.parse(problem ?? '')).toEqual(JSON.parse(blocks('json')[0] ?? ''))
@@ -47,6 +47,7 @@ test('every command of the guide works, one after the other, and answers what th
     expect(done).toContain(outcome)
   }
   expect(done).toMatch(/"receiver":"ops","outcome":"delivered"/)
+  expect(told).toMatch(/^\{"hubId":1234567,.*"standing":\[\].*\{"items":\[\]\}$/s)
   expect(JSON.parse(token ?? '')).toMatchObject({ accessToken: expect.any(String), expiresIn: expect.any(Number) })
   expect(history).toBe('')
   expect(readFileSync(join(scene.folder, 'history.csv'), 'utf8')).toMatch(/^hubId,at,metric,.*\n1234567,/)

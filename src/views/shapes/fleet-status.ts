@@ -16,9 +16,7 @@ export const DueShape = z
 export type DueShape = z.infer<typeof DueShape>
 
 export const TokensDueShape = DueShape.extend({
-  nearestExpiryAt: momentOrNull(
-    'When the first access token expires, among those that are refreshed next and those whose refreshes fail.',
-  ),
+  nearestExpiryAt: momentOrNull('When the first access token expires of those that are kept alive.'),
 }).meta({ id: 'TokensDue', description: 'Refreshes, and the tokens that they keep alive.' })
 export type TokensDueShape = z.infer<typeof TokensDueShape>
 

@@ -1,0 +1,64 @@
+import { seriesName } from '../alerts/series-name.ts'
+import { tenths } from '../limits/forecast/outlook.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { formatCount } from '../text/format-number.ts'
+import { accountDetailsJson, driftText, nextPollBecause, readAccountView } from '../views/account-view.ts'
+import { watchText } from '../views/watch.ts'
+import { printFacts } from './facts.ts'
+import { CommandError, type Io, printJson } from './io.ts'
+import type { CommonOptions } from './options.ts'
+import { momentCell, named, number, printTable, prose, state, whole } from './table.ts'
+import { withParts } from './with-parts.ts'
+
+/** `plimsoll accounts show`: one account's facts, its story, its series. */
+export async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
+  const shown = await withParts(io, options.config, (parts) => readAccountView(parts, hubId))
+  if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+  const { account, scopes, alerts, series, story } = shown
+  if (options.json === true) {
+    return printJson(io, 'accounts show', accountDetailsJson(shown))
+  }
+  const { refreshFailure, pollFailure } = account
+  const facts: [string, string][] = [
+    ['account', `${account.hubId} ${account.hubDomain}`],
+    ['state', account.state],
+    ['installed by', account.user ?? ''],
+    ['connected', momentCell(account.connectedAt)],
+    ['token obtained', momentCell(account.token.obtainedAt)],
+    ['token expires', momentCell(account.token.expiresAt)],
+    ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
+    ['next refresh', momentCell(account.nextRefreshAt)],
+    ['refresh failing', refreshFailure === null ? '' : `${refreshFailure.reason} (${refreshFailure.count} in a row)`],
+    ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
+    ['last poll', momentCell(account.polledAt)],
+    ['next poll', momentCell(account.nextPollAt)],
+    ['because', nextPollBecause(shown) ?? ''],
+    ['limits', cleanText(watchText(account) ?? '', 300)],
+    ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
+    ['scopes', scopes.join(' ')],
+  ]
+  printFacts(
+    io,
+    facts.filter(([, value]) => value.trim() !== ''),
+  )
+  io.out('\n')
+  printTable(
+    io,
+    [whole('WHEN'), named('WHAT'), prose('DETAILS')],
+    story.map(({ at, event, detail }) => [momentCell(at), event, detail ?? '']),
+  )
+  if (series.length === 0) return
+  io.out('\n')
+  printTable(
+    io,
+    [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')],
+    series.map(({ id, usage, limit, percent, daysLeft, ...name }) => [
+      seriesName(name),
+      formatCount(usage),
+      limit === null ? '' : formatCount(limit),
+      percent === null ? '' : percent.toFixed(1),
+      daysLeft == null ? '' : tenths(daysLeft).toFixed(1),
+      alerts.find((alert) => alert.field === id)?.level ?? '',
+    ]),
+  )
+}
