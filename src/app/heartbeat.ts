@@ -4,10 +4,10 @@ import { createPinger } from '../heartbeat/ping.ts'
 import type { Parts } from './parts.ts'
 
 /** Undefined where no heartbeat is configured. Whoever makes it closes its pinger. */
-export function openHeartbeat({ config, coverage }: Parts, startedAt: number): HeartbeatSettings | undefined {
+export function openHeartbeat({ config, coverage, clock }: Parts, startedAt: number): HeartbeatSettings | undefined {
   if (config.heartbeat === undefined) return undefined
   const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
-  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
+  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule, clock.now())
   return {
     everyMs: every,
     bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
