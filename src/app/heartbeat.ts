@@ -7,7 +7,7 @@ import type { Parts } from './parts.ts'
 export function openHeartbeat({ config, coverage, clock }: Parts, startedAt: number): HeartbeatSettings | undefined {
   if (config.heartbeat === undefined) return undefined
   const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
-  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule, clock.now())
+  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
   return {
     everyMs: every,
     bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },

@@ -129,6 +129,6 @@ export async function readHealth(
       .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
       .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
-    expected: longestPauses(parts.config.schedule, parts.clock.now()),
+    expected: longestPauses(parts.config.schedule),
   })
 }

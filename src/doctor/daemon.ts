@@ -17,7 +17,7 @@ export async function checkDaemon(
   const progress = await redis.store.then((store) => store.hgetall(keys.progress)).catch(() => undefined)
   if (progress === undefined) return warn(NAME, 'not known: Redis does not answer')
   const times = Object.entries(progress).map(([kind, at]) => [kind, Number(at)] as const)
-  return judgeSweeps(Object.fromEntries(times), longestPauses(schedule, clock.now()), clock.now())
+  return judgeSweeps(Object.fromEntries(times), longestPauses(schedule), clock.now())
 }
 
 /** `lastSweeps`: when a sweep of each kind last finished, ms. */
