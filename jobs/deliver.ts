@@ -29,11 +29,13 @@ const BUSY_MS = 1_000
 
 /** Who is being sent to: a slow receiver gets no more than its share of the places, so that it holds up nobody else. */
 export class Turns {
-  readonly #turns = new Map<string, { inFlight: InFlight; taken: number }>()
+  readonly #turns = new Map<string, { places: number; inFlight: InFlight; taken: number }>()
 
   /** Undefined if the receiver has all its places taken. As many wait as are under way: a claim lasts for two attempts. */
   async take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> {
-    const turn = this.#turns.get(receiver) ?? { inFlight: new InFlight(atATime), taken: 0 }
+    const known = this.#turns.get(receiver)
+    // One that another config made from an e-mail to a webhook has other places.
+    const turn = known?.places === atATime ? known : { places: atATime, inFlight: new InFlight(atATime), taken: 0 }
     this.#turns.set(receiver, turn)
     if (turn.taken >= 2 * atATime) return undefined
     turn.taken++

@@ -9,7 +9,6 @@ import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
 import { wakeNow } from './app/account-actions.ts'
 import { accountJobs } from './app/account-jobs.ts'
-import { ConfigReports } from './app/config-reports.ts'
 import { createCourier } from './app/courier.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
 import { readHealth, startHttp } from './app/http.ts'
@@ -92,12 +91,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
-  const presence = await startDaemonReports(parts, ownName())
+  const presence = await startDaemonReports(() => running.parts, ownName())
   lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
-
-  const configReports = new ConfigReports(ownName())
-  await configReports.report(parts)
-  lifecycle.onClose('the report of its config', () => patience.wait(REPORT_PATIENCE_MS, configReports.stop(parts)))
   await parts.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await lookAgain(parts, clock.now())
@@ -124,7 +119,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
     reload: async (next) => {
       const reloaded = await reload(running, { workers, reports, ticks }, next)
       parts.metrics.configReload(true, clock.now())
-      await configReports.report(running.parts)
+      await presence.report().catch(() => undefined) // It says so again soon.
       return reloaded
     },
     refused: () => parts.metrics.configReload(false, clock.now()),

@@ -1,31 +1,39 @@
+import { fingerprint } from '../../config/fingerprint.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { nowAndThen } from '../runtime/now-and-then.ts'
+import type { Parts } from './parts.ts'
 
 const REPORT_EVERY_MS = 10_000
 
-/** Says now and then that this daemon runs, until it is stopped. */
-export async function startDaemonReports(
-  { store, keys, clock }: { store: Store; keys: Keys; clock: Clock },
-  name: string,
-): Promise<{ stop(): Promise<void> }> {
+export interface DaemonReports {
+  /** Says it at once: the config is another one now. */
+  report(): Promise<void>
+  stop(): Promise<void>
+}
+
+type Reporter = Pick<Parts, 'store' | 'keys' | 'clock' | 'vault' | 'config'>
+
+/** Says now and then that this daemon runs, and by which config, until it is stopped. */
+export async function startDaemonReports(parts: () => Reporter, name: string): Promise<DaemonReports> {
+  const { store, keys, clock } = parts()
   const daemons = new DaemonStore(store, keys)
   const startedAt = clock.now()
-  const report = () => daemons.report({ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() })
+  const report = () => {
+    const { config, vault } = parts()
+    const inForce = fingerprint(config, vault.derive('config'))
+    return daemons.report({
+      ...{ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() },
+      config: inForce,
+    })
+  }
   await report()
-  let isUnderWay = false
-  const timer = setInterval(async () => {
-    if (isUnderWay) return
-    isUnderWay = true
-    // No Redis: whoever is at work logs it, and the next report comes soon.
-    await report().catch(() => undefined)
-    isUnderWay = false
-  }, REPORT_EVERY_MS)
+  // No Redis: whoever is at work logs it, and the next report comes soon.
+  const end = nowAndThen(report, REPORT_EVERY_MS)
   return {
+    report,
     stop: async () => {
-      clearInterval(timer)
+      end()
       // Whoever says nothing is soon shown as silent.
       await daemons.leave(name).catch(() => undefined)
     },

@@ -51,7 +51,10 @@ export async function reload(running: Running, told: Told, next: Config): Promis
   parts.provider.replaceApp(config.provider)
   parts.log.level = config.log.level
   const { work: retired } = running
-  void told.workers.replace(work).then(() => retired.close())
+  void told.workers
+    .replace(work)
+    .then(() => retired.close())
+    .catch(() => undefined) // A connection that can't be ended is no reason to end the daemon.
   Object.assign(running, { parts, work })
 
   const applied = changedPaths(before, config)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
-import { timedAlert } from '../views/fleet-status.ts'
+import { timedAlert } from '../views/open-alert-json.ts'
 import { withMarks } from '../views/silenced.ts'
 import { addAck } from './alerts-ack.ts'
 import { addAlertsExplain } from './alerts-explain.ts'

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fingerprint } from '../../config/fingerprint.ts'
+import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { ownKey, ownKeyFile } from '../tokens/own-key.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
 import { liveWriters } from '../tokens/writers.ts'
@@ -10,15 +11,17 @@ const NAME = 'config.in-force'
 
 /** Whether the daemons at work work by this file, or by what it was before. */
 export async function checkInForce({ config, redis, keys, vaultKeys }: Installation): Promise<Finding> {
-  const known = await redis.store
-    .then(async (store) => ({ alive: await liveWriters({ store, keys }), configs: await store.hgetall(keys.configs) }))
+  const alive = await redis.store
+    .then(async (store) => {
+      const writers = new Set((await liveWriters({ store, keys })).map(({ daemon }) => daemon))
+      return (await new DaemonStore(store, keys).read()).filter(({ name }) => writers.has(name))
+    })
     .catch(() => undefined)
-  if (known === undefined) return warn(NAME, 'not known: Redis does not answer')
-  const daemons = known.alive.map(({ daemon }) => daemon).filter((daemon) => known.configs[daemon] !== undefined)
+  if (alive === undefined) return warn(NAME, 'not known: Redis does not answer')
   const ring = vaultKeys ?? ownKeys(config.dataDir)
-  if (daemons.length === 0 || ring === undefined) return ok(NAME, 'no daemon is at work')
+  if (alive.length === 0 || ring === undefined) return ok(NAME, 'no daemon is at work')
   const ours = fingerprint(config, createVault(ring).derive('config'))
-  return judgeInForce(daemons.filter((daemon) => known.configs[daemon] !== ours))
+  return judgeInForce(alive.filter(({ config: inForce }) => inForce !== ours).map(({ name }) => name))
 }
 
 /** `others`: daemons whose config is not that of the file. */

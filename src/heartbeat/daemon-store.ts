@@ -8,6 +8,8 @@ export interface Daemon {
   version: string
   startedAt: number
   lastSeenAt: number
+  /** The fingerprint of the config that it works by: `doctor` compares it with that of the file. */
+  config: string
 }
 
 /** One that stopped without a word is shown for so long. */

@@ -143,10 +143,8 @@ export interface Keys {
   readonly vault: VaultKeys
   /** string: how what is stored is to be read, a whole number */
   readonly format: string
-  /** hash: daemon -> the fingerprint of the config that it works by */
-  readonly configs: string
   readonly progress: string
-  /** hash: daemon -> its version, since when it runs, when it said so last (JSON) */
+  /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
   readonly daemons: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
   readonly heartbeat: string
@@ -180,7 +178,6 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     format: `${prefix}:format`,
-    configs: `${prefix}:configs`,
     progress: `${prefix}:progress`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,

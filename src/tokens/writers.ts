@@ -1,6 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { nowAndThen } from '../runtime/now-and-then.ts'
 import type { Vault } from './vault.ts'
 
 /**
@@ -46,18 +47,12 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
     lacking = strange.map(({ keyId }) => keyId)
   }
   await report()
-  let isUnderWay = false
-  const timer = setInterval(async () => {
-    if (isUnderWay) return
-    isUnderWay = true
-    // No Redis: whoever is at work logs it, and the next report comes soon.
-    await report().catch(() => undefined)
-    isUnderWay = false
-  }, REPORT_EVERY_MS)
+  // No Redis: whoever is at work logs it, and the next report comes soon.
+  const end = nowAndThen(report, REPORT_EVERY_MS)
   return {
     report,
     stop: async () => {
-      clearInterval(timer)
+      end()
       // Whoever says nothing is taken for gone soon anyway.
       await say(deps, daemon, '').catch(() => undefined)
     },

@@ -5,9 +5,9 @@ export type DaemonStatus = DaemonShape
 
 const SILENT_AFTER_MS = 35_000
 
-export function daemonStatus({ startedAt, lastSeenAt, ...daemon }: Daemon, now: number): DaemonStatus {
+export function daemonStatus({ name, version, startedAt, lastSeenAt }: Daemon, now: number): DaemonStatus {
   return {
-    ...daemon,
+    ...{ name, version },
     startedAt: new Date(startedAt).toISOString(),
     lastSeenAt: new Date(lastSeenAt).toISOString(),
     silent: now - lastSeenAt > SILENT_AFTER_MS,

@@ -1,7 +1,7 @@
 import { iso } from '../text/format-time.ts'
 import { nextPollBecause, seriesJson } from './account-view.ts'
+import { timedAttempt } from './attempt-json.ts'
 import type { AccountExplanation, ExplainedAlert } from './explain-account.ts'
-import { timedAttempt } from './fleet-status.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
 
 /** Why an account was told of, or was not, as API and command line tell it. */

@@ -2,7 +2,7 @@ import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
 import { readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
-import type { Deliveries, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { Deliveries } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
@@ -11,6 +11,7 @@ import type { Store } from '../redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../text/format-time.ts'
+import { timedAttempt } from './attempt-json.ts'
 import { readCoverage } from './coverage-status.ts'
 import { daemonStatus } from './daemon-status.ts'
 import { readHeartbeat } from './heartbeat-status.ts'
@@ -19,19 +20,15 @@ import { timedAlert } from './open-alert-json.ts'
 import { readPollBudget } from './poll-budget.ts'
 import type { QueueDepth } from './queue-depth.ts'
 import { receiverStatus } from './receiver-status.ts'
-import type { AttemptShape } from './shapes/delivery.ts'
 import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
 import { withMarks } from './silenced.ts'
 import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint } from './token-endpoint.ts'
 
-export { type TimedAlert, timedAcknowledgement, timedAlert } from './open-alert-json.ts'
-
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
 export type FleetStatus = FleetStatusShape
 export type DueStatus = DueShape
 export type TokenStatus = TokensDueShape
-export type TimedAttempt = AttemptShape
 
 export interface FleetStatusDeps {
   store: Store
@@ -125,8 +122,4 @@ async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): P
 
 export function timedQueue(depth: QueueDepth): FleetStatus['queues'][number] {
   return { ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) }
-}
-
-export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
-  return { ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) }
 }

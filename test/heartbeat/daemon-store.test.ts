@@ -8,7 +8,7 @@ const NOW = 1_763_719_200_000
 const HOUR = 3_600_000
 
 const daemon = (name: string, lastSeenAt: number, startedAt = NOW - HOUR): Daemon => {
-  return { name, version: '1.0.0', startedAt, lastSeenAt }
+  return { name, version: '1.0.0', startedAt, lastSeenAt, config: 'f00d' }
 }
 
 test('daemons are listed from when they say that they run until they stop, longest running first', async () => {

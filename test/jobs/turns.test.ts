@@ -33,3 +33,13 @@ test('a mail server that takes its time for each mail gets no more at once than 
   expect(sentBack).toHaveLength(4)
   expect(server.arrived).toHaveLength(6)
 })
+
+test('a receiver that another config makes one with more places has them at once, whoever still holds an old one', async () => {
+  const turns = new Turns()
+  const slow = Promise.withResolvers<void>()
+  const before = [1, 2].map(() => turns.take('ops', 1, () => slow.promise.then(() => 'done')))
+  expect(await turns.take('ops', 1, async () => 'done')).toBeUndefined()
+  expect(await turns.take('ops', 2, async () => 'done')).toBe('done')
+  slow.resolve()
+  expect(await Promise.all(before)).toEqual(['done', 'done'])
+})

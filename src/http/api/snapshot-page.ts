@@ -7,7 +7,7 @@ export interface SnapshotPage {
 }
 
 /** Up to `limit` snapshots after a moment; those of one moment stay together, so that the next page skips none. */
-export function pageOf(snapshots: readonly Snapshot[], after: number | undefined, limit: number): SnapshotPage {
+export function snapshotPage(snapshots: readonly Snapshot[], after: number | undefined, limit: number): SnapshotPage {
   const rest = snapshots.filter(({ at }) => after === undefined || at > after)
   const end = rest[limit - 1]?.at
   if (end === undefined) return { items: rest, next: undefined }

@@ -9,7 +9,7 @@ import { unknownAccount } from '../problem.ts'
 import { cursor, moment, oneOf, wholeNumber } from '../query.ts'
 import { nextOf } from './next-of.ts'
 import { type Lines, OF_ACCOUNT, ok, pageOf, route, TAKES_NOTHING } from './route.ts'
-import { pageOf as pageOfSnapshots } from './snapshot-page.ts'
+import { snapshotPage } from './snapshot-page.ts'
 
 const WEEK_MS = 7 * 86_400_000
 const MOST = 1000
@@ -62,7 +62,7 @@ export const listSnapshots = route({
     if (account === undefined) throw unknownAccount(hubId)
     const snapshots = await readAccountHistory(deps, await withPlan(deps.due, account), { from, to, resolution })
     if (format !== 'json') return { status: 200 as const, lines: linesOf(format, hubId, snapshots) }
-    const { items, next } = pageOfSnapshots([...snapshots], after, limit)
+    const { items, next } = snapshotPage([...snapshots], after, limit)
     return ok({ items: items.map(snapshotJson), ...nextOf(next) })
   },
 })

@@ -8,7 +8,8 @@ local nearest
 for from = 0, most - 1, 100 do
   local some = redis.call('ZRANGE', due, from, from + 99, 'WITHSCORES')
   for n = 1, #some, 2 do
-    -- A refresh is due before its token ends: whoever comes now can't be nearer.
+    -- A refresh is due before its token ends: whoever comes now is hardly nearer. Only one that is being refreshed, or waits
+    -- for its next attempt, may be, by no more than that takes.
     if nearest and tonumber(some[n + 1]) >= nearest then return string.format('%d', nearest) end
     local a = redis.call('HMGET', accounts .. some[n], 'state', 'expiresAt')
     local state, at = a[1], tonumber(a[2] or '') or 0

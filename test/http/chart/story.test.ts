@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { geometryOf } from '../../../src/http/pages/account/chart/geometry.ts'
 import { storyOf } from '../../../src/http/pages/account/chart/story.ts'
 import { FROM, HOUR, NOW } from './tracks.ts'
 
@@ -23,6 +24,15 @@ test('a limit that moved is told, and a time in which nothing was read', () => {
   expect(storyOf({ ...base, track }, 'in 30 days')).toBe(
     'Unchanged at 450 of 600 since 2026-10-24 10:00 UTC. The limit became 600 at 2026-11-11 10:00 UTC. Nothing was read for a part of the time.',
   )
+})
+
+test('a limit that was not known for a while has not moved by that; nor has one that was not known at first', () => {
+  const track = [[stand(0, 5, 0, null), stand(5, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460)]]
+  expect(storyOf({ ...base, track }, 'in 30 days')).not.toContain('The limit became')
+  expect(geometryOf({ ...base, track }, 170).moved).toEqual([])
+  const moved = [[stand(0, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460, 900)]]
+  expect(storyOf({ ...base, track: moved }, 'in 30 days')).toContain('The limit became 900 at 2026-11-11 10:00 UTC.')
+  expect(geometryOf({ ...base, track: moved }, 170).moved).toHaveLength(1)
 })
 
 test('what holds all the time, what is full, what has no limit and what was never read are told as such', () => {

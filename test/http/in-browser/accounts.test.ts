@@ -34,12 +34,14 @@ async function openFleet(count: number) {
     version: '1.2.0',
     startedAt: now - 90_000_000,
     lastSeenAt: now - 4_000,
+    config: 'f00d',
   })
   await daemons.report({
     name: 'ops-2 pid 815',
     version: '1.1.9',
     startedAt: now - 9_000_000,
     lastSeenAt: now - 400_000,
+    config: 'f00d',
   })
   const near = [980, 910, 760, 640, 1_000]
   for (const [n, usage] of near.entries()) {

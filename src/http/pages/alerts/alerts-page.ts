@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedAlert } from '../../../views/fleet-status.ts'
+import type { TimedAlert } from '../../../views/open-alert-json.ts'
 import type { SilenceView } from '../../../views/silenced.ts'
 import { alertTable } from '../parts/alert-table.ts'
 import { choice, type FilterValues, select, withQuery } from '../parts/filter-form.ts'

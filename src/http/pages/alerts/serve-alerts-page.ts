@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '../../../text/html.ts'
 import { findAlerts } from '../../../views/find-alerts.ts'
-import { timedAlert } from '../../../views/fleet-status.ts'
+import { timedAlert } from '../../../views/open-alert-json.ts'
 import { countCovered, silenceJson } from '../../../views/silenced.ts'
 import { formToken } from '../../access/form-token.ts'
 import { check } from '../../query.ts'

@@ -1,6 +1,7 @@
 import type { AlertLevel } from '../../../../alerts/alert.ts'
 import type { Level } from '../../../../alerts/evaluation/rules.ts'
 import type { DaysLeft } from '../../../../limits/forecast/forecast.ts'
+import { limitMoves } from './limit-moves.ts'
 import { thresholdUsage } from './threshold-usage.ts'
 import { roundStep, type Tick, timeTicks, valueTicks } from './ticks.ts'
 import type { Gap, Stand, Track } from './track.ts'
@@ -53,7 +54,7 @@ export function geometryOf(data: ChartData, height: number): Geometry {
     critical: line((limit) => thresholdUsage(data.levels.critical, limit)),
     forecast: last === undefined ? undefined : forecastOf(data, last, frame),
     gaps: gapsIn(data, frame),
-    moved: steps.slice(1).flatMap(({ at, limit }) => (limit === null ? [] : [{ x: frame.x(at), y: frame.y(limit) }])),
+    moved: limitMoves(stands).map(({ at, limit }) => ({ x: frame.x(at), y: frame.y(limit) })),
     last: last === undefined ? undefined : { x: frame.x(last.to), y: frame.y(last.usage) },
     now: frame.x(data.now),
     valueTicks: valueTicks(frame.low, frame.high).map((value) => ({ y: frame.y(value), value })),

@@ -2,6 +2,7 @@ import { formatDaysLeft, formatDaysRange } from '../../../../text/days-left.ts'
 import { formatCount } from '../../../../text/format-number.ts'
 import { formatMoment } from '../../../../text/format-time.ts'
 import type { ChartData } from './geometry.ts'
+import { limitMoves } from './limit-moves.ts'
 import { thresholdUsage } from './threshold-usage.ts'
 import type { Stand, Track } from './track.ts'
 
@@ -16,7 +17,7 @@ export function storyOf(data: ChartData, span: string): string {
   return [
     // What is known may begin within the time.
     `${movement(stands, first, last)} ${first.from > data.from ? `since ${formatMoment(first.from)}` : span}.`,
-    ...limitMoves(stands),
+    ...lastMove(stands),
     ...crossings(data, last),
     ...outlook(data, last),
     ...(data.track.length > 1 ? ['Nothing was read for a part of the time.'] : []),
@@ -31,11 +32,9 @@ function movement(stands: readonly Stand[], first: Stand, last: Stand): string {
     : `Back at ${formatCount(last.usage)}${of}`
 }
 
-function limitMoves(stands: readonly Stand[]): string[] {
-  const moves = stands.filter(({ limit }, n) => n > 0 && stands[n - 1]?.limit !== limit)
-  const last = moves.at(-1)
-  if (last === undefined || last.limit === null) return []
-  return [`The limit became ${formatCount(last.limit)} at ${formatMoment(last.from)}.`]
+function lastMove(stands: readonly Stand[]): string[] {
+  const last = limitMoves(stands).at(-1)
+  return last === undefined ? [] : [`The limit became ${formatCount(last.limit)} at ${formatMoment(last.at)}.`]
 }
 
 /** When the level that holds now was entered last. */
