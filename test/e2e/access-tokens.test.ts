@@ -95,7 +95,7 @@ test('a named token is made by a command, works within two seconds, is listed wi
   const account = await (await ask(daemon, `/api/v1/accounts/${hubIds[1]}`, ann)).json()
   expect(account).toMatchObject({ tokenServedTo: 'billing' })
   const shown = await plimsollHere(['accounts', 'show', String(hubIds[1]), '--config', config], scene.folder)
-  expect(shown.out).toMatch(/token served +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d billing/)
+  expect(shown.out).toMatch(/token served +\d{4}-\d\d-\d\d \d\d:\d\d UTC billing/)
 
   expect((await adminTokens('remove', 'billing')).out).toContain('billing is removed')
   await eventually('its end', async () => (await askForBilling()) === 401, 2_000)
@@ -108,6 +108,22 @@ test('a named token is made by a command, works within two seconds, is listed wi
     expect(lines.join('\n')).toContain('"token.served"')
     expect(lines.join('\n')).not.toMatch(new RegExp(`${token}|${ann}|plm_`))
   }
+})
+
+test('the first token says that it shuts the pages to who has none, and how to get in if it opens none itself', async () => {
+  const first = await adminTokens('add', 'exports', '--scopes', 'tokens')
+  expect(first.out).toMatch(
+    /\nFrom now on pages and API ask for a token, on this machine too\. This one does not open the pages: plimsoll admin-tokens add YOUR-NAME --scopes read,write makes one that does\n$/,
+  )
+  expect((await adminTokens('add', 'bob', '--scopes', 'read')).out).not.toContain('From now on')
+  await adminTokens('remove', 'exports')
+  await adminTokens('remove', 'bob')
+  expect((await adminTokens('add', 'eve', '--scopes', 'read')).out).toMatch(/From now on .* on this machine too\.\n$/)
+  await adminTokens('remove', 'eve')
+  await eventually(
+    'the daemon to ask for none again',
+    async () => (await ask(daemons[0], '/api/v1/status')).status === 200,
+  )
 })
 
 test.each([
