@@ -18,7 +18,7 @@ export interface ReplanPollsDeps {
 const AT_ONCE = 50
 
 /**
- * At the start: a period that was made shorter in the config holds from now on, not from the turn on that the longer one had
+ * At the start and after a reload: a period that was made shorter in the config holds from now on, not from the turn on that the longer one had
  * planned, which may be days away.
  */
 export async function replanPolls(deps: ReplanPollsDeps): Promise<void> {

@@ -33,13 +33,25 @@ export function addAdminTokens(program: Command, io: Io): void {
 
 async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
   const { scopes } = options
-  const token = await withStore(io, options, (store) => store.add(name, scopes, io.clock.now()))
+  const { token, isFirst } = await withParts(io, options.config, async ({ config, store, keys }) => {
+    const tokens = new AdminTokenStore(store, keys)
+    const isFirst = config.http.adminToken === undefined && (await tokens.list()).length === 0
+    return { token: await tokens.add(name, scopes, io.clock.now()), isFirst }
+  })
   if (token === 'taken') {
     throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
   }
   if (options.json === true) return printJson(io, 'admin-tokens add', { name, scopes, token: token.reveal() })
   io.out(`${token.reveal()}\n`)
   say(io, `Keep it: it is shown this once. ${name} may: ${scopes.join(', ')}`)
+  if (isFirst) say(io, `From now on pages and API ask for a token, on this machine too.${wayIn(scopes)}`)
+}
+
+/** Whoever made the first token for a program has shut the pages before themselves. */
+function wayIn(scopes: readonly Scope[]): string {
+  return scopes.includes('read')
+    ? ''
+    : ' This one does not open the pages: plimsoll admin-tokens add YOUR-NAME --scopes read,write makes one that does'
 }
 
 async function list(io: Io, options: CommonOptions): Promise<void> {

@@ -77,7 +77,9 @@ function theOne(given: string, found: FoundAlert, command: Command): OpenState {
     case 'found':
       return found.alert
     case 'no-id':
-      return command.error(`error: "${given}" is no id of an alert: plimsoll alerts list shows them`)
+      return command.error(
+        `error: "${given}" is no id of an alert, nor its first six characters or more: plimsoll alerts list shows them`,
+      )
     case 'several':
       throw new CommandError(`several open alerts begin with ${given}: ${found.ids.join(', ')}`)
     case 'unknown':

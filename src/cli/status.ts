@@ -3,6 +3,7 @@ import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
+import { daemonsText } from '../views/daemon-status.ts'
 import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
@@ -65,6 +66,7 @@ function factsOf({
   alerts,
   deliveries,
   heartbeat,
+  daemons,
 }: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   return [
@@ -80,5 +82,6 @@ function factsOf({
       .filter(isBroken)
       .map((status): [string, string] => [`receiver ${status.receiver}`, receiverText(status)]),
     ...(heartbeat === null ? [] : heartbeatFacts(heartbeat)),
+    ['daemons', daemonsText(daemons)],
   ]
 }

@@ -170,6 +170,9 @@ describe('alerts ack', () => {
       code: 1,
       err: 'plimsoll: no alert 0123456789abcdef is open: plimsoll alerts list shows those that are\n',
     })
-    expect(await run('ack', '12345')).toMatchObject({ code: 2, err: expect.stringContaining('is no id of an alert') })
+    expect(await run('ack', '12345')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('"12345" is no id of an alert, nor its first six characters or more'),
+    })
   })
 })

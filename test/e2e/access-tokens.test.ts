@@ -110,6 +110,22 @@ test('a named token is made by a command, works within two seconds, is listed wi
   }
 })
 
+test('the first token says that it shuts the pages to who has none, and how to get in if it opens none itself', async () => {
+  const first = await adminTokens('add', 'exports', '--scopes', 'tokens')
+  expect(first.out).toMatch(
+    /\nFrom now on pages and API ask for a token, on this machine too\. This one does not open the pages: plimsoll admin-tokens add YOUR-NAME --scopes read,write makes one that does\n$/,
+  )
+  expect((await adminTokens('add', 'bob', '--scopes', 'read')).out).not.toContain('From now on')
+  await adminTokens('remove', 'exports')
+  await adminTokens('remove', 'bob')
+  expect((await adminTokens('add', 'eve', '--scopes', 'read')).out).toMatch(/From now on .* on this machine too\.\n$/)
+  await adminTokens('remove', 'eve')
+  await eventually(
+    'the daemon to ask for none again',
+    async () => (await ask(daemons[0], '/api/v1/status')).status === 200,
+  )
+})
+
 test.each([
   [['add', 'a b', '--scopes', 'read'], /1 to 40 letters/],
   [['add', 'config', '--scopes', 'read'], /taken by Plimsoll itself/],

@@ -119,7 +119,7 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
 
 test('status and alerts list answer, for people and for programs', async () => {
   expect((await command('status')).out).toMatch(
-    /accounts +\d+.*fresh readings +100 %, 0 stale, 0 failing, should be at least 95 %/s,
+    /accounts +\d+.*fresh readings +100 %, 0 stale, 0 failing, should be at least 95 %.*daemons +1 at work \(.+ pid \d+\)/s,
   )
   expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({
     accounts: { total: 4 },

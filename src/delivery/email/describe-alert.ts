@@ -153,7 +153,7 @@ function movedLimit({ limit, previous }: Alert): string {
   return ` (the limit was ${formatCount(previous.limit)})`
 }
 
-function changeOf({ reason, level, previous, kind }: Alert): string {
+function changeOf({ reason, level, previous, kind, because }: Alert): string {
   switch (reason) {
     case 'entered':
       return kind === 'limit-changed' ? 'changed' : `now ${level}`
@@ -162,13 +162,26 @@ function changeOf({ reason, level, previous, kind }: Alert): string {
     case 'eased':
       return `got better, ${previous === undefined ? '' : `from ${previous.level} `}to ${level}`
     case 'recovered':
-      return 'back to normal'
+      return recovery(because)
     case 'repeat':
       return `still ${level}`
     case 'uninstalled':
       return 'closed'
     case 'test':
       return 'test'
+  }
+}
+
+/** An alert also ends when nobody looks any more: nothing got better then. */
+function recovery(because: Alert['because']): string {
+  switch (because?.is) {
+    case 'off':
+    case 'no-rule':
+      return 'no longer watched'
+    case 'gone':
+      return 'no longer reported'
+    default:
+      return 'back to normal'
   }
 }
 

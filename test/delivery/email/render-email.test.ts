@@ -75,6 +75,21 @@ describe('what happened', () => {
       'Got better, from critical to warning: custom',
     ],
     ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal: custom properties 96 % of 1,000.'],
+    [
+      'ended with its rule',
+      { reason: 'recovered', status: 'resolved', because: { is: 'no-rule' } },
+      'No longer watched: custom properties 96 % of 1,000.',
+    ],
+    [
+      'ended with a rule that switches off',
+      { reason: 'recovered', status: 'resolved', because: { is: 'off', rule: 'quiet' } },
+      'No longer watched: custom properties 96 % of 1,000.',
+    ],
+    [
+      'gone from the reports',
+      { reason: 'recovered', status: 'resolved', because: { is: 'gone' } },
+      'No longer reported: custom properties 96 % of 1,000.',
+    ],
     ['repeat', { reason: 'repeat' }, 'Still critical: custom properties 96 % of 1,000.'],
     ['uninstalled', { reason: 'uninstalled', status: 'resolved' }, 'The app was uninstalled from this account.'],
     ['test', { kind: 'test', reason: 'test' }, 'Test: custom properties 96 % of 1,000.'],
