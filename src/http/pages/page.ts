@@ -53,9 +53,10 @@ function operatorPage(content: OperatorPage, signedIn: string | undefined): Html
   return frame(
     content,
     'wide',
-    html`<header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
+    html`<a class="skip" href="#content">Skip to the content</a>
+<header><nav aria-label="Main"><a class="home" href="/">${mark()}<b>Plimsoll</b></a>${links}</nav>
 ${signOut}</header>
-<main>
+<main id="content" tabindex="-1">
 <h1>${content.title}</h1>
 ${content.body}
 </main>`,

@@ -22,7 +22,7 @@ export function seriesPage(explained: AccountExplanation, all: AccountSeries, se
   const data = all.dataOf(series)
   const { says } = RANGES[all.range]
   return html`<p><a href="/accounts/${hubId}?range=${all.range}">${cleanText(hubDomain, 80) || `Account ${hubId}`}</a></p>
-${about === undefined ? html`<p>It is no longer reported.</p>` : factsOf(about, all.now)}
+${about === undefined ? html`<p>It is no longer reported.</p>` : factsOf(about, series.level, all.now)}
 ${rangeChoice(all.range, (range) => seriesPath({ hubId, range }, series.id))}
 <figure>
 <figcaption><p>${storyOf(data, says)}</p></figcaption>
@@ -35,11 +35,11 @@ ${pointsTable('The numbers', data.track, ROWS)}
 <p><a href="${seriesPath(all, series.id, 'series.csv')}">All of them as CSV</a></p>`
 }
 
-function factsOf(about: ExplainedSeries, now: number): Html {
+function factsOf(about: ExplainedSeries, level: ShownSeries['level'], now: number): Html {
   const { series, state, since, why, rule, passedOver, next } = about
   const rows: [string, Html | undefined][] = [
     ['State', html`${stateOf(state)}${since === null ? undefined : html` since ${when(since, now)}`}`],
-    ['Reading', html`${fullness(series)}${daysLeftNote(series)}`],
+    ['Reading', html`${fullness(series, level)}${daysLeftNote(series)}`],
     ['Read', when(series.measuredAt, now)],
     ['Because', html`${cleanText(why, 400)}`],
     ['Rule', rule === null ? html`none is about it` : ruleText(rule)],

@@ -59,4 +59,4 @@ function moment(at: number | null, now: number): Html {
   return at === null ? GONE : when(at, now)
 }
 
-const GONE = html`<span class="soft">–</span>`
+const GONE = html`<span class="soft none">–</span>`

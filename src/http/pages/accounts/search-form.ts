@@ -24,7 +24,7 @@ export function searchForm(asked: AccountsAddress, tags: readonly string[]): Htm
 <label>Alert <select name="alert">${option('', 'with or without', alert)}${ALERT_FILTERS.map((one) => option(one, ALERT_NAMES[one], alert))}</select></label>
 ${tags.length === 0 ? undefined : html`<label>Tag <select name="tag">${option('', 'any', tag)}${tags.map((one) => option(one, one, tag))}</select></label>`}
 <label>Order by <select name="sort">${ACCOUNT_SORTS.map((one) => option(one, SORT_NAMES[one], sort))}</select></label>
-<label class="tick"><input type="checkbox" name="order" value="desc"${checked(descending)}> Last ones first</label>
+<label class="tick"><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
 <label class="tick"><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
 ${state === undefined ? undefined : html`<input type="hidden" name="state" value="${state}">`}
 <button>Search</button>

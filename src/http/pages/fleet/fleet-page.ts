@@ -31,7 +31,7 @@ ${tiles(status, now)}
 <h2>Open alerts</h2>
 ${openAlerts(status, mayWrite, now)}
 <h2>Nearest limits</h2>
-${nearestLimits.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearestLimits)}
+${nearestLimits.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearestLimits, status.alerts.worst)}
 <h2>Deliveries</h2>
 ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest, now)}
 <div class="beside">

@@ -1,14 +1,20 @@
 import { seriesName } from '../../../alerts/series-name.ts'
 import { formatDaysLeft } from '../../../text/days-left.ts'
 import { type Html, html } from '../../../text/html.ts'
+import type { TimedAlert } from '../../../views/fleet-status.ts'
 import type { NearLimit } from '../../../views/nearest-limits.ts'
 import { accountLink } from '../parts/badges.ts'
 import { fullness } from '../parts/bar.ts'
 import { table } from '../parts/table.ts'
 
 /** The accounts that are nearest to a limit, each with that limit. */
-export function nearestTable(limits: readonly NearLimit[]): Html {
-  const rows = limits.map((limit) => [accountLink(limit), seriesName(limit), fullness(limit), daysLeftOf(limit)])
+export function nearestTable(limits: readonly NearLimit[], alerts: readonly TimedAlert[]): Html {
+  const rows = limits.map((limit) => [
+    accountLink(limit),
+    seriesName(limit),
+    fullness(limit, levelOf(limit, alerts)),
+    daysLeftOf(limit),
+  ])
   return html`${table(
     'Nearest limits',
     [{ title: 'Account' }, { title: 'What' }, { title: 'How full' }, { title: 'Days left' }],
@@ -17,6 +23,14 @@ export function nearestTable(limits: readonly NearLimit[]): Html {
 <p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
 }
 
+/** Its bar has the colour that it has among the open alerts. */
+function levelOf(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
+  const name = seriesName(limit)
+  return alerts.find(
+    ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
+  )?.level
+}
+
 function daysLeftOf({ daysLeft }: NearLimit): Html | string {
-  return daysLeft === null ? html`<span class="soft">–</span>` : formatDaysLeft(daysLeft)
+  return daysLeft === null ? html`<span class="soft none">–</span>` : formatDaysLeft(daysLeft)
 }

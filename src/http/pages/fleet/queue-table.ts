@@ -21,7 +21,7 @@ export function queueTable(queues: FleetStatus['queues'], now: number): Html {
       html`<a href="${BOARD_PATH}/queue/${queue}">${queue}</a>`,
       ...[waiting, active, delayed].map(formatCount),
       failed === 0 ? '0' : html`<span class="is-warning">${formatCount(failed)}</span>`,
-      oldestWaitingAt === null ? html`<span class="soft">–</span>` : when(Date.parse(oldestWaitingAt), now),
+      oldestWaitingAt === null ? html`<span class="soft none">–</span>` : when(Date.parse(oldestWaitingAt), now),
     ]),
   )
 }

@@ -27,5 +27,5 @@ export function accountTable(accounts: readonly PlannedAccount[], now: number): 
 }
 
 function gone(): Html {
-  return html`<span class="soft">–</span>`
+  return html`<span class="soft none">–</span>`
 }

@@ -77,7 +77,7 @@ function toDo(alert: TimedAlert): Html {
   return html`<span class="actions">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
 }
 
-const NONE = html`<span class="soft">–</span>`
+const NONE = html`<span class="soft none">–</span>`
 
 export function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
   return hubId === null ? html`the whole fleet` : accountLink({ hubId, hubDomain })

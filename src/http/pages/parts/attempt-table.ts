@@ -31,7 +31,7 @@ export function attemptTable(
     ],
     attempts.map((attempt) => [
       when(attempt.at === null ? null : Date.parse(attempt.at), now),
-      html`<span class="name">${attempt.receiver}</span>`,
+      html`<span class="whole">${attempt.receiver}</span>`,
       html`<span title="${attempt.id}">${carriedAlerts(attempt.type, carried.get(attempt.id))}</span>`,
       String(attempt.attempt),
       html`<span class="badge ${LOOK[attempt.outcome] ?? 'off'}">${attempt.outcome}</span>`,
