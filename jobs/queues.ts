@@ -79,7 +79,9 @@ export function createQueues(
   telemetry?: JobTelemetry,
 ): Queues {
   // BullMQ asks for its own idea of a connection; a Cluster is one too.
-  const shared = { connection: connection as Redis, prefix, ...(telemetry === undefined ? {} : { telemetry }) }
+  // It would write of its version at once, into data that may yet turn out to be of a newer one of ours.
+  const own = { connection: connection as Redis, prefix, skipMetasUpdate: true }
+  const shared = { ...own, ...(telemetry === undefined ? {} : { telemetry }) }
   const sweep = new Queue<SweepJob>(QUEUE.sweep, { ...shared, defaultJobOptions: SWEEP_OPTIONS })
   const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
   const queues = {

@@ -114,9 +114,9 @@ export async function readHealth(
   startedAt: number | undefined,
   movement: Movement,
 ): Promise<HealthReport> {
-  // A write, because a Redis that only reads is of no use: no lease could be taken.
+  // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
   const [, sweeps, receivers] = await Promise.all([
-    pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
+    startedAt === undefined ? pages.ping() : pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
     new ReceiverStore(pages, parts.keys).read(),
   ]).catch(() => [])

@@ -22,13 +22,14 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
     return [fail('redis', `does not answer: ${isRefusal(cause) ? cause.message : networkFailure(cause)}`, fix)]
   }
-  const [pace, write, format, settings] = await Promise.all([
+  const format = await checkStoredFormat(store, keys)
+  const [pace, write, settings] = await Promise.all([
     checkPace(store, clock),
-    checkWrite(store, keys, clock.now()),
-    checkStoredFormat(store, keys),
+    // What is a newer version's is not ours to write to.
+    format.level === 'fail' ? [] : checkWrite(store, keys, clock.now()).then((finding) => [finding]),
     checkSettings(store),
   ])
-  return [pace, write, format, ...settings]
+  return [pace, ...write, format, ...settings]
 }
 
 async function checkStoredFormat(store: Store, keys: Keys): Promise<Finding> {
