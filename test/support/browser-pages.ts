@@ -117,13 +117,15 @@ function noteFaults(page: Page, origin: string, faults: string[]): void {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const GRAVE: readonly (ImpactValue | undefined)[] = ['serious', 'critical']
 
-/** What axe-core finds serious or critical, a line per element. */
-export async function axeFaults(page: Page): Promise<string[]> {
+/** What axe-core finds serious or critical, a line per element; by all of its rules, or by some. */
+export async function axeFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Evaluated, not added as an element: the page's policy stays as it is.
   await page.evaluate(AXE)
-  const { violations } = (await page.evaluate(
-    'axe.run(document, { preload: false, resultTypes: ["violations"] })',
-  )) as AxeResults
+  const options = {
+    ...{ preload: false, resultTypes: ['violations'] },
+    ...(rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }),
+  }
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
   return violations
     .filter(({ impact }) => GRAVE.includes(impact))
     .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 300)}`))

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DaemonStore } from '../../../src/heartbeat/daemon-store.ts'
 import { type ListedAccount, seedListed } from '../../accounts/search/seed-listed.ts'
-import { axeFaults, LOOKS, openBrowserPages, screenshot, sidewaysScroll } from '../../support/browser-pages.ts'
+import { openBrowserPages } from '../../support/browser-pages.ts'
 import { startRedis, type TestRedis } from '../../support/redis-server.ts'
 import { ADMIN_TOKEN, openServer, openState, readings } from '../open-server.ts'
 
@@ -146,29 +146,6 @@ test('what a page shows is kept up to date, without a load, a lost focus or a lo
     await page.unroute('**/')
     await page.clock.runFor(11_000)
     await page.waitForSelector('.live-note', { state: 'hidden' })
-  } finally {
-    await close()
-  }
-})
-
-test('the pages of accounts and of the fleet are accessible and fit, on phone and desktop, light and dark', {
-  timeout: 120_000,
-}, async () => {
-  const { visit, close } = await openFleet(400)
-  try {
-    for (const look of LOOKS) {
-      for (const [name, path] of [
-        ['accounts', '/accounts?sort=nearest'],
-        ['accounts none', '/accounts?q=nobody&stale=1'],
-        ['fleet', '/'],
-      ] as const) {
-        const { page, faults } = await visit(path, look)
-        await screenshot(page, name, look)
-        expect(await axeFaults(page), `${name} ${look.device} ${look.colorScheme}`).toEqual([])
-        expect(await sidewaysScroll(page), name).toBe(0)
-        expect(faults).toEqual([])
-      }
-    }
   } finally {
     await close()
   }
