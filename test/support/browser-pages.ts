@@ -34,9 +34,16 @@ interface Window {
   faults: string[]
 }
 
+interface Where {
+  url: string
+  token?: string
+  /** One that is open already, and stays so: it takes a while to start. */
+  within?: Browser
+}
+
 /** A browser that is signed in through the form, with a window per look. Without a token it stays signed out. */
-export async function openBrowserPages({ url, token }: { url: string; token?: string }): Promise<BrowserPages> {
-  const browser = await openChromium()
+export async function openBrowserPages({ url, token, within }: Where): Promise<BrowserPages> {
+  const browser = within ?? (await openChromium())
   const windows = new Map<Look, Promise<Window>>()
   const session = token === undefined ? undefined : await signIn(browser, url, token)
 
@@ -53,8 +60,12 @@ export async function openBrowserPages({ url, token }: { url: string; token?: st
       const answer = await page.goto(new URL(path, url).href, { waitUntil: 'load' })
       return { page, faults, status: answer?.status() ?? 0 }
     },
-    close: () => browser.close(),
+    close: () => (within === undefined ? browser.close() : closeAll(windows.values())),
   }
+}
+
+async function closeAll(windows: Iterable<Promise<Window>>): Promise<void> {
+  for (const { page } of await Promise.all(windows)) await page.context().close()
 }
 
 type Session = Awaited<ReturnType<BrowserContext['storageState']>>

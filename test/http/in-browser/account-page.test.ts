@@ -8,10 +8,7 @@ import { EXPLAIN } from './whole-fleet.ts'
 
 const PATHS = {
   account: '/accounts/4711?range=30d',
-  'a year of it': '/accounts/4711?range=1y',
   'a series': '/accounts/4711/series?id=overall&range=30d',
-  'a series whose limit moved': '/accounts/4711/series?id=type%2F0-2&range=30d',
-  'an account that was never read': '/accounts/4712',
 }
 
 let redis: TestRedis
@@ -24,7 +21,6 @@ beforeAll(async () => {
   const { steps, keys, clock } = server
   const open = openState('critical', 'full', clock.now() - 86_400_000)
   await steps.hset(keys.account(4711).alerts, 'overall', encodeState(open))
-  await server.connectAccount({ hubId: 4712 })
   pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
 })
 afterAll(async () => {

@@ -1,16 +1,22 @@
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DaemonStore } from '../../../src/heartbeat/daemon-store.ts'
 import { type ListedAccount, seedListed } from '../../accounts/search/seed-listed.ts'
 import { openBrowserPages } from '../../support/browser-pages.ts'
+import { openChromium } from '../../support/chromium.ts'
 import { startRedis, type TestRedis } from '../../support/redis-server.ts'
 import { ADMIN_TOKEN, openServer, openState, readings } from '../open-server.ts'
 
 let redis: TestRedis
+let browser: Browser
 beforeAll(async () => {
   redis = await startRedis()
+  browser = await openChromium()
 })
-afterAll(() => redis.stop())
+afterAll(async () => {
+  await browser?.close()
+  await redis?.stop()
+})
 
 const MINUTE = 60_000
 
@@ -50,8 +56,8 @@ async function openFleet(count: number) {
     await server.poll(hubId, readings(now - n * MINUTE, usage), states)
     await steps.zadd(keys.partition(keys.partitionOf(hubId)).nearest, 200 - usage / 10, hubId)
   }
-  const browser = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
-  return { ...server, ...browser }
+  const pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN, within: browser })
+  return { ...server, ...pages }
 }
 const QUEUES = ['refresh-tokens', 'poll-limits', 'deliver'].map((queue, n) => {
   const oldestWaitingAt = n === 1 ? Date.parse('2026-11-21T09:59:40Z') : null

@@ -24,6 +24,7 @@ beforeAll(async () => {
   server = await openWholeFleet(redis)
   pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
   const { page } = await pages.visit('/alerts')
+  expect(await page.textContent('header')).toContain('Sign out')
   const story = await page.locator('td a[href^="/alerts/"]', { hasText: 'custom properties' }).first()
   const openAlert = { hubId: 1002, alertId: alertId(1002, 'overall', server.clock.now() - HOUR_MS) }
   const link = server.deps.ackLinks.pathTo(openAlert, server.clock.now())
@@ -52,6 +53,9 @@ afterAll(async () => {
   await redis?.stop()
 })
 
+/** Made of the same as the page before: axe takes a second for a long one, and would say nothing new. */
+const ALIKE = new Set(['accounts nearest', 'accounts failing', 'account for a year', 'series whose limit moved'])
+
 /** Pictures are taken in all looks; between these two every width and every colour is seen. */
 const looks = process.env.PLIMSOLL_SCREENSHOTS === undefined ? [LOOKS[0], LOOKS[3]] : LOOKS
 
@@ -59,7 +63,9 @@ test.each(looks)('every page is sound on a $device, $colorScheme', { timeout: 12
   const faults: Record<string, unknown> = {}
   for (const [name, path] of Object.entries(paths)) {
     const visited = await pages.visit(path, look)
-    const found = [...(await faultsOf(visited.page, look)), ...visited.faults]
+    const found = await faultsOf(visited.page, look)
+    if (!ALIKE.has(name)) found.push(...(await axeOf(visited.page, look)))
+    found.push(...visited.faults)
     if (found.length > 0) faults[`${name} (${visited.status})`] = found
     await screenshot(visited.page, name, look)
   }
@@ -71,13 +77,13 @@ test('what a form complains about is read out with its field', { timeout: 60_000
     const { page } = await pages.visit('/silences/new?level=high', look)
     await page.getByRole('button', { name: 'Silence', exact: true }).click()
     await page.getByText('no level is "high"').waitFor()
-    expect(await faultsOf(page, look)).toEqual([])
+    expect([...(await faultsOf(page, look)), ...(await axeOf(page, look))]).toEqual([])
     await screenshot(page, 'silence refused', look)
     await pages.visit('/sign-in', look)
     await page.fill('input[name=token]', 'a guess')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('That is no admin token.').waitFor()
-    expect(await faultsOf(page, look)).toEqual([])
+    expect([...(await faultsOf(page, look)), ...(await axeOf(page, look))]).toEqual([])
     await screenshot(page, 'sign in refused', look)
   }
 })
@@ -96,7 +102,7 @@ test('the first stop of the keyboard leads past the menu, and what is wrong to w
   await page.waitForURL(/\/alerts\?level=critical$/)
 })
 
-/** Of the page as it is, opened up. What is the same in every colour is looked at once. */
+/** Of the page as it is, opened up. */
 async function faultsOf(page: Page, look: Look): Promise<string[]> {
   const found = (await page.evaluate(LOOK)) as string[]
   if ((await sidewaysScroll(page)) !== 0) found.push('it scrolls sideways')
@@ -106,8 +112,12 @@ async function faultsOf(page: Page, look: Look): Promise<string[]> {
     if ((await sidewaysScroll(page)) !== 0) found.push('it scrolls sideways at 200 %')
     await page.setViewportSize({ width: look.width, height: look.height })
   }
-  return [...found, ...(await axeFaults(page, look.colorScheme === 'dark' ? ['color-contrast'] : undefined))]
+  return found
 }
+
+/** What is the same in every colour is looked at once. */
+const axeOf = (page: Page, { colorScheme }: Look) =>
+  axeFaults(page, colorScheme === 'dark' ? ['color-contrast'] : undefined)
 
 /** Runs in the page: what axe takes for a trifle, or doesn't look at. */
 const LOOK = `(() => {

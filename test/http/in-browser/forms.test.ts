@@ -1,23 +1,29 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
+import { openChromium } from '../../support/chromium.ts'
 import { startRedis, type TestRedis } from '../../support/redis-server.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
 import { badDay } from './scene.ts'
 
 let redis: TestRedis
+let browser: Browser
 beforeAll(async () => {
   redis = await startRedis()
+  browser = await openChromium()
 })
-afterAll(() => redis.stop())
+afterAll(async () => {
+  await browser?.close()
+  await redis?.stop()
+})
 
 type World = Awaited<ReturnType<typeof badDay>>
 
 async function openScene(): Promise<{ world: World; pages: BrowserPages }> {
   const world = await badDay(redis)
-  const pages = await openBrowserPages({ url: world.server.url, token: ADMIN_TOKEN })
+  const pages = await openBrowserPages({ url: world.server.url, token: ADMIN_TOKEN, within: browser })
   onTestFinished(() => pages.close())
   return { world, pages }
 }
