@@ -79,13 +79,39 @@ function expressions(times: Schedule): Record<SweepKind, string> {
   }
 }
 
-/** The longest pause between two of the next ticks, ms by kind: after some of them, silence means that nothing moves. */
+const HOUR_MS = 3_600_000
+/** So many ticks are looked at; of the hours that have one, those of a week, a pause over a weekend included. */
+const TICKS = 50
+const HOURS = 200
+
+const known = new WeakMap<Schedule, Record<SweepKind, number>>()
+
+/**
+ * The longest pause between two ticks, ms by kind: after some of them, silence means that nothing moves. Probes ask for it
+ * all the time, and it takes a while: it is found once for each schedule.
+ */
 export function longestPauses(times: Schedule): Record<SweepKind, number> {
-  const pauses = Object.entries(expressions(times)).map(([kind, expression]) => {
-    const runs = createTask(expression, () => undefined, { timezone: 'UTC' }).getNextRuns(50)
-    return [kind, Math.max(...runs.slice(1).map((run, n) => run.getTime() - (runs[n]?.getTime() ?? 0)))]
-  })
+  const found = known.get(times) ?? findPauses(times)
+  known.set(times, found)
+  return found
+}
+
+function findPauses(times: Schedule): Record<SweepKind, number> {
+  const pauses = Object.entries(expressions(times)).map(([kind, expression]) => [kind, longestPause(expression)])
   return Object.fromEntries(pauses) as Record<SweepKind, number>
+}
+
+/** Fifty ticks of an expression for office hours may all lie in one morning: so its hours are looked at as well. */
+function longestPause(expression: string): number {
+  const fields = expression.trim().split(/\s+/)
+  // `@daily` and its like have no fields.
+  const betweenHours = fields.length < 5 ? 0 : widest(`0 0 ${fields.slice(-4).join(' ')}`, HOURS)
+  return Math.max(widest(expression, TICKS), betweenHours > HOUR_MS ? betweenHours : 0)
+}
+
+function widest(expression: string, ticks: number): number {
+  const runs = createTask(expression, () => undefined, { timezone: 'UTC' }).getNextRuns(ticks)
+  return Math.max(...runs.slice(1).map((run, n) => run.getTime() - (runs[n]?.getTime() ?? 0)))
 }
 
 /** For checking a config: whether an expression is one. */

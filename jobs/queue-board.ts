@@ -84,6 +84,19 @@ function collector(collected: AppControllerRoute[], configure: (config: UIConfig
   return adapter
 }
 
+/** The most jobs that are looked at in one go: a page of a hundred thousand would hold up the work that they stand for. */
+const MOST_JOBS = 100
+
+function sparing(query: Record<string, string>): Record<string, string> {
+  const { jobsPerPage } = query
+  return Number(jobsPerPage) > MOST_JOBS ? { ...query, jobsPerPage: String(MOST_JOBS) } : query
+}
+
+/** An address may name something else that a queue keeps, such as its events. */
+function isNoJob(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('WRONGTYPE ')
+}
+
 function readsOf(
   { route, handler }: AppControllerRoute,
   queues: Map<string, BullMQAdapter>,
@@ -92,8 +105,14 @@ function readsOf(
   return [route].flat().map((path) => ({
     path,
     answer: async (params, query) => {
-      const { status = 200, body } = await handler({ queues, uiConfig, params, query, body: {}, headers: {} })
-      return { status, body }
+      const asked = { queues, uiConfig, params, query: sparing(query), body: {}, headers: {} }
+      try {
+        const { status = 200, body } = await handler(asked)
+        return { status, body }
+      } catch (error) {
+        if (isNoJob(error)) return { status: 404, body: { error: { key: 'ERRORS.JOB_NOT_FOUND' } } }
+        throw error
+      }
     },
   }))
 }

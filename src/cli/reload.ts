@@ -16,8 +16,8 @@ export async function reloadConfig(
   starting: Promise<App>,
   log: Logger,
 ): Promise<'taken' | 'refused'> {
-  const result = loadConfig({ file, env: io.env, cwd: io.cwd, now: io.clock.now(), validateCron: isCronExpression })
   try {
+    const result = loadConfig({ file, env: io.env, cwd: io.cwd, now: io.clock.now(), validateCron: isCronExpression })
     if (!result.ok) throw new RefusedError(result.problems.map((problem) => renderProblem(file, problem)))
     const { applied, restart } = await (await starting).reload(result.config)
     for (const { path, message } of result.notices) log.warn({ code: 'config.notice', path }, message)

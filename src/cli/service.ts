@@ -67,10 +67,17 @@ async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger
   while (!stop.aborted) {
     await clock.wait(periodMs, stop)
     if (stop.aborted) return
-    const health = await app.health()
-    const isFed = judge(told, health, clock.now(), log)
-    await manager.say(...(isFed ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
+    // What can't be told is told next time: one that fell silent for good would be ended for it.
+    await tellOnce(told, app, clock.now(), log).catch((error: unknown) => {
+      log.warn({ code: 'systemd.unheard', err: error }, 'could not find out how it goes: systemd is told next time')
+    })
   }
+}
+
+async function tellOnce(told: Told, app: App, now: number, log: Logger): Promise<void> {
+  const health = await app.health()
+  const isFed = judge(told, health, now, log)
+  await told.manager.say(...(isFed ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
 }
 
 function judge(told: Told, health: HealthReport, now: number, log: Logger): boolean {

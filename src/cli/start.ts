@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { startApp } from '../app.ts'
+import { inTurn } from '../runtime/in-turn.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
@@ -28,11 +29,11 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
   const lifecycle = new Lifecycle()
   const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle)
   const service = serveServiceManager(io, starting, log)
-  let reloaded = Promise.resolve()
+  // One after the other: the file that was read last must be the one that counts.
+  const readAgain = inTurn(() => service.reloading(() => reloadConfig(io, file, starting, log)))
   io.onHangUp(() => {
     reopen(logFile, log)
-    // One after the other: the file that was read last must be the one that counts.
-    reloaded = reloaded.then(() => service.reloading(() => reloadConfig(io, file, starting, log)))
+    readAgain()
   })
   try {
     await Promise.race([starting, stopped])

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
-import { isApi } from './access/access.ts'
+import { isForApi } from './access/access.ts'
 import { plainPage, sendPage } from './pages/page.ts'
 import { Problem } from './problem.ts'
 import { isRedisAway, redisAway } from './redis-away.ts'
@@ -15,7 +15,7 @@ export function answerError(log: Logger, error: unknown, request: FastifyRequest
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
   reply.headers(problem.headers)
-  if (isApi(request.url)) {
+  if (isForApi(request)) {
     return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }
   const body = html`<p>${problem.detail}</p>

@@ -18,13 +18,18 @@ type Environment = Readonly<Record<string, string | undefined>>
 const PATIENCE_MS = 5_000
 
 /** Undefined where no service manager started this process. */
-export function findServiceManager(env: Environment, pid: number, log: Logger): ServiceManager | undefined {
+export function findServiceManager(
+  env: Environment,
+  pid: number,
+  log: Logger,
+  patienceMs = PATIENCE_MS,
+): ServiceManager | undefined {
   const { NOTIFY_SOCKET, PATH } = env
   if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return undefined
   let isUnheard = false
   let saying = Promise.resolve()
   const say = async (assignments: readonly string[]) => {
-    const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments)
+    const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments, patienceMs)
     if (reason !== undefined && !isUnheard) {
       const wayOut = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
       log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not tell systemd how it goes (${wayOut})`)
@@ -52,11 +57,18 @@ function oneLine(assignment: string): string {
   return assignment.replace(/\s+/g, ' ')
 }
 
-/** Why it could not be said. */
-function notify(env: NodeJS.ProcessEnv, assignments: readonly string[]): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn('systemd-notify', assignments, { env, stdio: 'ignore', timeout: PATIENCE_MS })
+/** Why it could not be said. The word after this one waits for it: it ends in any case, by force where it must. */
+function notify(
+  env: NodeJS.ProcessEnv,
+  assignments: readonly string[],
+  patienceMs: number,
+): Promise<string | undefined> {
+  const said = new Promise<string | undefined>((resolve) => {
+    const options = { env, stdio: 'ignore', timeout: patienceMs, killSignal: 'SIGKILL' } as const
+    const child = spawn('systemd-notify', assignments, options)
     child.on('error', (error) => resolve(error.message))
     child.on('exit', (code, signal) => resolve(code === 0 ? undefined : `it ended with ${signal ?? code}`))
   })
+  // Want of memory, for one, is thrown.
+  return said.catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
 }

@@ -31,7 +31,7 @@ function reason(because: Because, labels: Labels): string {
     case 'new':
       return 'it was just connected and got a turn of its own'
     case 'still':
-      return 'nothing is near a threshold, rising or just changed: its regular turn'
+      return 'it is its regular turn, and nothing asks for an earlier one'
     case 'failed':
       return 'the last poll failed'
     case 'told':

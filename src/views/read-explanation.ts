@@ -24,10 +24,12 @@ export async function explainView(
   most?: MostTold,
 ): Promise<AccountExplanation> {
   const now = deps.clock.now()
+  // One look at the config, which may be read anew at each: a rule's place is found by which object it is.
+  const explain = { ...deps.explain }
   const [states, { silences, fleet }, log] = await Promise.all([
     deps.store.hgetall(deps.keys.account(account.hubId).alerts),
-    readCircumstances({ ...deps, routes: deps.explain.routes }, now),
-    toldOfAccount({ ...deps, group: deps.explain.group }, account.hubId, most),
+    readCircumstances({ ...deps, routes: explain.routes }, now),
+    toldOfAccount({ ...deps, group: explain.group }, account.hubId, most),
   ])
-  return explainAccount(deps.explain, { account, series, states, silences, fleet, log }, now)
+  return explainAccount(explain, { account, series, states, silences, fleet, log }, now)
 }

@@ -108,6 +108,8 @@ describe('an imported account', () => {
       lateMs: 0,
       expired: false,
       unstoredMs: 0,
+      // Nobody knows how long the token before had left.
+      leftMs: null,
     })
     expect(await due.when('poll', HUB)).toBe(clock.now())
     expect(await due.when('refresh', HUB)).toBeGreaterThan(clock.now())

@@ -95,7 +95,7 @@ test('a named token is made by a command, works within two seconds, is listed wi
   const account = await (await ask(daemon, `/api/v1/accounts/${hubIds[1]}`, ann)).json()
   expect(account).toMatchObject({ tokenServedTo: 'billing' })
   const shown = await plimsollHere(['accounts', 'show', String(hubIds[1]), '--config', config], scene.folder)
-  expect(shown.out).toMatch(/token served +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d billing/)
+  expect(shown.out).toMatch(/token served +\d{4}-\d\d-\d\d \d\d:\d\d UTC billing/)
 
   expect((await adminTokens('remove', 'billing')).out).toContain('billing is removed')
   await eventually('its end', async () => (await askForBilling()) === 401, 2_000)

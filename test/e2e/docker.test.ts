@@ -237,7 +237,7 @@ async function composeConfig(redisUrl: string, port: number): Promise<string> {
   mkdirSync(secrets, { recursive: true })
   for (const [name, value] of Object.entries({ ...SECRETS, 'redis-url': redisUrl }))
     writeFileSync(join(secrets, name), value)
-  const text = readFileSync(join(DOCKER, 'plimsoll.yaml'), 'utf8')
+  const text = readFileSync(join(DOCKER, 'etc/plimsoll.yaml'), 'utf8')
   const file = join(folder, 'plimsoll.yaml')
   const here = text
     .replace('/tmp/plimsoll', join(folder, 'data'))
@@ -255,9 +255,13 @@ describe('compose.yaml', () => {
     const files = mounted.filter((path) => path.startsWith('.'))
     expect(files.filter((path) => !existsSync(join(DOCKER, path)))).toEqual([])
     expect(mounted.filter((path) => !path.startsWith('.'))).toEqual(Object.keys(compose.volumes))
+    const [from, to] = plimsoll.volumes[0]?.split(':') ?? []
+    expect(to).toBe(dirname(/PLIMSOLL_CONFIG=(\S+)/.exec(restsOf(image, 'ENV').join(' '))?.[1] ?? ''))
+    // A file by itself would stay what it was when an editor puts another in its place: SIGHUP would read the old one.
+    expect(readdirSync(join(DOCKER, from ?? ''))).toEqual(['plimsoll.yaml'])
     expect(existsSync(join(DOCKER, plimsoll.build?.context ?? '', plimsoll.build?.dockerfile ?? ''))).toBe(true)
     expect([...plimsoll.secrets, ...redis.secrets].sort()).toEqual(Object.keys(compose.secrets).sort())
-    const read = [...readFileSync(join(DOCKER, 'plimsoll.yaml'), 'utf8').matchAll(/\/run\/secrets\/([\w-]+)/g)]
+    const read = [...readFileSync(join(DOCKER, 'etc/plimsoll.yaml'), 'utf8').matchAll(/\/run\/secrets\/([\w-]+)/g)]
     expect(read.map(([, name]) => name).sort()).toEqual([...plimsoll.secrets].sort())
   })
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { settings } from '../../config/schema.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'
@@ -14,6 +15,7 @@ import { RUN_ELSEWHERE, WALKED } from '../support/run-elsewhere.ts'
 /** The documents as a newcomer follows them: the README's smallest config, every command, in a folder of their own. */
 const DOCUMENTS = readDocuments()
 const BLOCKS = DOCUMENTS.flatMap(blocksOf)
+const ADMIN_TOKEN = 'the-admin-token-of-this-test'
 const ENV = {
   PLIMSOLL_CLIENT_ID: 'sandbox-client-id',
   PLIMSOLL_CLIENT_SECRET: 'sandbox-client-secret',
@@ -55,7 +57,7 @@ async function smallestConfig(): Promise<string> {
   const config = parse(block?.text ?? '')
   const port = await freePort()
   config.provider = { ...config.provider, baseUrl: sandbox.url, installUrl: `${sandbox.url}/oauth/authorize` }
-  config.http = { publicUrl: `http://127.0.0.1:${port}`, listen: `127.0.0.1:${port}` }
+  config.http = { publicUrl: `http://127.0.0.1:${port}`, listen: `127.0.0.1:${port}`, adminToken: ADMIN_TOKEN }
   return stringify(config)
 }
 
@@ -189,8 +191,7 @@ const PARTS = BLOCKS.filter((block) => block.kind === 'yaml' && !isWalked(block)
 
 /** Others are of other programs. */
 function isConfig({ text }: Block): boolean {
-  const settings = ['provider', 'redis', 'dataDir', 'encryption', 'limits', 'tags', 'thresholds', 'alerts', 'routes']
-  return [...settings, 'receivers', 'heartbeat', 'http', 'log'].includes(Object.keys(parse(text) ?? {})[0] ?? '')
+  return Object.hasOwn(settings.shape, Object.keys(parse(text) ?? {})[0] ?? '')
 }
 
 test('there are parts of configs', () => {
@@ -218,13 +219,14 @@ test('every JSON example is JSON', () => {
 test('every path that a document names is one on the server', async () => {
   const paths = [...new Set(DOCUMENTS.flatMap(codeOf).flatMap(pathsIn))]
   expect(paths.length).toBeGreaterThan(8)
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
   const missing: string[] = []
   for (const path of paths) {
     // What no route knows is 404; of what one knows, the method is refused.
-    const { status } = await fetch(url + path, { method: 'PATCH', redirect: 'manual' })
+    const { status } = await fetch(url + path, { method: 'PATCH', redirect: 'manual', headers })
     if (status !== 405) missing.push(`${path}: ${status}`)
-    if (/:|ID/.test(path)) continue
-    const read = await fetch(url + path, { redirect: 'manual' })
+    if (/[{:]|ID/.test(path)) continue
+    const read = await fetch(url + path, { redirect: 'manual', headers })
     if (read.status >= 500) missing.push(`${path} can't be read: ${read.status}`)
   }
   expect(missing).toEqual([])

@@ -101,6 +101,10 @@ describe('with an admin token', () => {
     expect(status).toBe(200)
     expect(text).toContain('http-equiv="refresh" content="0; url=/accounts/1?x=%22%3E%3Cb%3E"')
     expect((await ask('GET', '//evil.example/x', { 'sec-fetch-site': 'cross-site' })).text).not.toContain('url=//')
+    // No address at all once it is read as one.
+    for (const odd of ['//', '///', '//[/', '//:x/', '/\\\\']) {
+      expect((await ask('GET', odd, { 'sec-fetch-site': 'cross-site' })).text, odd).toContain('url=/"')
+    }
   })
 })
 

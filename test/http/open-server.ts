@@ -77,7 +77,7 @@ const TESTED: Record<string, TestedReceiver> = {
 
 export async function openServer(redis: TestRedis, options: ServerOptions = {}) {
   const opened = await openLastingServer(redis, options)
-  onTestFinished(() => opened.server.close(5_000))
+  onTestFinished(() => opened.close())
   return opened
 }
 
@@ -203,6 +203,10 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     askServer(server.url, method, path, headers, body).then((answer) => asDocumented(method, path, answer))
 
   return {
+    close: async () => {
+      await server.close(5_000)
+      await queues.close()
+    },
     ...{ server, deps, clock, keys, queues, steps, provider, woken, looks, silences, logs, ask },
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */

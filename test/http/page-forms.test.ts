@@ -256,6 +256,17 @@ describe('the queue board', () => {
     expect((await get('/queues/board/static/%2e%2e/index.ejs')).status).toBe(404)
   })
 
+  test('shows a hundred jobs at most at a time, and takes nothing else that a queue keeps for a job', async () => {
+    const { get, queues } = await openServer(redis)
+    await queues.deliver.addBulk(Array.from({ length: 120 }, () => ({ name: 'deliver', data: { deliveryId: 'd-1' } })))
+    const { json } = await get('/queues/board/api/queues?activeQueue=deliver&status=waiting&jobsPerPage=1e6')
+    const found = json.queues.find(({ name }: { name: string }) => name === 'deliver')
+    expect(found.jobs).toHaveLength(100)
+    for (const path of ['id', 'events', 'events/flow']) {
+      expect((await get(`/queues/board/api/queues/deliver/${path}`)).status, path).toBe(404)
+    }
+  })
+
   test('says so while Redis is away, and does not hang', async () => {
     const own = await startRedis()
     try {

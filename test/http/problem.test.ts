@@ -24,6 +24,16 @@ async function raw(url: string, request: string): Promise<{ status: number; type
 }
 
 describe('whatever is wrong is told as a problem', () => {
+  test.each(['/%61pi/v1/accounts', '/api/v1/%61ccounts', 'http://elsewhere.example/api/v1/accounts'])(
+    'of an address of the API too that is written otherwise: %s',
+    async (path) => {
+      const { ask } = await openServer(redis)
+      const { status, headers } = await ask('GET', path)
+      expect(status).toBe(401)
+      expect(headers['content-type']).toContain('application/problem+json')
+    },
+  )
+
   test.each([
     [
       'headers too long',

@@ -3,6 +3,7 @@ import { hashOf, SCOPES } from '../../src/http/access/admin-token.ts'
 import { localPath } from '../../src/http/access/local-path.ts'
 import { createSessions } from '../../src/http/access/session.ts'
 import { forwardedFor, SignInAttempts } from '../../src/http/access/sign-in-attempts.ts'
+import { whoseIs } from '../../src/http/access/whose-is.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
@@ -123,6 +124,31 @@ test('failures are counted by address, and behind a proxy by the address that it
   for (let n = 0; n < 10; n++) attempts.failed(guesser, 0)
   expect(attempts.waitMs(guesser, 1_000)).toBe(59_000)
   expect(attempts.waitMs(operator, 1_000)).toBe(0)
+})
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['192.0.2.1:49152', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:aaaa::1', '2001:db8:1:2::/64'],
+  ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
+  ['[2001:db8:1:2::9]:49152', '2001:db8:1:2::/64'],
+  ['2001:db8::9', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['unknown', 'unknown'],
+  ['', ''],
+])('an attempt from %j counts for %j: who has one address of IPv6 has all beside it', (address, counted) => {
+  expect(whoseIs(address)).toBe(counted)
+})
+
+test('a new address of the same network, or a new port, is no new guess', () => {
+  const attempts = new SignInAttempts()
+  for (let n = 0; n < 10; n++) attempts.failed({ peer: `2001:db8:1:2::${n}`, forwardedFor: undefined }, 0)
+  expect(attempts.waitMs({ peer: '2001:db8:1:2::ffff', forwardedFor: undefined }, 1_000)).toBe(59_000)
+  expect(attempts.waitMs({ peer: '2001:db8:1:3::1', forwardedFor: undefined }, 1_000)).toBe(0)
+  for (let n = 0; n < 10; n++) attempts.failed({ peer: '127.0.0.1', forwardedFor: `192.0.2.1:${n}` }, 0)
+  expect(attempts.waitMs({ peer: '127.0.0.1', forwardedFor: '192.0.2.1:99' }, 1_000)).toBe(59_000)
 })
 
 test('whoever makes up a new address for each guess is stopped all the same, for a minute', () => {

@@ -47,6 +47,19 @@ test('a messenger that fails is told of too', async () => {
   expect(lines()).toEqual([expect.objectContaining({ reason: 'it ended with 3' })])
 })
 
+test('a messenger that can not be started at all, or that heeds no signal, is no end of the words after it', async () => {
+  const { log, lines } = logLines()
+  const env = systemdNotify(
+    `case "$1" in HANG) trap "" TERM; while :; do sleep 1; done;; esac; echo "$1" >> ${folder}/said`,
+  )
+  const manager = findServiceManager(env, 1, log, 1_000)
+  await manager?.say('nothing may follow a \0')
+  await manager?.say('HANG')
+  await manager?.say('READY=1')
+  expect(readFileSync(join(folder, 'said'), 'utf8')).toBe('READY=1\n')
+  expect(lines()).toEqual([expect.objectContaining({ code: 'systemd.unheard' })])
+})
+
 test.each([
   [{ WATCHDOG_USEC: '30000000' }, 30_000],
   [{ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '42' }, 30_000],

@@ -27,7 +27,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   // What it does is this run and two programs.
   'npm run check': 'package.json',
   // The form of the others.
-  'plimsoll ARGS': 'package.json',
   'npm run ...': 'package.json',
   'plimsoll ...': 'package.json',
 }

@@ -19,14 +19,15 @@ const READ_AT_ONCE = 2_000
 /**
  * All accounts with their domains, in memory: to look into 100,000 records for each search takes Redis a fifth of a second. A
  * partition is read anew when its version says that an account came, left or got another domain, so this never tells of
- * yesterday. Some 10 MB for 100,000 accounts, from the first search
- * on.
+ * yesterday. Some 10 MB for 100,000 accounts, from the first search on.
  */
 export class Directory {
   readonly #store: Store
   readonly #keys: Keys
   readonly #parts = new Map<number, Part>()
+  /** The look that is under way, or came last, and the one that begins after it. */
   #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
 
   constructor(store: Store, keys: Keys) {
     this.#store = store
@@ -35,16 +36,28 @@ export class Directory {
 
   /** The accounts of each partition, as they are now. */
   async read(): Promise<(readonly DirectoryEntry[])[]> {
-    // One after the other: a first search that came twice would be twice the work.
-    const mine = this.#last.catch(() => undefined).then(() => this.#refresh())
-    this.#last = mine
-    await mine
+    await this.#look()
     return Array.from({ length: PARTITIONS }, (_, number) => this.#parts.get(number)?.entries ?? [])
   }
 
   /** So that a first search need not wait: somebody looks at pages from which people search. */
   async warm(): Promise<void> {
     if (this.#parts.size === 0) await this.read()
+  }
+
+  /**
+   * One after the other: a first search that came twice would be twice the work. Whoever comes while one is under way shares
+   * the next: so nobody is told of what was before they asked, nor waits for a Redis that is away once for each before them.
+   */
+  #look(): Promise<void> {
+    this.#next ??= this.#last
+      .catch(() => undefined)
+      .then(() => {
+        this.#last = this.#next ?? this.#last
+        this.#next = undefined
+        return this.#refresh()
+      })
+    return this.#next
   }
 
   async #refresh(): Promise<void> {

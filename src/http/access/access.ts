@@ -37,6 +37,11 @@ export function isApi(address: string): boolean {
   return /^\/api([/?]|$)/.test(address)
 }
 
+/** By the route where there is one: an address may be written with escapes, or in full, and mean the same. */
+export function isForApi({ routeOptions, url }: { routeOptions: { url?: string | undefined }; url: string }): boolean {
+  return isApi(routeOptions.url ?? url)
+}
+
 export interface Credentials {
   /** Whether there is an admin token at all. */
   guarded: boolean

@@ -7,6 +7,7 @@ import { Problem } from '../problem.ts'
 import { redisAway } from '../redis-away.ts'
 import { areaOf, isApi, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
 import { type Scope, THIS_MACHINE } from './admin-token.ts'
+import { localPath } from './local-path.ts'
 import { isDirectFromThisMachine } from './loopback.ts'
 
 declare module 'fastify' {
@@ -110,8 +111,7 @@ function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply
  * own page asking for the same address brings it along.
  */
 function comeAgain(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { pathname, search } = new URL(request.url, 'http://here.invalid')
-  const address = pathname.startsWith('//') ? '/' : pathname + search
+  const address = localPath(request.url)
   const body = html`<p><a href="${address}">Go on</a></p>`
   return sendPage(reply, 200, plainPage({ title: 'One moment', goOnTo: address, body }))
 }

@@ -1,3 +1,5 @@
+import { whoseIs } from './whose-is.ts'
+
 /** Who tries: whoever is connected, and whom they say they ask for, if they are a proxy. */
 export interface Attempt {
   peer: string
@@ -50,10 +52,11 @@ export class SignInAttempts {
 }
 
 function limitsOf({ peer, forwardedFor }: Attempt): { key: string; most: number }[] {
-  if (forwardedFor === undefined) return [{ key: peer, most: MOST_FAILURES }]
+  const from = whoseIs(peer)
+  if (forwardedFor === undefined) return [{ key: from, most: MOST_FAILURES }]
   return [
-    { key: `${peer} for ${forwardedFor}`, most: MOST_FAILURES },
-    { key: `${peer} for all`, most: MOST_THROUGH_ONE },
+    { key: `${from} for ${whoseIs(forwardedFor)}`, most: MOST_FAILURES },
+    { key: `${from} for all`, most: MOST_THROUGH_ONE },
   ]
 }
 

@@ -6,7 +6,7 @@ export type Because =
   | { is: 'changed'; at: number }
   /** Its first polls: it gets a phase of its own. */
   | { is: 'new' }
-  /** Nothing is near a threshold, rising or just changed: its regular turn. */
+  /** Its regular turn: nothing is near a threshold, rising or just changed, or that asks for none that comes sooner. */
   | { is: 'still' }
   /** The last poll failed. */
   | { is: 'failed' }

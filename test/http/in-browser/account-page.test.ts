@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await pages.close()
-  await server.server.close(1_000)
+  await server.close()
   await redis.stop()
 })
 

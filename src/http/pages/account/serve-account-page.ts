@@ -11,7 +11,7 @@ import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { accountPage } from './account-page.ts'
 import { accountSeries } from './account-series.ts'
-import { RANGE_NAMES, type RangeName, USUAL_RANGE } from './chart/range.ts'
+import { RANGE_NAMES, type RangeName, usualRange } from './chart/range.ts'
 import { seriesPage } from './series-page.ts'
 
 /** The last that was told is a page's; all of it is `alerts explain`'s. */
@@ -24,17 +24,14 @@ export function serveAccountPage(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
 }
 
-const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).default(USUAL_RANGE) })
+const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
 const SERIES = RANGE.extend({ id: z.string('must be given once') })
 
 async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
   const { range } = check(RANGE, request.query)
   const { view, explained, all } = await readAccount(deps, request, range)
   const title = cleanText(view.account.hubDomain, 120) || `Account ${all.hubId}`
-  const body = accountPage({
-    ...{ view, explained, all, refreshing: deps.connect.settings },
-    mayWrite: request.mayWrite,
-  })
+  const body = accountPage({ view, explained, all, refreshing: deps.connect.settings, mayWrite: request.mayWrite })
   return showOperatorPage(request, reply, { at: '/accounts', title, body })
 }
 
@@ -64,12 +61,14 @@ async function readSeries(deps: PagesDeps, request: FastifyRequest) {
   return { ...read, series }
 }
 
-async function readAccount(deps: PagesDeps, request: FastifyRequest, range: RangeName) {
+async function readAccount(deps: PagesDeps, request: FastifyRequest, asked: RangeName | undefined) {
   const { hubId: text } = request.params as { hubId: string }
   const hubId = parseHubId(text)
   if (hubId === undefined) throw unknownAccount(text.slice(0, 40))
   const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
   if (view === undefined) throw unknownAccount(hubId)
   const explained = await explainView(deps, view, MOST_TOLD)
-  return { view, explained, all: accountSeries(deps.explain, explained, history, range, deps.clock.now()) }
+  const now = deps.clock.now()
+  const range = asked ?? usualRange(history?.changes[0]?.at, now)
+  return { view, explained, all: accountSeries(deps.explain, explained, history, range, now) }
 }

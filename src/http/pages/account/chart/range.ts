@@ -12,4 +12,16 @@ export const RANGES = {
 
 export type RangeName = keyof typeof RANGES
 export const RANGE_NAMES = Object.keys(RANGES) as RangeName[]
-export const USUAL_RANGE: RangeName = '30d'
+
+const LONGEST_USUAL: RangeName = '30d'
+
+/**
+ * Of a chart that nobody chose a range for: the shortest that has all there is, so that an account of this morning is not
+ * a line at the edge.
+ *
+ * @param since when the account was read first, as far as is known, ms
+ */
+export function usualRange(since: number | undefined, now: number): RangeName {
+  const age = now - (since ?? now)
+  return RANGE_NAMES.find((name) => name === LONGEST_USUAL || age <= RANGES[name].ms) ?? LONGEST_USUAL
+}

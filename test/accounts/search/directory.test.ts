@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { Directory } from '../../../src/accounts/search/directory.ts'
+import { PARTITIONS } from '../../../src/redis/keys.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { seedListed } from './seed-listed.ts'
+
+const redis = useRedis()
+
+/** The store, and how often it was asked for a version. `away`: it answers no more. */
+function watched() {
+  const seen = { gets: 0, away: false }
+  const store = new Proxy(redis.store, {
+    get: (target, name) => {
+      if (name !== 'get') {
+        const found = Reflect.get(target, name)
+        return typeof found === 'function' ? found.bind(target) : found
+      }
+      return (key: string) => {
+        seen.gets++
+        return seen.away ? Promise.reject(new Error('away')) : target.get(key)
+      }
+    },
+  })
+  return { seen, store }
+}
+
+test('searches that come while one looks share the next look, and none is told of what was before it came', async () => {
+  const keys = redis.freshKeys()
+  const { seen, store } = watched()
+  const directory = new Directory(store, keys)
+  const first = directory.read()
+  await seedListed(redis.store, keys, [{ hubId: 7, hubDomain: 'New.example.com', state: 'active' }])
+  await redis.store.incr(keys.partition(keys.partitionOf(7)).domainsVersion)
+  const others = await Promise.all(Array.from({ length: 20 }, () => directory.read()))
+  await first
+  expect(seen.gets).toBeLessThanOrEqual(2 * PARTITIONS)
+  for (const parts of others) expect(parts.flat()).toEqual([{ hubId: 7, domain: 'new.example.com' }])
+})
+
+test('where Redis is away nobody waits in line: two looks fail for all, and the next one that comes looks again', async () => {
+  const keys = redis.freshKeys()
+  const { seen, store } = watched()
+  const directory = new Directory(store, keys)
+  seen.away = true
+  const answers = await Promise.allSettled(Array.from({ length: 20 }, () => directory.read()))
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill('rejected'))
+  expect(seen.gets).toBeLessThanOrEqual(2 * PARTITIONS)
+  seen.away = false
+  expect((await directory.read()).flat()).toEqual([])
+})

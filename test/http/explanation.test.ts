@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { live } from '../../src/app/live.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+import { connectRichAccount } from './in-browser/rich-account.ts'
+import { openServer } from './open-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+/** As a daemon hands it over: made anew of the config at each look. */
+const explain = live(() => ({
+  rules: [
+    { name: 'others', on: 'customProperties.overall', match: { account: ['1'] }, warning: { percent: 1 } },
+    { name: 'sum', on: 'customProperties.overall', warning: { percent: 80 } },
+    { name: 'types', on: 'customProperties.objectType', warning: { remaining: 20 } },
+  ],
+  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 3 },
+  routes: [{ to: ['ops-mail'] }],
+  group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
+}))
+
+test('why an account is told of names the place of the rule in the config, and those before it that were passed over', async () => {
+  const server = await openServer(redis, { explain })
+  await connectRichAccount(server, 4711)
+  const { json } = await server.get('/api/v1/accounts/4711/explanation')
+  const { series } = json as { series: { rule: { at: string; name: string } | null; passedOver: { at: string }[] }[] }
+  const placed = new Map(
+    series.flatMap(({ rule, passedOver }) => (rule === null ? [] : [[rule.name, { rule, passedOver }]])),
+  )
+  expect(placed.get('sum')).toMatchObject({ rule: { at: 'thresholds[1]' }, passedOver: [{ at: 'thresholds[0]' }] })
+  expect(placed.get('types')).toMatchObject({ rule: { at: 'thresholds[2]' }, passedOver: [] })
+  const page = await server.get('/accounts/4711')
+  expect(page.text).toContain('thresholds[1]')
+  expect(page.text).not.toContain('thresholds[-1]')
+})
