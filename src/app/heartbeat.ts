@@ -4,7 +4,7 @@ import { createPinger } from '../heartbeat/ping.ts'
 import type { Parts } from './parts.ts'
 
 /** Undefined where no heartbeat is configured. Whoever makes it closes its pinger. */
-export function openHeartbeat({ config, coverage, clock }: Parts, startedAt: number): HeartbeatSettings | undefined {
+export function openHeartbeat({ config, coverage }: Parts, startedAt: number): HeartbeatSettings | undefined {
   if (config.heartbeat === undefined) return undefined
   const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
   const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
