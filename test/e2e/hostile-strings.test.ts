@@ -97,7 +97,8 @@ test('the crawl sees what a page that trusts strangers lets through', async () =
       <b onclick="1">b</b><img src="/x.png" alt=""><script>window.ran = 1</script>`)
   })
   await new Promise<void>((resolve) => trusting.listen(0, '127.0.0.1', resolve))
-  const others = await openBrowserPages({ url: `http://127.0.0.1:${(trusting.address() as AddressInfo).port}` })
+  const url = `http://127.0.0.1:${(trusting.address() as AddressInfo).port}`
+  const others = await openBrowserPages({ url, within: pages.browser })
   const [first, ...more] = await crawl(others, ['/'], { skip: /^$/ })
   await others.close()
   trusting.close()

@@ -32,6 +32,33 @@ test('the status page shows the fleet at a glance', async () => {
   expect(text).toContain('http-equiv="refresh" content="10"')
 })
 
+test('what is wrong leads to where it is mended, and says whether somebody is at it already', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  const since = clock.now()
+  const acknowledged = { by: 'ann', at: since, until: since + 3_600_000, level: 'critical' as const }
+  for (const [hubId, more] of [
+    [1, {}],
+    [2, { acknowledged }],
+  ] as const) {
+    await connectAccount({ hubId, hubDomain: `${hubId}.example.com` })
+    await poll(hubId, readings(since, 960), { overall: { ...openState('critical', 'a rule', since), ...more } })
+  }
+  const { text } = await get('/')
+  expect(text).toContain('<a href="/alerts?level=critical">2 critical alerts, 1 acknowledged</a>')
+})
+
+test('no account that nothing is refreshed or read of is shown as well', async () => {
+  const { get, connectAccount, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 4 })
+  expect((await get('/accounts/4')).text).toContain('<p class="verdict good">No alert is open.</p>')
+  await steps.hset(keys.account(4).account, {
+    state: 'reauthorize',
+    failureReason: 'BAD_REFRESH_TOKEN',
+    failureAt: '1',
+  })
+  expect((await get('/accounts/4')).text).toContain('<p class="soft">No alert is open.</p>')
+})
+
 test('an empty fleet is told where to begin', async () => {
   const { get } = await openServer(redis)
   const { text } = await get('/')

@@ -34,9 +34,16 @@ interface Window {
   faults: string[]
 }
 
+interface Where {
+  url: string
+  token?: string
+  /** One that is open already, and stays so: it takes a while to start. */
+  within?: Browser
+}
+
 /** A browser that is signed in through the form, with a window per look. Without a token it stays signed out. */
-export async function openBrowserPages({ url, token }: { url: string; token?: string }): Promise<BrowserPages> {
-  const browser = await openChromium()
+export async function openBrowserPages({ url, token, within }: Where): Promise<BrowserPages> {
+  const browser = within ?? (await openChromium())
   const windows = new Map<Look, Promise<Window>>()
   const session = token === undefined ? undefined : await signIn(browser, url, token)
 
@@ -53,8 +60,12 @@ export async function openBrowserPages({ url, token }: { url: string; token?: st
       const answer = await page.goto(new URL(path, url).href, { waitUntil: 'load' })
       return { page, faults, status: answer?.status() ?? 0 }
     },
-    close: () => browser.close(),
+    close: () => (within === undefined ? browser.close() : closeAll(windows.values())),
   }
+}
+
+async function closeAll(windows: Iterable<Promise<Window>>): Promise<void> {
+  for (const { page } of await Promise.all(windows)) await page.context().close()
 }
 
 type Session = Awaited<ReturnType<BrowserContext['storageState']>>
@@ -117,13 +128,15 @@ function noteFaults(page: Page, origin: string, faults: string[]): void {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const GRAVE: readonly (ImpactValue | undefined)[] = ['serious', 'critical']
 
-/** What axe-core finds serious or critical, a line per element. */
-export async function axeFaults(page: Page): Promise<string[]> {
+/** What axe-core finds serious or critical, a line per element; by all of its rules, or by some. */
+export async function axeFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Evaluated, not added as an element: the page's policy stays as it is.
   await page.evaluate(AXE)
-  const { violations } = (await page.evaluate(
-    'axe.run(document, { preload: false, resultTypes: ["violations"] })',
-  )) as AxeResults
+  const options = {
+    ...{ preload: false, resultTypes: ['violations'] },
+    ...(rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }),
+  }
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
   return violations
     .filter(({ impact }) => GRAVE.includes(impact))
     .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 300)}`))

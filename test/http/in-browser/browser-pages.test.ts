@@ -2,8 +2,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { axeFaults, type BrowserPages, LOOKS, openBrowserPages, sidewaysScroll } from '../../support/browser-pages.ts'
-import { startRedis, type TestRedis } from '../../support/redis-server.ts'
-import { ADMIN_TOKEN, openServer } from '../open-server.ts'
 
 /** A page with every fault that the harness has to see, under the policy of our own pages. */
 const FAULTY = `<!doctype html><title>Faulty</title><link rel="stylesheet" href="/missing.css">
@@ -14,11 +12,9 @@ const SCRIPT = `console.error('said by the script'); alert('a dialog'); document
 document.querySelector('.wide').style.height = '1px'; throw new Error('thrown by the script')`
 const POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'"
 
-let redis: TestRedis
 let faulty: Server
 let pages: BrowserPages
 beforeAll(async () => {
-  redis = await startRedis()
   faulty = createServer(({ url }, answer) => {
     if (url === '/missing.css' || url === '/there.png') answer.writeHead(404).end()
     else if (url === '/faulty.js') answer.setHeader('content-type', 'text/javascript').end(SCRIPT)
@@ -30,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await pages.close()
   faulty.close()
-  await redis.stop()
 })
 
 test('a browser sees every fault of a page: scripts, requests, policy, accessibility, width', async () => {
@@ -52,18 +47,4 @@ test('a browser sees every fault of a page: scripts, requests, policy, accessibi
   expect(axe).toContainEqual(expect.stringContaining('image-alt'))
   expect(axe).toContainEqual(expect.stringContaining('html-has-lang'))
   expect(await sidewaysScroll(page)).toBeGreaterThan(2_000)
-})
-
-test('a browser signs in through the form, and finds nothing wrong with a sound page', async () => {
-  const { server } = await openServer(redis)
-  const signedIn = await openBrowserPages({ url: server.url, token: ADMIN_TOKEN })
-  try {
-    const { page, faults, status } = await signedIn.visit('/accounts')
-    expect(status).toBe(200)
-    expect(await page.textContent('header')).toContain('Sign out')
-    expect(faults).toEqual([])
-    expect(await axeFaults(page)).toEqual([])
-  } finally {
-    await signedIn.close()
-  }
 })

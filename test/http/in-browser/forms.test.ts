@@ -1,69 +1,35 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import {
-  axeFaults,
-  type BrowserPages,
-  LOOKS,
-  openBrowserPages,
-  screenshot,
-  sidewaysScroll,
-} from '../../support/browser-pages.ts'
+import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
+import { openChromium } from '../../support/chromium.ts'
 import { startRedis, type TestRedis } from '../../support/redis-server.ts'
 import { ADMIN_TOKEN } from '../open-server.ts'
 import { badDay } from './scene.ts'
 
 let redis: TestRedis
+let browser: Browser
 beforeAll(async () => {
   redis = await startRedis()
+  browser = await openChromium()
 })
-afterAll(() => redis.stop())
+afterAll(async () => {
+  await browser?.close()
+  await redis?.stop()
+})
 
 type World = Awaited<ReturnType<typeof badDay>>
 
 async function openScene(): Promise<{ world: World; pages: BrowserPages }> {
   const world = await badDay(redis)
-  const pages = await openBrowserPages({ url: world.server.url, token: ADMIN_TOKEN })
+  const pages = await openBrowserPages({ url: world.server.url, token: ADMIN_TOKEN, within: browser })
   onTestFinished(() => pages.close())
   return { world, pages }
 }
 
 /** Browsers have their patience on a machine that is busy. */
 const SLOW = { timeout: 120_000 }
-
-/** Pictures are taken of all; between these two every width and every colour is seen. */
-const looks = process.env.PLIMSOLL_SCREENSHOTS === undefined ? [LOOKS[0], LOOKS[3]] : LOOKS
-
-test('the pages with forms are sound in every look', SLOW, async () => {
-  const { world, pages } = await openScene()
-  const silence = await world.deps.actions.silence({
-    matchers: [{ name: 'account', value: '1003' }],
-    ...{ author: 'ann', comment: 'a planned import', createdAt: world.clock.now() },
-    endsAt: world.clock.now() + 7_200_000,
-  })
-  const alert = (await pages.visit('/alerts')).page.locator('td a[href^="/alerts/"]', { hasText: 'custom properties' })
-  const story = (await alert.first().getAttribute('href')) ?? ''
-  for (const look of looks) {
-    for (const path of [
-      '/sign-in',
-      '/alerts',
-      story,
-      '/silences/new?account=1001&level=critical',
-      '/deliveries',
-      '/queues',
-    ]) {
-      const { page, faults, status } = await pages.visit(path, look)
-      expect(status, path).toBe(200)
-      await page.locator('details').evaluateAll((all) => all.map((one) => one.setAttribute('open', '')))
-      expect(await axeFaults(page), `${path} ${look.device} ${look.colorScheme}`).toEqual([])
-      expect(await sidewaysScroll(page), `${path} ${look.device}`).toBe(0)
-      expect(faults, path).toEqual([])
-      await screenshot(page, `forms ${path.replace(/\?.*/, '').replace(/[0-9a-f]{16}/, 'one')}`, look)
-    }
-  }
-  expect(silence.id).toMatch(/^s-/)
-})
 
 test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, all by keyboard', SLOW, async () => {
   const { world, pages } = await openScene()

@@ -9,7 +9,10 @@ type World = Awaited<ReturnType<typeof openServer>>
 
 /** A small fleet on a bad day: open alerts, a delivery that waits and two that were given up, jobs in the queues. */
 export async function badDay(redis: TestRedis) {
-  const world = await openServer(redis)
+  return makeBad(await openServer(redis))
+}
+
+export async function makeBad(world: World): Promise<World> {
   const { connectAccount, poll, clock, fleetAlerts, queues, deps } = world
   for (const [hubId, hubDomain, level, usage] of [
     [1001, 'acme.example.com', 'critical', 990],

@@ -12,7 +12,7 @@ import { seriesLink } from './series-link.ts'
 /** How an account is in a minute: what its state means, what is open, what is nearest to its limit. */
 export function standingPart({ account, alerts }: AccountView, all: AccountSeries): Html {
   return html`${stateOf(account, all.now)}
-${verdict(alerts)}
+${verdict(alerts, account)}
 ${nearest(all)}`
 }
 
@@ -39,10 +39,12 @@ function stateOf({ state, refreshFailure, parkedUntil, uninstall, pollBlocked }:
   }
 }
 
-function verdict(alerts: AccountView['alerts']): Html {
+function verdict(alerts: AccountView['alerts'], { state, pollBlocked }: Account): Html {
   const count = (level: string) => alerts.filter((alert) => alert.level === level).length
   const [critical, warning] = [count('critical'), count('warning')]
-  if (critical + warning === 0) return html`<p class="verdict good">No alert is open.</p>`
+  // Nothing is well with an account that is not looked after, alert or not.
+  const isLookedAfter = state === 'active' && pollBlocked?.what !== 'all'
+  if (critical + warning === 0) return html`<p class="${isLookedAfter ? 'verdict good' : 'soft'}">No alert is open.</p>`
   const parts = [
     ...(critical === 0 ? [] : [`${formatCount(critical)} critical`]),
     ...(warning === 0 ? [] : [countOf(warning, 'warning')]),

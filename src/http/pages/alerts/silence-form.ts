@@ -34,8 +34,8 @@ ${coversText(covers)}
 <legend>For how long</legend>
 <div class="choices">
 ${(Object.keys(LENGTHS) as Length[]).map((length) => lengthChoice(length, LENGTH_TEXT[length], form.for))}
-${lengthChoice(OWN_END, 'until (UTC)', form.for)}
-<label class="bare"><span class="unseen">Until, UTC</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label>
+<span class="own-end">${lengthChoice(OWN_END, 'until (UTC)', form.for)}
+<label class="bare"><span class="unseen">Until, UTC</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label></span>
 </div>
 ${faultText('endsAt', faults.endsAt)}
 </fieldset>

@@ -1,6 +1,5 @@
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatSeconds } from '../../../text/format-number.ts'
-import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { TimedAttempt } from '../../../views/attempt-json.ts'
 import type { Carried } from '../../../views/delivery-list.ts'
@@ -38,7 +37,7 @@ export function attemptTable(
       attempt.answer === null ? '' : String(attempt.answer),
       attempt.ms === null ? '' : html`<span class="whole">${formatSeconds(attempt.ms)}</span>`,
       cleanText(attempt.reason, 300),
-      attempt.nextAt === null ? '' : formatTime(attempt.nextAt),
+      attempt.nextAt === null ? '' : when(Date.parse(attempt.nextAt), now),
     ]),
   )
 }
