@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { daemonStatus, daemonsText } from '../../src/views/daemon-status.ts'
 
 const NOW = Date.parse('2026-11-22T03:00:00.000Z')
+const SEEN = { version: '1.0.0', startedAt: NOW - 86_400_000, config: 'a1b2c3' }
 const daemon = (name: string, secondsAgo: number) =>
-  daemonStatus({ name, version: '1.0.0', startedAt: NOW - 86_400_000, lastSeenAt: NOW - secondsAgo * 1_000 }, NOW)
+  daemonStatus({ name, ...SEEN, lastSeenAt: NOW - secondsAgo * 1_000 }, NOW)
 
 test.each([
   ['nobody', [], 'none is at work'],

@@ -49,7 +49,7 @@ export async function openWholeFleet(redis: TestRedis) {
     }),
   )
   const daemons = new DaemonStore(steps, keys)
-  const ops = { name: 'ops-1.example.com pid 4711', version: '1.2.0', startedAt: now - 90_000_000 }
+  const ops = { name: 'ops-1.example.com pid 4711', version: '1.2.0', startedAt: now - 90_000_000, config: 'a1b2c3' }
   await daemons.report({ ...ops, lastSeenAt: now - 4_000 })
   await daemons.report({ ...ops, name: 'ops-2.example.com pid 815', lastSeenAt: now - 400_000 })
   await deps.actions.silence({
