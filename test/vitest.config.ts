@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { SlowestFirst } from './support/slowest-first.ts'
 
 /** Whole daemons against the clock: they measure lateness, or take all the machine has, so each gets it to itself. */
 const timed = [
@@ -15,6 +16,7 @@ export default defineConfig({
   root: '.',
   test: {
     reporters: [['default', { summary: false }], './test/support/plain-summary.ts'],
+    sequence: { sequencer: SlowestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Daemons and commands are started by the hundred: with their code compiled before, each takes half as long.

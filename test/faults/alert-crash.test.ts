@@ -20,8 +20,8 @@ import { type Scene, sceneFor } from '../support/scene.ts'
 
 /** PLIMSOLL_FULL=1: 2,000 transitions, 200 kills. */
 const FULL = process.env.PLIMSOLL_FULL === '1'
-const TRANSITIONS = FULL ? 2_000 : 700
-const KILLS = FULL ? 200 : 60
+const TRANSITIONS = FULL ? 2_000 : 500
+const KILLS = FULL ? 200 : 45
 const SEED = Number(process.env.PLIMSOLL_SEED ?? Date.now() % 1_000_000)
 const DAEMONS = 4
 const ACCOUNTS = 40

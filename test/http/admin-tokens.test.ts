@@ -40,6 +40,19 @@ describe('a named admin token', () => {
     },
   )
 
+  test('works at once after it was made, however lately the list was read', async () => {
+    const { ask, addToken, clock } = await openServer(redis)
+    const ann = await addToken('ann', 'read')
+    expect((await ask('GET', '/api/v1/status', bearer(ann))).status).toBe(200)
+    const eve = await addToken('eve', 'read')
+    clock.move(100)
+    expect((await ask('GET', '/api/v1/status', bearer(eve))).status).toBe(200)
+    const bob = await addToken('bob', 'read')
+    clock.move(100)
+    const { status, headers } = await ask('POST', '/sign-in', FORM, `token=${bob}&next=/accounts`)
+    expect([status, headers.location]).toEqual([303, '/accounts'])
+  })
+
   test('is judged by where a request leads, however its address is written', async () => {
     const { ask, addToken, connectAccount, get } = await openServer(redis)
     await connectAccount({ hubId: 7 })

@@ -35,8 +35,7 @@ export async function guardRequest(
   // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
   if (area === 'page' || area === 'action') reply.header('referrer-policy', 'same-origin')
   const { headers } = request
-  const { tokens, guarded, complete } = await known.current()
-  const bearer = readBearer(headers.authorization, tokens)
+  const { bearer, tokens, guarded, complete } = await readToken(known, headers.authorization)
   const session = sessions.ownerOf(headers.cookie, tokens, clock.now())
   const owner = typeof bearer === 'object' ? bearer : session
   if (typeof bearer === 'object') known.used(bearer)
@@ -57,6 +56,14 @@ export async function guardRequest(
   if (verdict !== 'allowed' && !complete) throw redisAway()
   if (verdict === 'missing-scope') throw missingScope(request.caller, scopeFor(area))
   return refuse(verdict, request, reply)
+}
+
+async function readToken(known: Guard['known'], authorization: string | undefined) {
+  const list = await known.current()
+  const bearer = readBearer(authorization, list.tokens)
+  if (bearer !== 'wrong') return { ...list, bearer }
+  const newest = await known.newest()
+  return { ...newest, bearer: readBearer(authorization, newest.tokens) }
 }
 
 function isDirect({ socket, raw, headers }: FastifyRequest): boolean {

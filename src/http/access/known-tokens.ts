@@ -13,6 +13,8 @@ export interface KnownList {
 
 /** How old the list may be: a token that was removed opens nothing any more. */
 const FRESH_MS = 1_000
+/** How old it may be before a token counts as unknown: one that was made just now should work. Guesses cost no more reads. */
+const JUST_MADE_MS = 100
 /** How long a request waits for the list. */
 const PATIENCE_MS = 500
 /** A moment of last use need not be more exact, and a write for every request would be for nothing. */
@@ -38,10 +40,19 @@ export class KnownTokens {
     this.#clock = clock
   }
 
-  async current(): Promise<KnownList> {
+  current(): Promise<KnownList> {
+    return this.#noOlderThan(FRESH_MS)
+  }
+
+  /** For whoever showed a token that is not in the current list. */
+  newest(): Promise<KnownList> {
+    return this.#noOlderThan(JUST_MADE_MS)
+  }
+
+  async #noOlderThan(ageMs: number): Promise<KnownList> {
     const now = this.#clock.now()
     // A clock that was set back must not make an old list last.
-    if (Math.abs(now - this.#readAt) >= FRESH_MS) {
+    if (Math.abs(now - this.#readAt) >= ageMs) {
       this.#readAt = now
       this.#reading = this.#read()
     }

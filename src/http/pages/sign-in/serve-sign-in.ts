@@ -75,7 +75,10 @@ async function signIn(
     const complaint = `Too many attempts failed. Wait ${countOf(seconds, 'second')}, then try again.`
     return sendPage(reply.header('retry-after', String(seconds)), 429, signInPage(next, complaint))
   }
-  const owner = typeof token === 'string' ? ownerOf(token, tokens) : undefined
+  const owner =
+    typeof token === 'string'
+      ? (ownerOf(token, tokens) ?? ownerOf(token, (await guard.known.newest()).tokens))
+      : undefined
   if (owner === undefined) {
     if (!complete) throw redisAway()
     attempts.failed(attempt, now)
