@@ -7,7 +7,7 @@ import { SlowestFirst } from './support/slowest-first.ts'
 const timed = [
   'test/faults/{alert-crash,mass-crossing}.test.ts',
   'test/faults/{two-daemons,killed-daemons,fleet-trouble,rate-limit}.test.ts',
-  'test/e2e/{demo,bench}.test.ts',
+  'test/e2e/demo.test.ts',
 ]
 /** Whole daemons and commands that mostly wait for each other. */
 const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
@@ -34,7 +34,7 @@ export default defineConfig({
           include: whole,
           exclude: timed,
           sequence: { groupOrder: 1 },
-          maxWorkers: 3,
+          maxWorkers: 4,
           testTimeout: 240_000,
         },
       },
