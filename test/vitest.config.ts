@@ -12,6 +12,23 @@ const timed = [
 /** Whole daemons and commands that mostly wait for each other. */
 const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
 
+/** Too long for every run, or in need of the whole machine: each has a command of its own. */
+const worstDay = ['test/faults/worst-day/**/*.test.ts']
+const machines = ['test/machines/**/*.test.ts']
+const longRun = ['test/long-run/**/*.test.ts']
+const apart = [...worstDay, ...machines, ...longRun]
+
+/** One file after the other, with the machine to itself. */
+function alone(name: string, include: string[], groupOrder: number, minutes: number) {
+  return {
+    extends: true as const,
+    test: {
+      ...{ name, include, fileParallelism: false, sequence: { groupOrder } },
+      ...{ testTimeout: minutes * 60_000, hookTimeout: 120_000 },
+    },
+  }
+}
+
 export default defineConfig({
   root: '.',
   test: {
@@ -25,14 +42,14 @@ export default defineConfig({
       {
         extends: true,
         // Every core: the default leaves one free, which is half of a small machine.
-        test: { name: 'rooms', include: ['test/**/*.test.ts'], exclude: whole, maxWorkers: '100%' },
+        test: { name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: '100%' },
       },
       {
         extends: true,
         test: {
           name: 'whole',
           include: whole,
-          exclude: timed,
+          exclude: [...timed, ...apart],
           sequence: { groupOrder: 1 },
           maxWorkers: 4,
           testTimeout: 240_000,
@@ -50,6 +67,9 @@ export default defineConfig({
           maxConcurrency: 10,
         },
       },
+      alone('worst-day', worstDay, 3, 5),
+      alone('machines', machines, 4, 5),
+      alone('long-run', longRun, 5, 30),
     ],
   },
 })
