@@ -1,0 +1,55 @@
+/** How a side of the cycle is told what to do, and what it says: one process, one line. */
+export interface CycleOrders {
+  providerUrl: string
+  redisUrl: string
+  accounts: number
+  warmUp: number
+  refreshShare: number
+  inFlight: number
+}
+
+export function readOrders(): CycleOrders {
+  const [providerUrl = '', redisUrl = ''] = process.argv.slice(2)
+  const {
+    BENCH_ACCOUNTS = '8000',
+    BENCH_WARM_UP = '8000',
+    BENCH_REFRESH_SHARE = '0.6',
+    BENCH_IN_FLIGHT = '64',
+  } = process.env
+  return {
+    ...{ providerUrl, redisUrl },
+    ...{ accounts: Number(BENCH_ACCOUNTS), warmUp: Number(BENCH_WARM_UP) },
+    ...{ refreshShare: Number(BENCH_REFRESH_SHARE), inFlight: Number(BENCH_IN_FLIGHT) },
+  }
+}
+
+/** Ids as long as real ones, of accounts in no order. */
+export function hubIdOf(place: number): number {
+  return 20_000_000 + place * 7_919
+}
+
+/** So many of a hundred accounts, evenly among the others. */
+export function isToBeRefreshed(place: number, share: number): boolean {
+  return Math.floor((place + 1) * share) > Math.floor(place * share)
+}
+
+/** Works through the accounts once to warm up and once for the figure; says what the latter took of this process. */
+export async function runCycles(orders: CycleOrders, cycle: (place: number) => Promise<void>): Promise<void> {
+  const all = async (from: number, count: number) => {
+    let next = from
+    const lane = async () => {
+      while (next < from + count) await cycle(next++)
+    }
+    await Promise.all(Array.from({ length: orders.inFlight }, lane))
+  }
+  await all(0, orders.warmUp)
+  await measured(orders.accounts, () => all(0, orders.accounts))
+}
+
+export async function measured(accounts: number, work: () => Promise<void>): Promise<void> {
+  const from = { cpu: process.cpuUsage(), wall: performance.now() }
+  await work()
+  const { user, system } = process.cpuUsage(from.cpu)
+  const wallSeconds = (performance.now() - from.wall) / 1_000
+  console.log(JSON.stringify({ accounts, cpuSeconds: (user + system) / 1e6, wallSeconds }))
+}
