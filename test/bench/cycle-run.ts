@@ -1,3 +1,5 @@
+import { Redis } from 'ioredis'
+
 /** How a side of the cycle is told what to do, and what it says: one process, one line. */
 export interface CycleOrders {
   providerUrl: string
@@ -33,23 +35,35 @@ export function isToBeRefreshed(place: number, share: number): boolean {
   return Math.floor((place + 1) * share) > Math.floor(place * share)
 }
 
-/** Works through the accounts once to warm up and once for the figure; says what the latter took of this process. */
+/** Works through the accounts once to warm up and once for the figure, so many at a time. */
 export async function runCycles(orders: CycleOrders, cycle: (place: number) => Promise<void>): Promise<void> {
-  const all = async (from: number, count: number) => {
-    let next = from
+  const all = async (count: number) => {
+    let next = 0
     const lane = async () => {
-      while (next < from + count) await cycle(next++)
+      while (next < count) await cycle(next++)
     }
     await Promise.all(Array.from({ length: orders.inFlight }, lane))
   }
-  await all(0, orders.warmUp)
-  await measured(orders.accounts, () => all(0, orders.accounts))
+  await all(orders.warmUp)
+  await measured(orders, () => all(orders.accounts))
 }
 
-export async function measured(accounts: number, work: () => Promise<void>): Promise<void> {
+/** Prints what the work took: of this process, all its threads, and of the Redis behind it. */
+export async function measured({ accounts, redisUrl }: CycleOrders, work: () => Promise<void>): Promise<void> {
+  const redis = redisUrl === '' ? undefined : new Redis(redisUrl)
+  const redisFrom = await redisCpuSeconds(redis)
   const from = { cpu: process.cpuUsage(), wall: performance.now() }
   await work()
   const { user, system } = process.cpuUsage(from.cpu)
   const wallSeconds = (performance.now() - from.wall) / 1_000
-  console.log(JSON.stringify({ accounts, cpuSeconds: (user + system) / 1e6, wallSeconds }))
+  const redisSeconds = (await redisCpuSeconds(redis)) - redisFrom
+  console.log(JSON.stringify({ accounts, cpuSeconds: (user + system) / 1e6, wallSeconds, redisSeconds }))
+}
+
+async function redisCpuSeconds(redis: Redis | undefined): Promise<number> {
+  const text = (await redis?.info('cpu')) ?? ''
+  const [user = 0, system = 0] = ['user', 'sys'].map((name) =>
+    Number(new RegExp(`^used_cpu_${name}:(.+)`, 'm').exec(text)?.[1] ?? 0),
+  )
+  return user + system
 }
