@@ -10,6 +10,14 @@ export interface CycleOrders {
   inFlight: number
 }
 
+/** The line of a side. */
+export interface CycleRun {
+  accounts: number
+  cpuSeconds: number
+  wallSeconds: number
+  redisSeconds: number
+}
+
 export function readOrders(): CycleOrders {
   const [providerUrl = '', redisUrl = ''] = process.argv.slice(2)
   const {
@@ -57,7 +65,8 @@ export async function measured({ accounts, redisUrl }: CycleOrders, work: () => 
   const { user, system } = process.cpuUsage(from.cpu)
   const wallSeconds = (performance.now() - from.wall) / 1_000
   const redisSeconds = (await redisCpuSeconds(redis)) - redisFrom
-  console.log(JSON.stringify({ accounts, cpuSeconds: (user + system) / 1e6, wallSeconds, redisSeconds }))
+  const run: CycleRun = { accounts, cpuSeconds: (user + system) / 1e6, wallSeconds, redisSeconds }
+  console.log(JSON.stringify(run))
 }
 
 async function redisCpuSeconds(redis: Redis | undefined): Promise<number> {
