@@ -66,6 +66,7 @@ function settings() {
   return {
     provider: {
       ...{ baseUrl: orders.providerUrl, clientId: 'bench', clientSecret: 'bench', api: '2026-03' },
+      connections: orders.inFlight,
       // What is measured is the work, not the manners.
       tokenRate: { requests: 1_000_000, per: '1s' },
     },
