@@ -63,7 +63,7 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const patience = new Patience(clock, STOP_PATIENCE_MS)
-  const lasting = createLasting(clock)
+  const lasting = createLasting(parts)
   const courier = createCourier(parts, lasting, ownName())
   // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
   lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
