@@ -2,6 +2,8 @@
 export interface Figure {
   /** P1..P10 */
   id: string
+  /** How often it is measured at most: where one look is long enough to be its own median. */
+  rounds?: number
   /** What each measurement yields, one value per row. */
   rows: readonly Row[]
   /** Whatever both sides need; closed when all rounds are done. */
@@ -24,8 +26,9 @@ export interface Measured extends Row {
   max: number
 }
 
-export async function measure(figure: Figure, rounds: number, note: (text: string) => void): Promise<Measured[]> {
+export async function measure(figure: Figure, asked: number, note: (text: string) => void): Promise<Measured[]> {
   const { id, rows } = figure
+  const rounds = Math.min(asked, figure.rounds ?? asked)
   const sides = await figure.open()
   const ours: number[][] = []
   const reference: number[][] = []

@@ -5,6 +5,7 @@ import { accountsPage } from './accounts-page.ts'
 import { dueMoments } from './due-moments.ts'
 import { type Figure, type Measured, measure, rounded } from './figure.ts'
 import { historyRecords } from './history-records.ts'
+import { idle } from './idle.ts'
 import { refreshOnly } from './refresh-only.ts'
 
 /** `npm run bench [-- P5] [-- --json] [-- --rounds 5] [-- --accounts 1000] [-- --fleet 100000]`: every figure side by side with its reference, in one run. */
@@ -25,6 +26,7 @@ const FIGURES: Figure[] = [
   accountRecords,
   historyRecords(Number(values.accounts)),
   accountsPage(Number(values.fleet)),
+  idle,
 ]
 const unknown = positionals.filter((id) => !FIGURES.some((figure) => figure.id === id))
 if (unknown.length > 0) {
