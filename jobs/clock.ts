@@ -17,31 +17,42 @@ const EVERY_MINUTE = '0 * * * * *'
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
 export interface Clock {
+  /** When a tick of each kind was last handed on, ms. */
+  lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
   follow(times: Schedule): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
+ * The clock says no more than "look who is due". Every daemon of this role ticks; the slot is the job's id, so that one sweep comes of
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
 export function startClock(queues: Queues, times: Schedule, log: Logger, tracing: Tracing = NO_TRACING): Clock {
-  let tasks = startTicks(queues, times, log, tracing)
+  const lastTicks: Partial<Record<SweepKind, number>> = {}
+  const handOn = async (kind: SweepKind, at: number, until?: number) => {
+    await queues.wake(kind, at, until)
+    lastTicks[kind] = at
+  }
+  let tasks = startTicks(handOn, times, log, tracing)
   return {
+    lastTicks: () => lastTicks,
     follow: async (next) => {
       const before = tasks
-      tasks = startTicks(queues, next, log, tracing)
+      tasks = startTicks(handOn, next, log, tracing)
       await end(before)
     },
     stop: () => end(tasks),
   }
 }
 
-function startTicks(queues: Queues, times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
+/** A daemon that leaves ticking to others. */
+export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: async () => {}, stop: async () => {} }
+
+function startTicks(handOn: Queues['wake'], times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
   const wake = (kind: SweepKind, at: number, until?: number) =>
     tracing
-      .span('tick', { 'plimsoll.sweep': kind }, () => queues.wake(kind, at, until))
+      .span('tick', { 'plimsoll.sweep': kind }, () => handOn(kind, at, until))
       .catch((error: unknown) => {
         log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
       })
