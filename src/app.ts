@@ -16,6 +16,7 @@ import { createLasting } from './app/lasting.ts'
 import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
+import { type DataWatch, startDataWatch } from './app/watch-data.ts'
 import { openWork } from './app/work.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
@@ -77,7 +78,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const running: Running = Object.assign(inForce, { work: openWork(parts, hands), hands })
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
-  const health = () => readHealth(running.parts, pages, startedAt, movement)
+  let dataWatch: DataWatch | undefined
+  const health = () => readHealth(running.parts, pages, startedAt, movement, dataWatch?.trouble)
   const stopping = new AbortController()
   const jobs = accountJobs(parts, () => running.work, stopping.signal)
   const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health)
@@ -88,6 +90,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   })
   await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
+  dataWatch = await startDataWatch(() => running.parts)
+  lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))

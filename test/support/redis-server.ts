@@ -17,8 +17,8 @@ export interface TestRedis {
   stop(): Promise<void>
   /** Ends the server only: SIGKILL is a crash. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Starts it again on the same port with the same file. */
-  again(): Promise<void>
+  /** Starts it again on the same port with the same file; with these arguments too. */
+  again(extra?: readonly string[]): Promise<void>
 }
 
 /** In memory only, unless a folder for its append-only file is given; `more` are arguments of its own. */
@@ -46,8 +46,8 @@ export async function startRedis(folder?: string, more: readonly string[] = []):
       await end('SIGKILL')
     },
     end,
-    again: async () => {
-      child = await launch(port, folder, more)
+    again: async (extra = []) => {
+      child = await launch(port, folder, [...more, ...extra])
     },
   }
 }
