@@ -26,7 +26,8 @@ export async function fleetAtWork(
   start: (scene: Scene) => Promise<Daemon> = (scene) => scene.daemon(EARLY),
   options: Partial<SandboxOptions> = {},
 ): Promise<FleetAtWork> {
-  const scene = await sceneFor(context, { accounts: 10, tokenLifetimeMs: LIFE_MS, ...options })
+  const lifeMs = options.tokenLifetimeMs ?? LIFE_MS
+  const scene = await sceneFor(context, { accounts: 10, ...options, tokenLifetimeMs: lifeMs })
   const look = lookInto(() => scene)
   const daemon = await start(scene)
   const hubIds = await hubIdsOf(scene.sandbox.url)
@@ -49,7 +50,7 @@ export async function fleetAtWork(
       const journal = await journalOf(scene.sandbox.url)
       expect(journal.filter(({ status }) => status >= 400)).toEqual([])
       expect(daemons.flatMap(({ lines }) => lines.filter((line) => line.includes('"token.expired"')))).toEqual([])
-      expect(pauses(journal, Date.now()).longest).toBeLessThan(LIFE_MS)
+      expect(pauses(journal, Date.now()).longest).toBeLessThan(lifeMs)
       expect(await look.statesOf(daemons[0] as Daemon)).toEqual({ active: hubIds.length })
     },
   }
