@@ -44,7 +44,7 @@ export interface RefreshDeps extends RedeemDeps {
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
   /** Who redeems where a refresh token is good for one refresh only. Absent: this process, always. */
-  courier?: Pick<Courier, 'redeem'>
+  courier?: Pick<Courier, 'redeem' | 'ready'>
   announce: TokenAnnouncer
   random: () => number
 }
@@ -79,6 +79,7 @@ export type RefreshOutcome =
  */
 export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
+  if (deps.endpoint.rotates) await deps.courier?.ready()
   // Before the lease: nobody else is kept from the account while this worker stands in line.
   const admission = await deps.endpoint.enter()
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }

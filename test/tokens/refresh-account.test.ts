@@ -433,7 +433,7 @@ describe('a refresh that fails', () => {
   test('that a courier goes on with after its daemon keeps its lease: nobody else may redeem the token meanwhile', async () => {
     const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
     w.clock.move(25 * MINUTE)
-    w.deps.courier = { redeem: async () => ({ is: 'left' }) }
+    w.deps.courier = { ready: async () => {}, redeem: async () => ({ is: 'left' }) }
     Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
     expect(await w.refresh()).toEqual({ is: 'held' })
     expect(await w.lease()).toEqual(expect.any(String))

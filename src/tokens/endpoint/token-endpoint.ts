@@ -161,7 +161,9 @@ export class TokenEndpoint {
     const now = this.#deps.clock.now()
     const until = this.#until()
     if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until, isProbe: true }
-    return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until, isProbe: false }
+    // Less who stands in line here: taken up on top of these, the next would push in between them, later as they expire.
+    const calls = Math.max(0, callsWithin(pace, ms, now) - this.#waiters.length)
+    return { calls, retries: Math.floor(budget.credit), until, isProbe: false }
   }
 
   /** What was wrong may have been put right just now: the next one to come is let through to see. */
