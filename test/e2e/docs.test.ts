@@ -121,7 +121,9 @@ function isTestRun(command: string): boolean {
 /** `npm run NAME` of tests that are no part of `npm test`: a project of that name, which has files. */
 function isSuite(command: string): boolean {
   const [, name = ''] = /^npm run ([a-z-]+)$/.exec(command) ?? []
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
   if (scripts[name]?.endsWith(` --project ${name}`) !== true) return false
   return readFileSync(join(ROOT, 'test/vitest.config.ts'), 'utf8').includes(`alone('${name}'`)
 }
