@@ -20,7 +20,12 @@ export async function seedAccounts(store: Store, keys: Keys, count: number): Pro
     const { state, due, fresh } = keys.partition(keys.partitionOf(hubId))
     const seeded = Promise.all([
       store.hset(account.account, {
-        ...{ state: 'active', hubDomain: `customer-${hubId}.example.com`, generation: 1, user: `admin@${hubId}.example` },
+        ...{
+          state: 'active',
+          hubDomain: `customer-${hubId}.example.com`,
+          generation: 1,
+          user: `admin@${hubId}.example`,
+        },
         ...{ refreshedAt: now, obtainedAt: now, expiresAt: now + LIFE_MS, connectedAt: now },
       }),
       store.hset(account.tokens, {
