@@ -6,6 +6,7 @@ import { cycleAtLatency, cycleParsed, cycleUnchanged } from './cycle.ts'
 import { dueMoments } from './due-moments.ts'
 import { type Figure, type Measured, measure } from './figure.ts'
 import { historyRecords } from './history-records.ts'
+import { idle } from './idle.ts'
 import { refreshOnly } from './refresh-only.ts'
 import { tableOf } from './table.ts'
 
@@ -33,6 +34,7 @@ const FIGURES: Figure[] = [
   accountRecords,
   historyRecords(Number(values.accounts)),
   accountsPage(Number(values.fleet)),
+  idle,
 ]
 const ids = [...new Set(FIGURES.flatMap(idsOf))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
 const unknown = positionals.filter((id) => !ids.includes(id))
