@@ -171,7 +171,7 @@ export class PollStore {
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
     const noAlerts = result.alerts.changes.length === 0 && result.alerts.entries.length === 0
     return accountSteps(this.#store).commitPoll(
-      this.#keys.account(hubId).account,
+      this.#keys.own(hubId),
       ...[hubId, result.polls, Math.round(result.nextAt), stepJson(result.fields)],
       ...readingsArguments(result),
       noAlerts ? '' : stepJson(result.alerts),
