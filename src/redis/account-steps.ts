@@ -6,6 +6,7 @@ import type { Argument } from './scripts.ts'
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
   storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled'>
+  beginPoll(account: string, ...args: Argument[]): Promise<(Buffer | number | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }
@@ -24,6 +25,7 @@ export function accountSteps(store: Store): AccountSteps {
   const steps: AccountSteps = {
     beginRefresh: gathered((...call) => store.beginRefreshBuffer(...call)),
     storeTokens: gathered((...call) => store.storeTokens(...call)),
+    beginPoll: gathered((...call) => store.beginPollBuffer(...call)),
     commitPoll: gathered((...call) => store.commitPoll(...call)),
     takeCalls: gathered((...call) => store.takeCalls(...call)),
   }

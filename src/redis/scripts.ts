@@ -26,6 +26,7 @@ const STEPS = {
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
+  beginPoll: { file: 'begin-poll', of: 'many accounts' },
   commitPoll: { file: 'commit-poll', of: 'many accounts' },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
@@ -86,6 +87,7 @@ declare module 'ioredis' {
     refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
+    beginPollBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     commitPoll(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
