@@ -173,7 +173,7 @@ export class PollStore {
     const { polls, at, nextAt, pollBecause, seen, keepSamplesMs, freshAt, nearness } = result
     const moment = timeBytes(at)
     return accountSteps(this.#store).commitPoll(
-      this.#keys.account(hubId).account,
+      this.#keys.own(hubId),
       ...[hubId, polls, Math.round(nextAt), '', at, pollBecause, encodeSeen(seen)],
       ...[moment, '', '', '', '', keepSamplesMs === 0 ? '' : moment, keepSamplesMs === 0 ? 1 : keepSamplesMs],
       // It is in the ranking, or it is not: only where it is, others may have taken it out.
