@@ -22,9 +22,13 @@ export interface WholeDaemon {
   close(): Promise<void>
 }
 
-export async function startWholeDaemon(providerUrl: string, settings: Record<string, object>): Promise<WholeDaemon> {
+export async function startWholeDaemon(
+  providerUrl: string,
+  settings: Record<string, object>,
+  { env = {}, isPersisted = false }: { env?: Record<string, string>; isPersisted?: boolean } = {},
+): Promise<WholeDaemon> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
-  const redis = await startRedis()
+  const redis = await startRedis(isPersisted ? folder : undefined)
   const port = await freePort()
   const file = writeDaemonConfig(folder, {
     ...{ sandboxUrl: providerUrl, smtpUrl: 'smtp://127.0.0.1:1', redisUrl: redis.url, port },
@@ -40,7 +44,7 @@ export async function startWholeDaemon(providerUrl: string, settings: Record<str
       log: { level: 'info' },
     },
   })
-  const daemon = await startDaemon(file)
+  const daemon = await startDaemon(file, env)
   return {
     ...{ daemon, store: redis.store(), keys: createKeys('plimsoll') },
     cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),
