@@ -37,6 +37,8 @@ export function growth(largest = 100_000): Figure {
       { what: `${cycle}, ${middle} accounts against ${small}`, unit: 'client CPU us per account', goal },
       { what: `an account that was polled, ${large} against ${small}`, unit: 'Redis bytes per account', goal },
       { what: `an account that was polled, ${middle} against ${small}`, unit: 'Redis bytes per account', goal },
+      { what: `${cycle}, ${large} against ${small}`, unit: 'Redis CPU us per account', goal },
+      { what: `${cycle}, ${large} against ${small}`, unit: 'bytes to and from Redis per account', goal },
     ],
     open: async () => {
       const provider = await startProcess('remembering-provider.ts')
@@ -47,12 +49,12 @@ export function growth(largest = 100_000): Figure {
       const turns = takingTurns(() => round(fleets))
       return {
         ours: async () => {
-          const [, ofMiddle = 0, ofLarge = 0] = await turns('ours')
-          return [ofLarge, ofMiddle, bytes[2] ?? 0, bytes[1] ?? 0]
+          const [, ofMiddle, ofLarge] = await turns('ours')
+          return [ofLarge?.client, ofMiddle?.client, bytes[2], bytes[1], ofLarge?.redis, ofLarge?.traffic].map(Number)
         },
         reference: async () => {
-          const [ofSmall = 0] = await turns('reference')
-          return [ofSmall, ofSmall, bytes[0] ?? 0, bytes[0] ?? 0]
+          const [ofSmall] = await turns('reference')
+          return [ofSmall?.client, ofSmall?.client, bytes[0], bytes[0], ofSmall?.redis, ofSmall?.traffic].map(Number)
         },
         close: async () => {
           for (const { running } of fleets) await running.close()
@@ -98,24 +100,32 @@ function takingTurns<T>(run: () => Promise<T>): (side: string) => Promise<T> {
   }
 }
 
-/** CPU per account, us, by fleet. */
-async function round(fleets: readonly Fleet[]): Promise<number[]> {
-  const sums = fleets.map(() => 0)
-  for (let lot = 0; lot < LOTS_A_ROUND; lot++) {
-    const spent = await oneLotEach(fleets)
-    for (const [n, seconds] of spent.entries()) sums[n] = (sums[n] ?? 0) + seconds
-  }
-  return sums.map((seconds) => (seconds * 1e6) / (LOT * LOTS_A_ROUND))
+/** CPU in us, traffic in bytes. */
+interface Spent {
+  client: number
+  redis: number
+  traffic: number
 }
 
-async function oneLotEach(fleets: readonly Fleet[]): Promise<number[]> {
-  const spent: number[] = []
+/** Per account, by fleet. */
+async function round(fleets: readonly Fleet[]): Promise<Spent[]> {
+  const lots: Spent[][] = []
+  for (let lot = 0; lot < LOTS_A_ROUND; lot++) lots.push(await oneLotEach(fleets))
+  const perAccount = (of: keyof Spent, n: number) =>
+    lots.reduce((sum, spent) => sum + (spent[n]?.[of] ?? Number.NaN), 0) / (LOT * LOTS_A_ROUND)
+  return fleets.map((_, n) => ({
+    ...{ client: perAccount('client', n), redis: perAccount('redis', n), traffic: perAccount('traffic', n) },
+  }))
+}
+
+async function oneLotEach(fleets: readonly Fleet[]): Promise<Spent[]> {
+  const spent: Spent[] = []
   for (const fleet of fleets) spent.push(await oneLot(fleet))
   return spent
 }
 
-/** CPU seconds of the daemon from the moment that a lot is due until it is done. */
-async function oneLot(fleet: Fleet): Promise<number> {
+/** From the moment that a lot is due until it is done. */
+async function oneLot(fleet: Fleet): Promise<Spent> {
   const { running, providerUrl, next, size } = fleet
   const dueAt = Math.ceil((Date.now() + 400) / 1_000) * 1_000
   await plan(running.store, running.keys, {
@@ -125,13 +135,31 @@ async function oneLot(fleet: Fleet): Promise<number> {
   fleet.next = (next + LOT) % size
   await fetch(`${providerUrl}/seen`)
   await pause(Math.max(0, dueAt - Date.now() - 20))
-  const before = running.cpuSeconds()
+  const before = await spentBy(running)
   await allDone(providerUrl)
   await running.ask('/metrics')
   await running.ask('/api/v1/status')
   // What the last ones still have to store.
   await pause(100)
-  return running.cpuSeconds() - before
+  const after = await spentBy(running)
+  return {
+    client: after.client - before.client,
+    redis: after.redis - before.redis,
+    traffic: after.traffic - before.traffic,
+  }
+}
+
+async function spentBy({ store, cpuSeconds }: WholeDaemon): Promise<Spent> {
+  const [cpu, stats] = await Promise.all([store.info('cpu'), store.info('stats')])
+  return {
+    client: cpuSeconds() * 1e6,
+    redis: (numberIn(cpu, 'used_cpu_user') + numberIn(cpu, 'used_cpu_sys')) * 1e6,
+    traffic: numberIn(stats, 'total_net_input_bytes') + numberIn(stats, 'total_net_output_bytes'),
+  }
+}
+
+function numberIn(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? Number.NaN)
 }
 
 async function allDone(providerUrl: string): Promise<void> {
@@ -146,8 +174,7 @@ async function allDone(providerUrl: string): Promise<void> {
 async function dataBytes(store: Store): Promise<number> {
   for (let last = 0, quiet = 0; ; ) {
     const text = await store.info('memory')
-    const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN)
-    const bytes = read('used_memory') - read('mem_clients_normal')
+    const bytes = numberIn(text, 'used_memory') - numberIn(text, 'mem_clients_normal')
     quiet = Math.abs(bytes - last) < last / 500 ? quiet + 1 : 0
     if (quiet === 5) return bytes
     last = bytes
