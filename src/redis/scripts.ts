@@ -68,7 +68,7 @@ export type Argument = string | number | Buffer
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
-    dueTokens(...args: Argument[]): Result<string[], Context>
+    dueTokens(...args: Argument[]): Result<string, Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
@@ -136,6 +136,11 @@ export function loadScripts(): Record<string, { lua: string; numberOfKeys?: numb
         : { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
     ]),
   )
+}
+
+/** Steps that are told how many keys they have: in a call to one that number comes ahead of the first key. */
+export function stepsOfManyKeys(): string[] {
+  return Object.entries(STEPS).flatMap(([name, step]) => ('keys' in step ? [] : [name]))
 }
 
 function readLua(path: string): string {

@@ -7,6 +7,7 @@ import { dueMoments } from './due-moments.ts'
 import { type Figure, type Measured, measure } from './figure.ts'
 import { growth } from './growth.ts'
 import { historyRecords } from './history-records.ts'
+import { idle } from './idle.ts'
 import { lateness } from './lateness.ts'
 import { refreshOnly } from './refresh-only.ts'
 import { tableOf } from './table.ts'
@@ -36,6 +37,7 @@ const FIGURES: Figure[] = [
   accountsPage(Number(values.fleet)),
   growth(Number(values.fleet)),
   lateness(Number(values.fleet)),
+  idle,
 ]
 const ids = [...new Set(FIGURES.flatMap(idsOf))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
 const unknown = positionals.filter((id) => !ids.includes(id))

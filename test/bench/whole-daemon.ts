@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/redis/connect.ts'
@@ -7,6 +7,7 @@ import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.t
 import { freePort } from '../support/fleet.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { KEY } from './fleet-of-accounts.ts'
+import { cpuSecondsOf } from './process-cost.ts'
 
 export const ADMIN_TOKEN = 'the-admin-token-of-the-benchmark'
 
@@ -60,12 +61,4 @@ export async function startWholeDaemon(
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** Of the process's own line in /proc: the name in brackets may hold anything, the times are the 14th and 15th field. */
-function cpuSecondsOf(pid: number): number {
-  const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
-  const ticks = Number(fields[11]) + Number(fields[12])
-  return ticks / 100
 }
