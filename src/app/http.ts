@@ -126,10 +126,11 @@ export async function readHealth(
   { roles, movement, ticks }: OwnProgress,
 ): Promise<HealthReport> {
   // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
-  const [, sweeps, receivers] = await Promise.all([
+  const [, sweeps, receivers, waiting] = await Promise.all([
     startedAt === undefined ? pages.ping() : pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
     new ReceiverStore(pages, parts.keys).read(),
+    roles.has('worker') ? readQueueDepths(parts.queues, pages) : [],
   ]).catch(() => [])
   const expected = longestPauses(parts.config.schedule)
   // Where others work, or tick, that they don't is nothing that a restart of this daemon would mend.
@@ -143,6 +144,7 @@ export async function readHealth(
       .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
       .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
+    untaken: movement.untaken(waiting ?? [], startedAt ?? parts.clock.now()),
     expected: doesBoth ? expected : {},
     ticks: doesTick && !doesBoth ? { last: ticks, expected } : undefined,
   })

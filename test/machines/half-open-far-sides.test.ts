@@ -16,7 +16,7 @@ import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
 const ACCOUNTS = 40
-const LIFE_MS = 30_000
+const LIFE_MS = 20_000
 const TIMEOUT_MS = 3_000
 
 let redis: TestRedis

@@ -9,9 +9,9 @@ import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } f
 
 /** One machine that ticks, one that serves pages, two that work; then one of these dies and two more come. */
 const ACCOUNTS = 2_000
-const LIFE_MS = 30_000
+const LIFE_MS = 24_000
 /** Watched for so long: most of a life, so that each account is refreshed once in it. */
-const WATCH_MS = 15_000
+const WATCH_MS = 12_000
 const SETTINGS = { limits: { every: '2m' }, schedule: { refreshTokens: '* * * * * *', pollLimits: '*/5 * * * * *' } }
 
 let redis: TestRedis
@@ -84,7 +84,7 @@ test('each serves its probes, is judged by what it does, and only the one for pa
     (await getJson<{ checks: { name: string }[] }>(`${url}/healthz`)).checks.map(({ name }) => name.split(':')[0])
   expect(new Set(await checks(clock))).toEqual(new Set(['started', 'redis', 'receivers', 'tick']))
   expect(new Set(await checks(web))).toEqual(new Set(['started', 'redis', 'receivers']))
-  expect(new Set(await checks(workers[0] as Daemon))).toEqual(new Set(['started', 'redis', 'receivers', 'queue']))
+  expect(new Set(await checks(workers[0] as Daemon))).toEqual(new Set(['started', 'redis', 'receivers', 'queue', 'worker']))
   for (const { url } of [clock, ...workers]) {
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     expect((await fetch(url)).status).toBe(404)
