@@ -1,4 +1,6 @@
 import { createTask, type ScheduledTask, schedule, validate } from 'node-cron'
+import { systemClock } from '../src/runtime/clock.ts'
+import { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { NO_TRACING, type Tracing } from '../src/runtime/tracing.ts'
 import type { Queues, SweepKind } from './queues.ts'
@@ -16,6 +18,8 @@ const EVERY_MINUTE = '0 * * * * *'
 /** What is watched there moves by minutes and hours. */
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
+const WATCH_EVERY_MS = 1_000
+
 export interface Clock {
   /** When a tick of each kind was last handed on, ms. */
   lastTicks(): Partial<Record<SweepKind, number>>
@@ -28,21 +32,38 @@ export interface Clock {
  * The clock says no more than "look who is due". Every daemon of this role ticks; the slot is the job's id, so that one sweep comes of
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
-export function startClock(queues: Queues, times: Schedule, log: Logger, tracing: Tracing = NO_TRACING): Clock {
+export function startClock(
+  queues: Queues,
+  times: Schedule,
+  log: Logger,
+  tracing: Tracing = NO_TRACING,
+  watch = new ClockWatch(systemClock, () => performance.now()),
+): Clock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
   const handOn = async (kind: SweepKind, at: number, until?: number) => {
     await queues.wake(kind, at, until)
     lastTicks[kind] = at
   }
-  let tasks = startTicks(handOn, times, log, tracing)
+  let current = times
+  let tasks = startTicks(handOn, current, log, tracing)
+  const follow = async (next: Schedule) => {
+    const before = tasks
+    current = next
+    tasks = startTicks(handOn, current, log, tracing)
+    await end(before)
+  }
+  // node-cron waits for the moment of its next tick by the clock on the wall: set back by an hour, it is silent for one.
+  watch.mayHaveBeenSetBack()
+  const watching = setInterval(() => {
+    if (watch.mayHaveBeenSetBack()) void follow(current)
+  }, WATCH_EVERY_MS)
   return {
     lastTicks: () => lastTicks,
-    follow: async (next) => {
-      const before = tasks
-      tasks = startTicks(handOn, next, log, tracing)
-      await end(before)
+    follow,
+    stop: async () => {
+      clearInterval(watching)
+      await end(tasks)
     },
-    stop: () => end(tasks),
   }
 }
 

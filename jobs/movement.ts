@@ -29,7 +29,10 @@ export class Movement {
    * For how long jobs of a queue have waited while none was under way here, ms by queue: a worker whose connection went
    * without a word looks idle.
    */
-  untaken(waiting: readonly { queue: string; oldestWaitingAt: number | null }[], since: number): Record<string, number> {
+  untaken(
+    waiting: readonly { queue: string; oldestWaitingAt: number | null }[],
+    since: number,
+  ): Record<string, number> {
     const now = this.#clock.now()
     const untaken = waiting.map(({ queue, oldestWaitingAt }) => {
       const { endedAt, begun } = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }

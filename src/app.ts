@@ -16,6 +16,7 @@ import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
 import { startClockOf, startWorkersOf } from './app/start-jobs.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
+import { type DataWatch, startDataWatch } from './app/watch-data.ts'
 import { openWork } from './app/work.ts'
 import { ROLES, type Role } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
@@ -69,7 +70,7 @@ export async function startApp(
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const patience = new Patience(clock, STOP_PATIENCE_MS)
-  const lasting = createLasting(clock)
+  const lasting = createLasting(parts)
   const courier = createCourier(parts, lasting, ownName())
   // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
   lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
@@ -84,7 +85,9 @@ export async function startApp(
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
   let ticks: Ticks = NO_CLOCK
-  const health = () => readHealth(running.parts, pages, startedAt, { roles, movement, ticks: ticks.lastTicks() })
+  let dataWatch: DataWatch | undefined
+  const own = () => ({ roles, movement, ticks: ticks.lastTicks(), dataTrouble: dataWatch?.trouble })
+  const health = () => readHealth(running.parts, pages, startedAt, own())
   const stopping = new AbortController()
   const jobs = accountJobs(parts, () => running.work, stopping.signal)
   const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health, roles.has('web'))
@@ -95,6 +98,8 @@ export async function startApp(
   })
   await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
+  dataWatch = await startDataWatch(() => running.parts)
+  lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))

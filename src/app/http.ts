@@ -15,6 +15,7 @@ import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
+import type { DataTrouble } from '../redis/data-trouble.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import type { AccountJobs } from './account-jobs.ts'
@@ -117,21 +118,27 @@ export interface OwnProgress {
   movement: Movement
   /** When it handed on a tick of each kind, ms. */
   ticks: Partial<Record<string, number>>
+  /** What is wrong with what Redis holds, as far as it has looked. */
+  dataTrouble: DataTrouble | undefined
 }
 
 export async function readHealth(
   parts: Parts,
   pages: Store,
   startedAt: number | undefined,
-  { roles, movement, ticks }: OwnProgress,
+  { roles, movement, ticks, dataTrouble }: OwnProgress,
 ): Promise<HealthReport> {
+  let redisRefuses: string | undefined
   // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
   const [, sweeps, receivers, waiting] = await Promise.all([
     startedAt === undefined ? pages.ping() : pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
     new ReceiverStore(pages, parts.keys).read(),
     roles.has('worker') ? readQueueDepths(parts.queues, pages) : [],
-  ]).catch(() => [])
+  ]).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'ReplyError') redisRefuses = error.message
+    return []
+  })
   const expected = longestPauses(parts.config.schedule)
   // Where others work, or tick, that they don't is nothing that a restart of this daemon would mend.
   const [doesTick, doesBoth] = [roles.has('clock'), roles.has('clock') && roles.has('worker')]
@@ -139,6 +146,8 @@ export async function readHealth(
     now: parts.clock.now(),
     startedAt,
     redisOk: sweeps !== undefined,
+    redisRefuses,
+    dataTrouble,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
     failingReceivers: (receivers ?? [])
       .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)

@@ -1,3 +1,5 @@
+import type { DataTrouble } from '../redis/data-trouble.ts'
+
 /** How the daemon is, for probes. */
 export interface HealthReport {
   /** Work moves on: sweeps finish. Where it doesn't, a restart is worth a try. */
@@ -18,6 +20,10 @@ export interface HealthFacts {
   /** Undefined while it is still starting. */
   startedAt: number | undefined
   redisOk: boolean
+  /** Where it answers and refuses writes: its words. */
+  redisRefuses?: string | undefined
+  /** What is wrong with what it holds. */
+  dataTrouble?: DataTrouble | undefined
   /** Receivers that somebody should look at. They make no daemon less ready. */
   failingReceivers?: readonly string[]
   /** When a sweep of each kind last finished, ms. */
@@ -57,14 +63,21 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
   const started = facts.startedAt !== undefined
   return {
     alive: moving.every((check) => check.ok),
-    ready: facts.redisOk && started,
+    // What is connected or asked for in an emptied Redis is lost again once a backup takes its place.
+    ready: facts.redisOk && started && facts.dataTrouble?.isOurs !== false,
     checks: [
       { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
-      { name: 'redis', ok: facts.redisOk, detail: facts.redisOk ? 'answers' : 'does not answer' },
+      judgeRedis(facts),
+      { name: 'data', ok: facts.dataTrouble === undefined, detail: facts.dataTrouble?.detail ?? 'as it was left' },
       ...moving,
       judgeReceivers(facts.failingReceivers ?? []),
     ],
   }
+}
+
+function judgeRedis({ redisOk, redisRefuses }: HealthFacts): HealthCheck {
+  const trouble = redisRefuses === undefined ? 'does not answer' : `refuses writes: ${redisRefuses}`
+  return { name: 'redis', ok: redisOk, detail: redisOk ? 'answers' : trouble }
 }
 
 function judgeReceivers(failing: readonly string[]): HealthCheck {

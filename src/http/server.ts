@@ -99,6 +99,13 @@ export interface HttpServer {
 const REQUEST_TIMEOUT_MS = 10_000
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
+/** No route has schemas for fastify: by default it would load a compiler for them, and keep some megabytes of it. */
+const NO_SCHEMAS = { buildValidator: refuseSchema, buildSerializer: refuseSchema }
+
+function refuseSchema(): never {
+  throw new Error('schemas of routes are not compiled here: see api/route.ts')
+}
+
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const app = fastify({
     logger: false,
@@ -107,6 +114,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     forceCloseConnections: 'idle',
     clientErrorHandler: answerClientError,
     routerOptions: { ignoreTrailingSlash: true },
+    schemaController: { compilersFactory: NO_SCHEMAS },
     frameworkErrors: (error, request, reply) => {
       harden(reply)
       answerError(deps.log, error, request, reply)

@@ -71,7 +71,14 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
   }
   switch (address.kind) {
     case 'url':
-      return new Redis(address.url.reveal(), { ...options, ...access, replyMapping: 'legacy' })
+      return new Redis(address.url.reveal(), {
+        ...options,
+        ...access,
+        replyMapping: 'legacy',
+        // After a failover the name leads to the new master, while this connection still hangs on the old one. The command
+        // is not sent again: where the name still leads to a replica, whoever asked must hear of it.
+        reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      })
     case 'sentinels':
       return new Redis({
         ...options,

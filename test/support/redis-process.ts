@@ -9,7 +9,8 @@ export interface RedisProcess {
   readonly port: number
   /** SIGKILL is a crash. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  again(): Promise<void>
+  /** With these arguments too. */
+  again(extra?: readonly string[]): Promise<void>
 }
 
 /** Resolves once it answers. `args` are those beside its port and address. */
@@ -23,8 +24,8 @@ export async function startRedisProcess(port: number, args: readonly string[]): 
       child.kill(signal)
       await exited
     },
-    again: async () => {
-      child = await launch(port, args)
+    again: async (extra = []) => {
+      child = await launch(port, [...args, ...extra])
     },
   }
 }
