@@ -1,6 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
-import { loadScripts, stepsOfManyKeys } from './scripts.ts'
+import { loadScripts } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
@@ -94,16 +94,16 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         ...(address.tls === true ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
       })
     case 'cluster': {
-      const { retryStrategy: _, scripts: __, enableAutoPipelining = false, ...perNode } = options
+      const { retryStrategy: _, scripts: __, enableAutoPipelining: ___, ...perNode } = options
       return new Cluster(address.nodes, {
         redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
         clusterRetryStrategy: retryStrategy,
         // A node that died is waited for as a whole Redis is: sixteen looks for its slots are over in two seconds.
         ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
         scripts: loadScripts(),
-        enableAutoPipelining,
-        // ioredis chooses the node that a command travels to by its first argument: here that is no key.
-        autoPipeliningIgnoredCommands: stepsOfManyKeys(),
+        // Of commands that travel together ioredis asks none again that was sent to the wrong node, as all are after a
+        // failover; and it takes the number of its keys for the key of a step.
+        enableAutoPipelining: false,
       })
     }
   }
