@@ -50,10 +50,9 @@ async function jump(context: TestContext, aheadMs: number) {
   }
   expect(pauses(journal, Date.now()).longest).toBeLessThan(LIFE_MS)
   expect(await fleet.statesOf(daemon)).toEqual({ active: hubIds.length })
-  await eventually('the alert about the clock, and its end', async () => {
-    const told = (await fleet.told()).filter(({ kind }) => kind === 'fleet').map(({ reason }) => reason)
-    return told.join() === 'entered,recovered'
-  })
+  // Its end is told minutes later: another daemon's clock may be the one that is wrong.
+  const ofTheClock = (await fleet.told()).filter(({ kind }) => kind === 'fleet').map(({ reason }) => reason)
+  expect(ofTheClock).toEqual(['entered'])
 }
 
 async function fleetWithClock(context: TestContext) {
