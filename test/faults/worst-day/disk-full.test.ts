@@ -21,7 +21,7 @@ test.concurrent('the disk of the embedded Redis is full (MISCONF): nothing is re
     const found = await readiness(fleet.daemon)
     return found.status === 503 && found
   })
-  expect(seen.failing.redis).toMatch(/^refuses writes: MISCONF /)
+  expect(seen.failing.redis).toMatch(/^refuses: MISCONF /)
   const fullAt = Date.now()
   await pause(FULL_MS)
   const during = (await journalOf(fleet.scene.sandbox.url)).filter((entry) => at(entry) > fullAt + 500)
