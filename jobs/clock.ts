@@ -21,13 +21,15 @@ const EVERY_HALF_MINUTE = '*/30 * * * * *'
 const WATCH_EVERY_MS = 1_000
 
 export interface Clock {
+  /** When a tick of each kind was last handed on, ms. */
+  lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
   follow(times: Schedule): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
+ * The clock says no more than "look who is due". Every daemon of this role ticks; the slot is the job's id, so that one sweep comes of
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
 export function startClock(
@@ -37,12 +39,17 @@ export function startClock(
   tracing: Tracing = NO_TRACING,
   watch = new ClockWatch(systemClock, () => performance.now()),
 ): Clock {
+  const lastTicks: Partial<Record<SweepKind, number>> = {}
+  const handOn = async (kind: SweepKind, at: number, until?: number) => {
+    await queues.wake(kind, at, until)
+    lastTicks[kind] = at
+  }
   let current = times
-  let tasks = startTicks(queues, current, log, tracing)
+  let tasks = startTicks(handOn, current, log, tracing)
   const follow = async (next: Schedule) => {
     const before = tasks
     current = next
-    tasks = startTicks(queues, current, log, tracing)
+    tasks = startTicks(handOn, current, log, tracing)
     await end(before)
   }
   // node-cron waits for the moment of its next tick by the clock on the wall: set back by an hour, it is silent for one.
@@ -51,6 +58,7 @@ export function startClock(
     if (watch.mayHaveBeenSetBack()) void follow(current)
   }, WATCH_EVERY_MS)
   return {
+    lastTicks: () => lastTicks,
     follow,
     stop: async () => {
       clearInterval(watching)
@@ -59,10 +67,13 @@ export function startClock(
   }
 }
 
-function startTicks(queues: Queues, times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
+/** A daemon that leaves ticking to others. */
+export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: async () => {}, stop: async () => {} }
+
+function startTicks(handOn: Queues['wake'], times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
   const wake = (kind: SweepKind, at: number, until?: number) =>
     tracing
-      .span('tick', { 'plimsoll.sweep': kind }, () => queues.wake(kind, at, until))
+      .span('tick', { 'plimsoll.sweep': kind }, () => handOn(kind, at, until))
       .catch((error: unknown) => {
         log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
       })

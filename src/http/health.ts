@@ -32,6 +32,8 @@ export interface HealthFacts {
   standstills: Record<string, number>
   /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
   expected: Record<string, number>
+  /** Of a clock whose ticks others follow: when it handed each kind on, ms, and the longest that may lie between two. */
+  ticks?: { last: Partial<Record<string, number>>; expected: Record<string, number> } | undefined
 }
 
 /** The name of the check that says nothing about the daemon itself. */
@@ -45,7 +47,12 @@ const PERIODS = 3
 /** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end. */
 export function judgeHealth(facts: HealthFacts): HealthReport {
   const moving = [
-    ...Object.entries(facts.expected).map(([kind, periodMs]) => judgeSweep(facts, kind, periodMs)),
+    ...Object.entries(facts.expected).map(([kind, periodMs]) =>
+      judgePace(facts, `sweep:${kind}`, 'finished', facts.lastSweeps[kind], periodMs),
+    ),
+    ...Object.entries(facts.ticks?.expected ?? {}).map(([kind, periodMs]) =>
+      judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
+    ),
     ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, ms)),
   ]
   const started = facts.startedAt !== undefined
@@ -73,16 +80,20 @@ function judgeReceivers(failing: readonly string[]): HealthCheck {
   return { name: RECEIVERS, ok: failing.length === 0, detail }
 }
 
-function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, periodMs: number): HealthCheck {
-  const name = `sweep:${kind}`
+function judgePace(
+  { now, startedAt }: HealthFacts,
+  name: string,
+  done: string,
+  last: number | undefined,
+  periodMs: number,
+): HealthCheck {
   if (startedAt === undefined) return { name, ok: true, detail: 'not expected before the start' }
   const allowedMs = PERIODS * periodMs + GRACE_MS
-  const last = lastSweeps[kind]
   // Never earlier than the start: a daemon that was down for an hour is not stuck for an hour when it comes up.
   const quietMs = now - Math.max(last ?? startedAt, startedAt)
-  const finished = last === undefined ? 'none finished yet' : `last finished ${inSeconds(now - last)} s ago`
+  const finished = last === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - last)} s ago`
   if (last !== undefined && last - now > GRACE_MS) {
-    return { name, ok: false, detail: 'last finished in the future: the clock was set back' }
+    return { name, ok: false, detail: `last ${done} in the future: the clock was set back` }
   }
   return { name, ok: quietMs <= allowedMs, detail: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
 }

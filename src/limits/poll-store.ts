@@ -1,3 +1,4 @@
+import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
@@ -169,8 +170,8 @@ export class PollStore {
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
     const noAlerts = result.alerts.changes.length === 0 && result.alerts.entries.length === 0
-    return this.#store.commitPoll(
-      ...accountStepKeys(this.#keys, hubId),
+    return accountSteps(this.#store).commitPoll(
+      this.#keys.account(hubId).account,
       ...[hubId, result.polls, Math.round(result.nextAt), stepJson(result.fields)],
       ...readingsArguments(result),
       noAlerts ? '' : stepJson(result.alerts),

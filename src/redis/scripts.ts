@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Result } from 'ioredis'
+import { forMany } from './for-many.ts'
 
 /**
  * The atomic steps: one Lua file each, in `lua/`. A file's head says what its keys and arguments are and what it
- * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`.
+ * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`. One of many accounts is written for one too.
  */
 const STEPS = {
   claimDue: { file: 'claim-due', keys: 1 },
@@ -13,9 +14,9 @@ const STEPS = {
   searchAccounts: { file: 'search-accounts', keys: 1 },
   bringForward: { file: 'bring-forward', keys: 1 },
   claimTokens: { file: 'claim-tokens', keys: 1 },
-  beginRefresh: { file: 'begin-refresh', keys: 1 },
+  beginRefresh: { file: 'begin-refresh', of: 'many accounts' },
   leaveRefresh: { file: 'leave-refresh', keys: 1 },
-  storeTokens: { file: 'store-tokens', keys: 1 },
+  storeTokens: { file: 'store-tokens', of: 'many accounts' },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 1 },
   connectAccount: { file: 'connect-account', keys: 2 },
   importAccount: { file: 'import-account', keys: 2 },
@@ -25,7 +26,7 @@ const STEPS = {
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
-  commitPoll: { file: 'commit-poll', keys: 1 },
+  commitPoll: { file: 'commit-poll', of: 'many accounts' },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
   movePoll: { file: 'move-poll', keys: 1 },
@@ -41,7 +42,7 @@ const STEPS = {
   reportWriter: { file: 'report-writer', keys: 2 },
   retireKeys: { file: 'retire-keys', keys: 3 },
   rekeyTokens: { file: 'rekey-tokens', keys: 1 },
-  takeCalls: { file: 'take-calls' },
+  takeCalls: { file: 'take-calls', of: 'many accounts' },
   pauseCalls: { file: 'pause-calls', keys: 1 },
   renumberEntries: { file: 'renumber-entries', keys: 1 },
   collectAlerts: { file: 'collect-alerts', keys: 1 },
@@ -62,20 +63,20 @@ const STEPS = {
   enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
 
-type Argument = string | number | Buffer
+export type Argument = string | number | Buffer
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
-    dueTokens(...args: Argument[]): Result<string[], Context>
+    dueTokens(...args: Argument[]): Result<string, Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>
     claimTokens(...args: Argument[]): Result<string[], Context>
-    beginRefreshBuffer(...args: Argument[]): Result<(Buffer | null)[], Context>
+    beginRefreshBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     leaveRefresh(...args: Argument[]): Result<number, Context>
-    storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
+    storeTokens(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
@@ -85,7 +86,7 @@ declare module 'ioredis' {
     refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
-    commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    commitPoll(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
     movePoll(...args: Argument[]): Result<'moved' | 'gone' | 'lost', Context>
@@ -101,7 +102,7 @@ declare module 'ioredis' {
     reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
     retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
     rekeyTokens(...args: Argument[]): Result<number, Context>
-    takeCalls(numberOfKeys: number, ...args: Argument[]): Result<[number, number, number], Context>
+    takeCalls(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     pauseCalls(...args: Argument[]): Result<number, Context>
     renumberEntries(...args: Argument[]): Result<number, Context>
     collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
@@ -130,9 +131,16 @@ export function loadScripts(): Record<string, { lua: string; numberOfKeys?: numb
   return Object.fromEntries(
     Object.entries(STEPS).map(([name, step]) => [
       name,
-      { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
+      'of' in step
+        ? { lua: forMany(readLua(`${step.file}.lua`)) }
+        : { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
     ]),
   )
+}
+
+/** Steps that are told how many keys they have: in a call to one that number comes ahead of the first key. */
+export function stepsOfManyKeys(): string[] {
+  return Object.entries(STEPS).flatMap(([name, step]) => ('keys' in step ? [] : [name]))
 }
 
 function readLua(path: string): string {

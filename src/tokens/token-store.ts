@@ -1,3 +1,4 @@
+import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
@@ -52,19 +53,19 @@ export interface RefreshFailureRecord {
 /** The refresh's side of the store: each method is one atomic step. */
 export class TokenStore {
   readonly #store: Store
+  readonly #steps: AccountSteps
   readonly #keys: Keys
 
   constructor(store: Store, keys: Keys) {
     this.#store = store
+    this.#steps = accountSteps(store)
     this.#keys = keys
   }
 
   async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
     const { shortestMs, longestMs } = REFRESH_LEASE
-    const answer = await this.#store.beginRefreshBuffer(
-      ...accountStepKeys(this.#keys, hubId),
-      ...[owner, shortestMs, longestMs, now],
-    )
+    const { account } = this.#keys.account(hubId)
+    const answer = await this.#steps.beginRefresh(account, owner, shortestMs, longestMs, now)
     const [
       is,
       leaseMs,
@@ -111,8 +112,8 @@ export class TokenStore {
   }
 
   storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled'> {
-    return this.#store.storeTokens(
-      ...accountStepKeys(this.#keys, hubId),
+    return this.#steps.storeTokens(
+      this.#keys.account(hubId).account,
       ...[hubId, owner, tokens.generation, tokens.access, tokens.refresh ?? ''],
       ...[tokens.times.obtainedAt, tokens.times.expiresAt, tokens.refreshAt],
       tokens.pollAt === 'unchanged' ? '' : tokens.pollAt,

@@ -1,3 +1,4 @@
+import { accountSteps } from '../../redis/account-steps.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -45,10 +46,10 @@ export class CallShare {
     onWait: () => Promise<void> = async () => {},
   ): Promise<Taken> {
     const { requests, perMs } = this.#settings
-    const keys = this.#keys.account(hubId)
+    const key = this.#keys.account(hubId).calls
     while (!signal.aborted) {
       const asked = [this.#clock.now(), calls, requests, perMs]
-      const [granted, wait, pausedUntil] = await this.#store.takeCalls(2, keys.calls, keys.paused, ...asked)
+      const [granted, wait, pausedUntil] = await accountSteps(this.#store).takeCalls(key, ...asked)
       if (pausedUntil > 0) return { granted: 0, pausedUntil }
       if (granted > 0) return { granted }
       await onWait()

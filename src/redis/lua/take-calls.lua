@@ -1,9 +1,10 @@
 -- The account's share of the provider's bucket: a window that slides over the last calls of all workers.
--- KEYS: list of the last calls' times; until when no call is made at all (left out where nothing pauses it).
+-- KEYS: list of the last calls' times. An account's has a key beside it: until when no call is made for it at all.
 -- ARGV: now, calls wanted, calls allowed, window (ms).
 -- Returns { calls granted now, ms until the next one, when the pause ends (0 = there is none) }.
 local now, wanted, allowed, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local pausedUntil = KEYS[2] and tonumber(redis.call('GET', KEYS[2])) or 0
+local at, of = string.match(KEYS[1], '^(.*}):calls:(%d+)$')
+local pausedUntil = at and tonumber(redis.call('GET', at .. ':paused:' .. of)) or 0
 if pausedUntil > now then return { 0, pausedUntil - now, pausedUntil } end
 local granted = 0
 while granted < wanted do
