@@ -133,8 +133,8 @@ test.concurrent('a provider that is down changes no account for good; when it is
       `back, ${refused.length - later} answers 429 to learn the limit and ${later} later, ` +
       `mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
   )
-  // Chance alone would give 33 %; a busy machine shuffles a little.
-  expect(off).toBeLessThan(0.05)
+  // Chance alone would give 33 %, two chunks that mix 18 %; seen: 1 %, and 11 % once on a machine with 20 jobs waiting.
+  expect(off).toBeLessThan(0.15)
   // Those that were under way when the first was refused; 64 may be.
   expect(refused.length - later).toBeLessThanOrEqual(2 * limit)
   expect(later / after.length).toBeLessThan(0.1)
