@@ -20,6 +20,7 @@ import { openWork } from './app/work.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
+import { watchFileRoom } from './runtime/file-room.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
@@ -107,6 +108,8 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   const ticks = startClock(parts.queues, config.schedule, log, parts.tracing)
   lifecycle.onClose('the clock', () => ticks.stop())
+  const endFileWatch = watchFileRoom(log)
+  lifecycle.onClose('the watch on open files', async () => endFileWatch())
   replanInBackground(running.work)
 
   startedAt = clock.now()

@@ -29,7 +29,10 @@ export const isToken = ({ path }: RoughRequest) => path.startsWith('/oauth/v1/to
 export const isReport = ({ path }: RoughRequest) => !path.startsWith('/oauth/')
 
 /** Stands before the provider and speaks plain TCP, so that it can do to a connection what no HTTP server would. */
-export async function startRoughProvider(providerUrl: string): Promise<RoughProvider> {
+export async function startRoughProvider(
+  providerUrl: string,
+  listen: { host: string; port: number } = { host: '127.0.0.1', port: 0 },
+): Promise<RoughProvider> {
   const seen: RoughRequest[] = []
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
@@ -50,11 +53,11 @@ export async function startRoughProvider(providerUrl: string): Promise<RoughProv
       else await forward().then((answer) => socket.writable && socket.write(answer))
     }
   }
-  server.listen(0, '127.0.0.1')
+  server.listen(listen)
   await once(server, 'listening')
   const address = server.address()
   const rough: RoughProvider = {
-    url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    url: `http://${listen.host}:${typeof address === 'object' && address !== null ? address.port : 0}`,
     seen,
     get connections() {
       return sockets.size
