@@ -47,7 +47,11 @@ export async function startRoughProvider(
       const request = await read()
       if (request === undefined) return
       seen.push(request)
-      const forward = () => answerOf(providerUrl, request)
+      const forward = () =>
+        answerOf(providerUrl, request).catch(() => {
+          socket.destroy() // The provider was stopped, at the end of a test.
+          return Buffer.alloc(0)
+        })
       const fault = rough.fault(request)
       if (fault !== undefined) fault(socket, forward, request)
       else await forward().then((answer) => socket.writable && socket.write(answer))
