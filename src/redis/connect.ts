@@ -1,6 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
-import { loadScripts } from './scripts.ts'
+import { loadScripts, stepsOfManyKeys } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
@@ -23,9 +23,18 @@ export type RedisAddress =
  */
 export type Purpose = 'steps' | 'queues' | 'pages'
 
+/**
+ * How long a connection may owe an answer, ms, before it is replaced. One that was forgotten on the way - a firewall that
+ * dropped its state, a machine that lost its power - stays open here for ever, and all that is sent into it is lost. The
+ * commands that were under way are sent again, so each step must bear being done twice. BullMQ waits for jobs up to ten
+ * seconds at a time, without a byte.
+ */
+export const SILENT_MS: Record<Purpose, number> = { steps: 8_000, queues: 13_000, pages: 2_500 }
+
 export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (error: Error) => void): Store {
   const options: Omit<RedisOptions, 'replyMapping'> = {
     connectionName: `plimsoll:${process.pid}:${purpose}`,
+    socketTimeout: SILENT_MS[purpose],
     retryStrategy,
     scripts: loadScripts(),
     ...(purpose === 'pages'
@@ -45,7 +54,14 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
   }
   switch (address.kind) {
     case 'url':
-      return new Redis(address.url.reveal(), { ...options, ...access, replyMapping: 'legacy' })
+      return new Redis(address.url.reveal(), {
+        ...options,
+        ...access,
+        replyMapping: 'legacy',
+        // After a failover the name leads to the new master, while this connection still hangs on the old one. The command
+        // is not sent again: where the name still leads to a replica, whoever asked must hear of it.
+        reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      })
     case 'sentinels':
       return new Redis({
         ...options,
@@ -53,6 +69,11 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         replyMapping: 'legacy',
         sentinels: address.sentinels,
         name: address.name,
+        // The old master takes writes until the sentinels have turned it into a replica, and then loses them.
+        failoverDetector: true,
+        reconnectOnError: (error) => (error.message.startsWith('READONLY') ? AND_AGAIN : false),
+        sentinelRetryStrategy: retryStrategy,
+        sentinelCommandTimeout: 2_000,
         ...(address.tls === true ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
       })
     case 'cluster': {
@@ -60,12 +81,19 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
       return new Cluster(address.nodes, {
         redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
         clusterRetryStrategy: retryStrategy,
+        // A node that died is waited for as a whole Redis is: sixteen looks for its slots are over in two seconds.
+        ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
         scripts: loadScripts(),
         enableAutoPipelining,
+        // ioredis chooses the node that a command travels to by its first argument: here that is no key.
+        autoPipeliningIgnoredCommands: stepsOfManyKeys(),
       })
     }
   }
 }
+
+/** What ioredis calls `2`: connect anew, and send the command that failed once more. */
+const AND_AGAIN = 2
 
 /** Quick at first, then every two seconds: when Redis is back, tokens are waiting. */
 function retryStrategy(attempt: number): number {

@@ -138,6 +138,11 @@ export function loadScripts(): Record<string, { lua: string; numberOfKeys?: numb
   )
 }
 
+/** Steps that are told how many keys they have: in a call to one that number comes ahead of the first key. */
+export function stepsOfManyKeys(): string[] {
+  return Object.entries(STEPS).flatMap(([name, step]) => ('keys' in step ? [] : [name]))
+}
+
 function readLua(path: string): string {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8')
   return text.replace(/^--!include (\S+)$/gm, (_, name: string) => readLua(`include/${name}.lua`))

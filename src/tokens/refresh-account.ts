@@ -44,7 +44,7 @@ export interface RefreshDeps extends RedeemDeps {
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
   /** Who redeems where a refresh token is good for one refresh only. Absent: this process, always. */
-  courier?: Pick<Courier, 'redeem'>
+  courier?: Pick<Courier, 'redeem' | 'ready'>
   announce: TokenAnnouncer
   random: () => number
 }
@@ -76,11 +76,18 @@ export type RefreshOutcome =
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
  * tokens that look good still but were refused, or are about to expire: those are refreshed although they are not due.
+ * `turn` is the place in line of the chunk that the account came with.
  */
-export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
+export async function refreshAccount(
+  deps: RefreshDeps,
+  hubId: number,
+  refused?: string,
+  turn?: number,
+): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
+  if (deps.endpoint.rotates) await deps.courier?.ready()
   // Before the lease: nobody else is kept from the account while this worker stands in line.
-  const admission = await deps.endpoint.enter()
+  const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newLeaseOwner()
   const takenAt = deps.clock.now()

@@ -1,12 +1,12 @@
 import { startRedis } from '../support/redis-server.ts'
 import type { CycleRun } from './cycle-run.ts'
 import type { Figure, Row, Sides } from './figure.ts'
-import { startProcess } from './process.ts'
+import { type BenchProcess, startProcess } from './process.ts'
 
 /**
  * The whole cycle of an account - claim, decrypt, refresh in 0.6 of the cycles, one report on custom properties and three on
  * associations, parse, evaluate, history, persist, next due - by a whole daemon, against the same requests made by others.
- * Each run of a side is a fresh process, warmed up, against the same far side and an empty Redis.
+ * Each side is a process that lives through all rounds, with a Redis of its own, against the same far side.
  */
 const PER_CPU_SECOND = { unit: 'accounts per client CPU second', value: 0 }
 const REDIS_MICROS = { unit: 'Redis CPU us per account', value: 1 }
@@ -59,29 +59,38 @@ export function cycleAtLatency(accounts: number): Figure {
 
 async function openCycle(farSide: Record<string, string>, accounts: number, inFlight: number): Promise<Sides> {
   const provider = await startProcess('provider-server.ts', [], farSide)
-  const redis = await startRedis()
-  const store = redis.store()
-  const run = async (file: string, count: number, atATime: number) => {
-    await store.flushall('SYNC')
+  const closing: (() => Promise<void>)[] = [() => provider.stop('at once')]
+  const start = async (file: string, count: number, atATime: number) => {
+    const redis = await startRedis()
     const orders = { BENCH_ACCOUNTS: count, BENCH_WARM_UP: count, BENCH_IN_FLIGHT: atATime, BENCH_REFRESH_SHARE: 0.6 }
     const env = Object.fromEntries(Object.entries(orders).map(([name, value]) => [name, String(value)]))
     const side = await startProcess(file, [provider.firstLine, redis.url], env)
-    await side.ended
-    return figuresOf(JSON.parse(side.firstLine))
+    closing.push(async () => {
+      await side.stop()
+      await redis.stop()
+    })
+    return side
+  }
+  // Started when its first round comes: nobody pays for a side that is not asked for.
+  const roundsOf = (file: string, count: number, atATime: number) => {
+    let side: Promise<BenchProcess> | undefined
+    return async () => {
+      side ??= start(file, count, atATime)
+      return figuresOf(JSON.parse(await (await side).ask()))
+    }
   }
   // Those that take long for an account do fewer of them.
-  const few = Math.ceil((accounts * 3) / 8)
+  const few = Math.ceil(accounts / 2)
   return {
-    ours: () => run('cycle-worker.ts', accounts, inFlight),
-    reference: () => run('bare-cycle.ts', accounts, inFlight),
+    ours: roundsOf('cycle-worker.ts', accounts, inFlight),
+    reference: roundsOf('bare-cycle.ts', accounts, inFlight),
     others: {
-      [CRON_ONE]: () => run('cron-script.ts', Math.ceil(accounts / 8), 1),
-      [CRON_FIFTY]: () => run('cron-script.ts', few, 50),
-      [JOBS]: () => run('job-per-account.ts', few, 50),
+      [CRON_ONE]: roundsOf('cron-script.ts', Math.ceil(accounts / 4), 1),
+      [CRON_FIFTY]: roundsOf('cron-script.ts', few, 50),
+      [JOBS]: roundsOf('job-per-account.ts', few, 50),
     },
     close: async () => {
-      provider.stop()
-      await redis.stop()
+      for (const close of closing.reverse()) await close()
     },
   }
 }

@@ -10,7 +10,7 @@ import { idle } from './idle.ts'
 import { refreshOnly } from './refresh-only.ts'
 import { tableOf } from './table.ts'
 
-/** `npm run bench [-- P1 P3] [-- --json] [-- --rounds 5] [-- --accounts 1000] [-- --fleet 100000] [-- --cycles 8000]`: every figure side by side with its references, in one run. */
+/** `npm run bench [-- P1 P3] [-- --json] [-- --rounds 5] [-- --accounts 1000] [-- --fleet 100000] [-- --cycles 4000]`: every figure side by side with its references, in one run. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
     // Those that are listed on the page of accounts.
     fleet: { type: 'string', default: '100000' },
     // Those that go through a cycle in each round.
-    cycles: { type: 'string', default: '8000' },
+    cycles: { type: 'string', default: '4000' },
   },
 })
 const FIGURES: Figure[] = [

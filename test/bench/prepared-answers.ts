@@ -1,4 +1,4 @@
-import { reportsOf } from './reports.ts'
+import { percentage, reportsOf } from './reports.ts'
 
 /** The limits endpoints, in the order in which an account is asked. */
 export const REPORTS = ['custom-properties', '0-1/0-2', '0-2/0-1', '0-1/0-3'] as const
@@ -61,24 +61,32 @@ function spread(place: number): number {
 
 interface Report {
   overallUsage?: number
-  byObjectType?: { usage: number }[]
+  overallLimit?: number
+  byObjectType?: { usage: number; limit: number; percentage: number }[]
   totalRecordsNearLimit?: number
 }
 
 /** Object types far from their limits: nearly all are, and what is measured is no storm. */
 function calm({ customProperties, associations }: ReturnType<typeof reportsOf>) {
   const { byObjectType = [] } = customProperties as Report
-  for (const type of byObjectType) type.usage = Math.round(type.usage * 0.7)
+  for (const type of byObjectType) {
+    type.usage = Math.round(type.usage * 0.7)
+    type.percentage = percentage(type.usage, type.limit)
+  }
   return { customProperties, associations }
 }
 
-/** Always as many digits: an answer is as long as the one before. */
 function moved(report: Report, version: number): Report {
-  const { overallUsage, byObjectType = [], totalRecordsNearLimit } = report
+  const { overallUsage, overallLimit = 0, byObjectType = [], totalRecordsNearLimit } = report
   const [first, ...others] = byObjectType
   if (totalRecordsNearLimit !== undefined) return { ...report, totalRecordsNearLimit: 100 + version }
   if (overallUsage === undefined || first === undefined) return report
-  return { ...report, overallUsage: 10_000 + version, byObjectType: [{ ...first, usage: 300 + version }, ...others] }
+  const [overall, usage] = [10_000 + version, 300 + version]
+  return {
+    ...report,
+    ...{ overallUsage: overall, overallPercentage: percentage(overall, overallLimit) },
+    byObjectType: [{ ...first, usage, percentage: percentage(usage, first.limit) }, ...others],
+  }
 }
 
 /** `served` stands last, where its place is known. */

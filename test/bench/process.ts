@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 export interface BenchProcess {
-  /** Where it can be reached, or what it measured. */
+  /** Where it can be reached, or that it is ready. */
   readonly firstLine: string
-  /** Rejects where it failed. */
-  readonly ended: Promise<void>
-  stop(): void
+  /** Its answer to a line. */
+  ask(): Promise<string>
+  /** At the end of its input, or at once if it does not read any. */
+  stop(how?: 'at once'): Promise<void>
 }
 
 /** A file of this folder in a process of its own; there once it has said its first line. */
@@ -17,16 +18,25 @@ export async function startProcess(
   env: Record<string, string> = {},
 ): Promise<BenchProcess> {
   const child = spawn(process.execPath, [new URL(file, import.meta.url).pathname, ...args], {
-    ...{ stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
+    ...{ stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env } },
   })
-  const ended = once(child, 'exit').then(([code]) => {
-    if (code !== 0 && code !== null) throw new Error(`${file} ended with code ${code}`)
-  })
-  ended.catch(() => undefined)
-  const silent = ended.then(() => {
-    throw new Error(`${file} said nothing`)
-  })
-  silent.catch(() => undefined)
-  const [firstLine] = (await Promise.race([once(createInterface({ input: child.stdout }), 'line'), silent])) as [string]
-  return { firstLine, ended, stop: () => child.kill() }
+  const exited = once(child, 'exit')
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const nextLine = async () => {
+    const { value, done } = await lines.next()
+    if (done === true) throw new Error(`${file} ended before it said anything more`)
+    return value
+  }
+  return {
+    firstLine: await nextLine(),
+    ask: () => {
+      child.stdin.write('\n')
+      return nextLine()
+    },
+    stop: async (how) => {
+      if (how === 'at once') child.kill()
+      else child.stdin.end()
+      await exited
+    },
+  }
 }

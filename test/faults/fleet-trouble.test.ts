@@ -110,25 +110,26 @@ test.concurrent('a provider that is down changes no account for good; when it is
   await eventually('all refreshed', refreshedSince(scene, hubIds, until), (accounts / limit) * 1_000 * 3 + 75_000)
   const journal = await journalOf(scene.sandbox.url)
   const after = tokenRequests(journal, until)
-  const first = new Map(
-    after
-      .filter(({ status }) => status === 200)
-      .toReversed()
-      .map(({ hubId, time }) => [hubId, time]),
-  )
-  const order = [...first].sort(([, a], [, b]) => a.localeCompare(b)).map(([hubId]) => obtained.get(hubId ?? 0) ?? 0)
+  // First attempts, not successes: who is refused with 429 comes again later, whatever its turn was.
+  const first = new Map(after.toReversed().map(({ hubId }) => [hubId, obtained.get(hubId ?? 0) ?? 0]))
+  const order = [...first.values()].reverse()
   // Everybody lives equally long, so nearest to expiry is obtained first. How far from the sorted order, on average?
   const sorted = [...order].sort((a, b) => a - b)
   const rank = new Map(sorted.map((at, n) => [at, n]))
   const off = order.reduce((sum, at, n) => sum + Math.abs((rank.get(at) ?? 0) - n), 0) / order.length / order.length
-  const refused = after.filter(({ status }) => status === 429).length
+  const refused = after.filter(({ status }) => status === 429).map(({ time }) => Date.parse(time))
+  const learntAt = (refused[0] ?? 0) + 1_000
+  const later = refused.filter((at) => at > learntAt).length
   const seconds = (Math.max(...after.map(({ time }) => Date.parse(time))) - until) / 1000
   say(
     `${accounts} accounts, ${limit} requests a second allowed: all refreshed ${seconds.toFixed(1)} s after the provider was ` +
-      `back, ${refused} answers 429, mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
+      `back, ${refused.length - later} answers 429 to learn the limit and ${later} later, ` +
+      `mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
   )
-  // Chance alone would give 33 %; on a busy machine the answers to one sweep's requests come back a little shuffled.
-  expect(off).toBeLessThan(0.25)
-  expect(refused / after.length).toBeLessThan(0.1)
+  // Chance alone would give 33 %; one that is tried as a probe and a busy machine shuffle a little.
+  expect(off).toBeLessThan(0.05)
+  // Those that were under way when the first was refused: on a busy machine, what a few tenths of a second take.
+  expect(refused.length - later).toBeLessThan(limit)
+  expect(later / after.length).toBeLessThan(0.1)
   expect(await statesOf(daemon.url)).toEqual({ active: accounts })
 })

@@ -59,3 +59,14 @@ test('while it starts it is alive and not ready', () => {
   const report = judgeHealth({ ...FACTS, startedAt: undefined, lastSweeps: {} })
   expect(report).toMatchObject({ alive: true, ready: false })
 })
+
+test('a clock whose ticks others follow is judged by those, and not by the sweeps that others do', () => {
+  const expected = { 'refresh-tokens': 10_000 }
+  const clock = { ...FACTS, lastSweeps: {}, standstills: {}, expected: {} }
+  const ticked = (quietMs: number) =>
+    judgeHealth({ ...clock, ticks: { last: { 'refresh-tokens': NOW - quietMs }, expected } })
+  expect(ticked(45_000).alive).toBe(true)
+  expect(ticked(45_001).checks.filter((check) => !check.ok)).toEqual([
+    { name: 'tick:refresh-tokens', ok: false, detail: 'last handed on 45 s ago, at most 45 s allowed' },
+  ])
+})
