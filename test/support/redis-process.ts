@@ -39,19 +39,29 @@ async function launch(port: number, more: readonly string[]): Promise<ChildProce
     throw new Error('redis-server ended at once')
   })
   failed.catch(() => undefined)
-  while (!(await Promise.race([answers(port), failed]))) await pause(10)
+  while (!(await Promise.race([answers(port, child.pid), failed]))) await pause(10)
   return child
 }
 
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+/** Another server on that port, of a test that runs beside this one, is not the one that was started. */
+function answers(port: number, pid: number | undefined): Promise<boolean> {
+  return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
-    const end = (answer: boolean) => {
+    const end = (answer: boolean | Error) => {
       socket.destroy()
-      resolve(answer)
+      if (answer instanceof Error) reject(answer)
+      else resolve(answer)
     }
     socket.on('error', () => end(false))
-    socket.on('data', (data) => end(data.toString().startsWith('+PONG')))
-    socket.write('PING\r\n')
+    let heard = ''
+    socket.on('data', (data) => {
+      heard += data.toString()
+      const [, found, loading] = /\r\nprocess_id:(\d+)\r\n.*\r\nloading:(\d)\r\n/s.exec(heard) ?? []
+      if (found === undefined && !heard.startsWith('-')) return
+      if (found === undefined || Number(found) === pid) end(loading === '0')
+      else end(new Error(`port ${port} belongs to the server ${found}`))
+    })
+    socket.on('close', () => end(false))
+    socket.write('INFO\r\n')
   })
 }
