@@ -41,6 +41,14 @@ const CHUNK = 200
 const MOST_WAITING = 50
 /** Refreshes are handed on for so long ahead: where the endpoint is slow, the order is decided as late as can be. */
 const AHEAD_MS = 1_500
+/**
+ * Of a backlog each look reads all: one after every few accounts cost a fleet of 40,000 that came due at once as much as
+ * their refreshes. So it is looked again when half of those that wait have gone, and a few times within what is handed
+ * on ahead.
+ */
+const LOOK_AT_WAITING = MOST_WAITING / 2
+const LOOK_AGAIN_MS = 50
+const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 
 /** A sweep that ends takes less. */
 const SPARE_MS = 1_500
@@ -106,15 +114,15 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
   if (deps.clockWatch.mayHaveBeenSetBack()) await bringForward(deps, now)
-  if (waiting >= MOST_WAITING) return now
+  if (waiting > LOOK_AT_WAITING) return now + LOOK_AGAIN_MS
   const { due, next, fleet } = await deps.due.dueTokens(now)
   const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
   const chosen =
     isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
-  const left = chosen.length < due.length
-  return left ? Math.max(until, now) : next
+  if (chosen.length === due.length) return next
+  return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? LOOK_AHEAD_AGAIN_MS : LOOK_AGAIN_MS))
 }
 
 async function bringForward(deps: SweepDeps, now: number): Promise<void> {

@@ -4,9 +4,9 @@ import type { Argument } from './scripts.ts'
 
 /** The steps on one account that many lanes ask for at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
-  beginRefresh(account: string, ...args: Argument[]): Promise<(Buffer | null)[]>
+  beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
   storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled'>
-  beginPoll(account: string, ...args: Argument[]): Promise<(Buffer | number | null)[]>
+  beginPoll(account: string, asking: string): Promise<(Buffer | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }

@@ -69,7 +69,7 @@ export type Argument = string | number | Buffer
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     claimDue(...args: Argument[]): Result<[string[], string], Context>
-    dueTokens(...args: Argument[]): Result<string[], Context>
+    dueTokens(...args: Argument[]): Result<string, Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
@@ -128,19 +128,31 @@ declare module 'ioredis' {
   }
 }
 
+/** The steps that travel for many accounts at a time already. */
+export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, step]) => ('of' in step ? [name] : []))
+
+const INCLUDE = /^--!include (\S+)\n/gm
+
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
 export function loadScripts(): Record<string, { lua: string; numberOfKeys?: number; readOnly?: boolean }> {
   return Object.fromEntries(
     Object.entries(STEPS).map(([name, step]) => [
       name,
       'of' in step
-        ? { lua: forMany(readLua(`${step.file}.lua`)) }
+        ? { lua: forMany(partsOf(`${step.file}.lua`)) }
         : { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
     ]),
   )
 }
 
 function readLua(path: string): string {
+  const { shared, step } = partsOf(path)
+  return `${shared}${step}`
+}
+
+/** What a file includes, at its head, and the rest of it. */
+function partsOf(path: string): { shared: string; step: string } {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8')
-  return text.replace(/^--!include (\S+)$/gm, (_, name: string) => readLua(`include/${name}.lua`))
+  const included = [...text.matchAll(INCLUDE)].map(([, name]) => readLua(`include/${name}.lua`))
+  return { shared: included.join(''), step: text.replace(INCLUDE, '') }
 }
