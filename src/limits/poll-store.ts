@@ -162,7 +162,18 @@ export class PollStore {
     const nearness = result.nearness === null ? 'far' : (result.nearness ?? '')
     const [readings, record] = readingsArguments(result)
     const kept = samplesArguments(samples)
-    const lines = [hubId, polls, Math.round(nextAt), polledAt, freshAt, nearness, '', kept.keep, encodeSeen(seen), pollBecause]
+    const lines = [
+      hubId,
+      polls,
+      Math.round(nextAt),
+      polledAt,
+      freshAt,
+      nearness,
+      '',
+      kept.keep,
+      encodeSeen(seen),
+      pollBecause,
+    ]
     return accountSteps(this.#store).commitPoll(
       this.#keys.own(hubId),
       ...[lines.join('\n'), kept.moment, Object.keys(others).length === 0 ? '' : stepJson(others)],

@@ -1,6 +1,6 @@
 import { createHttpClient, type HttpRequest } from '../../src/provider/http.ts'
 import { accessTokenOf, refreshTokenOf } from './account-tokens.ts'
-import { hubIdOf, isToBeRefreshed, readOrders, runCycles } from './cycle-run.ts'
+import { hubIdOf, isToBeRefreshed, readOrders, serveCycles } from './cycle-run.ts'
 
 /** The reference of P1, P2 and P4: the requests of the cycle by the same HTTP layer, their answers parsed, and nothing else. */
 const orders = readOrders()
@@ -11,7 +11,7 @@ const http = createHttpClient({
 const LIMITS = '/crm/limits/2026-03'
 const FORM = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' }
 
-await runCycles(orders, async (place) => {
+await serveCycles(orders, async (place) => {
   const hubId = hubIdOf(place)
   const token = isToBeRefreshed(place, refreshShare) ? await refresh(hubId) : accessTokenOf(hubId)
   await get(token, `${LIMITS}/custom-properties`)

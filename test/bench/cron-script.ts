@@ -1,6 +1,6 @@
 import { Client } from '@hubspot/api-client'
 import { Redis } from 'ioredis'
-import { hubIdOf, isToBeRefreshed, readOrders, runCycles } from './cycle-run.ts'
+import { hubIdOf, isToBeRefreshed, readOrders, serveCycles } from './cycle-run.ts'
 import { readTokens, seedTokens, storeTokens } from './plain-tokens.ts'
 
 /**
@@ -13,7 +13,7 @@ const basePath = orders.providerUrl
 const { oauth } = new Client({ basePath })
 await seedTokens(redis, orders)
 
-await runCycles(orders, async (place) => {
+await serveCycles(orders, async (place) => {
   const hubId = hubIdOf(place)
   let tokens = await readTokens(redis, hubId)
   if (isToBeRefreshed(place, orders.refreshShare)) {

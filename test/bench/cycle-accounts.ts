@@ -83,8 +83,8 @@ export async function countDueBy(store: Store, keys: Keys, at: number): Promise<
   return (await store.eval(COUNT, sets.length, ...sets, '-inf', at)) as number
 }
 
-/** Every account has exactly one moment to come in each due set, and no poll of one failed. */
-export async function checkAccounts(store: Store, keys: Keys, count: number): Promise<void> {
+/** Every account has exactly one moment to come in each due set, was polled as often as it came due, and no poll of one failed. */
+export async function checkAccounts(store: Store, keys: Keys, count: number, times: number): Promise<void> {
   const now = Date.now()
   for (const kind of ['refresh', 'poll'] as const) {
     const sets = dueSets(keys, [kind])
@@ -95,7 +95,7 @@ export async function checkAccounts(store: Store, keys: Keys, count: number): Pr
   if ((await store.eval(COUNT, failing.length, ...failing, '-inf', '+inf')) !== 0) throw new Error('polls failed')
   for (let place = 0; place < count; place += 100) {
     const { state, polls = '0' } = await store.hgetall(keys.account(hubIdOf(place)).account)
-    if (state !== 'active' || Number(polls) !== 2) throw new Error(`account ${place}: ${state}, ${polls} polls`)
+    if (state !== 'active' || Number(polls) !== times) throw new Error(`account ${place}: ${state}, ${polls} polls`)
   }
 }
 

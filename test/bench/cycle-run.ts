@@ -1,6 +1,7 @@
+import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 
-/** How a side of the cycle is told what to do, and what it says: one process, one line. */
+/** How a side of the cycle is told what to do: a process of its own, a line for each round. */
 export interface CycleOrders {
   providerUrl: string
   redisUrl: string
@@ -10,11 +11,19 @@ export interface CycleOrders {
   inFlight: number
 }
 
+/** What it says of a round. */
+export interface CycleRun {
+  accounts: number
+  cpuSeconds: number
+  wallSeconds: number
+  redisSeconds: number
+}
+
 export function readOrders(): CycleOrders {
   const [providerUrl = '', redisUrl = ''] = process.argv.slice(2)
   const {
-    BENCH_ACCOUNTS = '8000',
-    BENCH_WARM_UP = '8000',
+    BENCH_ACCOUNTS = '4000',
+    BENCH_WARM_UP = '4000',
     BENCH_REFRESH_SHARE = '0.6',
     BENCH_IN_FLIGHT = '64',
   } = process.env
@@ -35,8 +44,8 @@ export function isToBeRefreshed(place: number, share: number): boolean {
   return Math.floor((place + 1) * share) > Math.floor(place * share)
 }
 
-/** Works through the accounts once to warm up and once for the figure, so many at a time. */
-export async function runCycles(orders: CycleOrders, cycle: (place: number) => Promise<void>): Promise<void> {
+/** All accounts, so many at a time: to warm up, and then for each round. */
+export async function serveCycles(orders: CycleOrders, cycle: (place: number) => Promise<void>): Promise<void> {
   const all = async (count: number) => {
     let next = 0
     const lane = async () => {
@@ -45,11 +54,27 @@ export async function runCycles(orders: CycleOrders, cycle: (place: number) => P
     await Promise.all(Array.from({ length: orders.inFlight }, lane))
   }
   await all(orders.warmUp)
-  await measured(orders, () => all(orders.accounts))
+  await serveRounds(orders, () => all(orders.accounts))
 }
 
-/** Prints what the work took: of this process, all its threads, and of the Redis behind it. */
-export async function measured({ accounts, redisUrl }: CycleOrders, work: () => Promise<void>): Promise<void> {
+/**
+ * Says that it is ready; then a round for each line that comes in, until there are no more. All rounds are of one process,
+ * as a daemon is one for weeks: what is measured is not the compiler.
+ */
+export async function serveRounds(
+  orders: CycleOrders,
+  work: () => Promise<void>,
+  prepare: () => Promise<void> = async () => {},
+): Promise<void> {
+  console.log('ready')
+  for await (const _ of createInterface({ input: process.stdin })) {
+    await prepare()
+    console.log(JSON.stringify(await measured(orders, work)))
+  }
+}
+
+/** What the work took: of this process, all its threads, and of the Redis behind it. */
+async function measured({ accounts, redisUrl }: CycleOrders, work: () => Promise<void>): Promise<CycleRun> {
   const redis = redisUrl === '' ? undefined : new Redis(redisUrl)
   const redisFrom = await redisCpuSeconds(redis)
   const from = { cpu: process.cpuUsage(), wall: performance.now() }
@@ -57,7 +82,8 @@ export async function measured({ accounts, redisUrl }: CycleOrders, work: () => 
   const { user, system } = process.cpuUsage(from.cpu)
   const wallSeconds = (performance.now() - from.wall) / 1_000
   const redisSeconds = (await redisCpuSeconds(redis)) - redisFrom
-  console.log(JSON.stringify({ accounts, cpuSeconds: (user + system) / 1e6, wallSeconds, redisSeconds }))
+  redis?.disconnect()
+  return { accounts, cpuSeconds: (user + system) / 1e6, wallSeconds, redisSeconds }
 }
 
 async function redisCpuSeconds(redis: Redis | undefined): Promise<number> {

@@ -11,11 +11,11 @@ import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { BENCH_KEY, bringDue, checkAccounts, countDueBy, seedAccounts } from './cycle-accounts.ts'
-import { measured, readOrders } from './cycle-run.ts'
+import { readOrders, serveRounds } from './cycle-run.ts'
 
 /**
  * Our side of the cycle: a whole daemon. All accounts are polled for the first time, so that there is something to compare
- * with; then those to warm up come due for a second poll, with a share of them for a refresh, and then those to be measured.
+ * with, and once more to warm up; then all come due, with a share of them for a refresh, in each round.
  */
 const PAIRS = [
   ['0-1', '0-2'],
@@ -23,7 +23,7 @@ const PAIRS = [
   ['0-1', '0-3'],
 ]
 const orders = readOrders()
-const { accounts, warmUp, refreshShare } = orders
+const { accounts, refreshShare } = orders
 const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
 const loaded = loadConfig({
   ...{ file: 'bench.json', env: {}, cwd: folder, now: Date.now() },
@@ -34,38 +34,41 @@ const { config } = loaded
 
 const store = connectRedis({ kind: 'url', url: new Secret(orders.redisUrl) }, 'steps', () => {})
 const keys = createKeys(config.redis.prefix)
-await seedAccounts(store, keys, warmUp + accounts)
+await seedAccounts(store, keys, accounts)
 const lifecycle = new Lifecycle()
-const log = createLogger({ level: 'error', pretty: false }, { write: (line) => void process.stderr.write(line) })
+const log = createLogger({ level: 'warn', pretty: false }, { write: (line) => void process.stderr.write(line) })
 await startApp({ config, clock: systemClock, random: Math.random, log }, lifecycle)
+let polls = 1
 await allDone()
-await lot(accounts, accounts + warmUp)
+await lot()
 await allDone()
-const from = await lot(0, accounts)
-await pause(from - Date.now() - 50)
-await measured(orders, allDone)
-await checkAccounts(store, keys, accounts + warmUp)
+await serveRounds(orders, allDone, async () => {
+  const from = await lot()
+  await pause(from - Date.now() - 50)
+})
 await lifecycle.close()
 store.disconnect()
 rmSync(folder, { recursive: true, force: true })
 process.exit()
 
-/** When they are due: late enough that the daemon finds all of them at once. */
-async function lot(from: number, to: number): Promise<number> {
-  const at = Date.now() + 1_500 + (to - from) / 10
-  await bringDue(store, keys, { from, to, refreshShare }, at)
+/** All accounts come due once more; late enough that the daemon finds all of them at once. */
+async function lot(): Promise<number> {
+  await checkAccounts(store, keys, accounts, polls++)
+  const at = Date.now() + 1_500 + accounts / 10
+  await bringDue(store, keys, { from: 0, to: accounts, refreshShare }, at)
   return at
 }
 
 /** What was claimed comes due again within a minute; what is done in minutes, at the soonest. */
 async function allDone(): Promise<void> {
-  while ((await countDueBy(store, keys, Date.now() + 90_000)) > 0) await pause(100)
+  while ((await countDueBy(store, keys, Date.now() + 90_000)) > 0) await pause(30)
 }
 
 function settings() {
   return {
     provider: {
       ...{ baseUrl: orders.providerUrl, clientId: 'bench', clientSecret: 'bench', api: '2026-03' },
+      connections: orders.inFlight,
       // What is measured is the work, not the manners.
       tokenRate: { requests: 1_000_000, per: '1s' },
     },

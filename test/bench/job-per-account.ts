@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { hubIdOf, isToBeRefreshed, measured, readOrders } from './cycle-run.ts'
+import { hubIdOf, isToBeRefreshed, readOrders, serveRounds } from './cycle-run.ts'
 import { readTokens, seedTokens, storeTokens } from './plain-tokens.ts'
 
 /**
@@ -17,7 +17,7 @@ const worker = new Worker<{ place: number }>('poll', ({ data }) => poll(data.pla
 })
 await seedTokens(redis, orders)
 await pollAll(orders.warmUp)
-await measured(orders, () => pollAll(orders.accounts))
+await serveRounds(orders, () => pollAll(orders.accounts))
 process.exit()
 
 async function pollAll(count: number): Promise<void> {
