@@ -132,9 +132,8 @@ export class PollStore {
 
   /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
-    const keys = this.#keys.account(hubId)
-    const answer = await accountSteps(this.#store).beginPoll(keys.account, ...asking, ...FIELDS)
-    return answer.length === 0 ? undefined : readContext(hubId, keys, answer)
+    const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), asking.join(' '))
+    return answer.length === 0 ? undefined : readContext(hubId, this.#keys.account(hubId), answer)
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
@@ -157,54 +156,72 @@ export class PollStore {
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const noAlerts = result.alerts.changes.length === 0 && result.alerts.entries.length === 0
+    const { polls, nextAt, fields, seen, freshAt = '', alerts, samples } = result
+    const { polledAt = '', pollBecause = '', ...others } = fields
+    const noAlerts = alerts.changes.length === 0 && alerts.entries.length === 0
+    const nearness = result.nearness === null ? 'far' : (result.nearness ?? '')
+    const [readings, record] = readingsArguments(result)
+    const kept = samplesArguments(samples)
+    const lines = [
+      hubId,
+      polls,
+      Math.round(nextAt),
+      polledAt,
+      freshAt,
+      nearness,
+      '',
+      kept.keep,
+      encodeSeen(seen),
+      pollBecause,
+    ]
     return accountSteps(this.#store).commitPoll(
       this.#keys.own(hubId),
-      ...[hubId, result.polls, Math.round(result.nextAt), ...fieldsArguments(result.fields)],
-      result.seen === undefined ? '' : encodeSeen(result.seen),
-      ...readingsArguments(result),
-      noAlerts ? '' : stepJson(result.alerts),
-      ...samplesArguments(result.samples),
-      ...[result.freshAt ?? '', nearnessArgument(result.nearness)],
+      ...[lines.join('\n'), kept.moment, Object.keys(others).length === 0 ? '' : stepJson(others)],
+      ...[readings, record, noAlerts ? '' : stepJson(alerts), kept.samples],
     )
   }
 
   commitQuiet(hubId: number, result: QuietResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { polls, at, nextAt, pollBecause, seen, keepSamplesMs, freshAt, nearness } = result
-    const moment = timeBytes(at)
+    const { polls, at, nextAt, pollBecause, seen, keepSamplesMs, freshAt = '', nearness } = result
+    const keep = keepSamplesMs === 0 ? '' : keepSamplesMs
+    // It is in the ranking, or it is not: only where it is, others may have taken it out.
+    const near = nearness ?? ''
+    const lines = [hubId, polls, Math.round(nextAt), at, freshAt, near, 'still', keep, encodeSeen(seen), pollBecause]
     return accountSteps(this.#store).commitPoll(
       this.#keys.own(hubId),
-      ...[hubId, polls, Math.round(nextAt), '', at, pollBecause, encodeSeen(seen)],
-      ...[moment, '', '', '', '', keepSamplesMs === 0 ? '' : moment, keepSamplesMs === 0 ? 1 : keepSamplesMs],
-      // It is in the ranking, or it is not: only where it is, others may have taken it out.
-      ...[freshAt ?? '', nearness == null ? '' : nearness],
+      ...[lines.join('\n'), timeBytes(at), '', '', '', '', ''],
     )
   }
 }
 
+/** As begin-poll.lua reads them. */
 const FIELDS = [
   ...['state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt'],
   ...['pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince'],
   ...['changedAt', 'pollBecause', 'seen'],
-] as const
+]
 
 const NO_CALLS: AskedCalls = [0, 0, 0, 0]
 
-function readContext(hubId: number, keys: AccountKeys, answer: (Buffer | number | null)[]): PollContext {
-  const text = (place: number) => answer[place]?.toString() ?? ''
-  const number = (place: number) => Number(answer[place]?.toString() ?? 0)
-  const rest = FIELDS.length
-  const buffer = (place: number) => answer[rest + place] as Buffer | null
-  const readings = buffer(1)
-  const forecasts = text(rest + 2)
+function readContext(
+  hubId: number,
+  keys: AccountKeys,
+  [lines, accessToken, forecast, readings, ...alerts]: (Buffer | null)[],
+): PollContext {
+  const texts = String(lines).split('\n')
+  const text = (place: number) => texts[place] ?? ''
+  const number = (place: number) => Number(texts[place])
+  const taken = FIELDS.length
+  const packed = readings ?? null
+  const forecasts = forecast?.toString() ?? ''
   let kept: KeptReadings | undefined
   const unpacked = () => {
-    kept ??= keptReadings(hubId, keys, readings)
+    kept ??= keptReadings(hubId, keys, packed)
     return kept
   }
   let foretold: { is: AccountForecasts | undefined } | undefined
   const alertStates: Record<string, string> = {}
-  for (let place = rest + 7; place < answer.length; place += 2) alertStates[text(place)] = text(place + 1)
+  for (let place = 0; place < alerts.length; place += 2) alertStates[String(alerts[place])] = String(alerts[place + 1])
   return {
     state: text(0) as AccountState,
     expiresAt: number(1),
@@ -223,7 +240,7 @@ function readContext(hubId: number, keys: AccountKeys, answer: (Buffer | number 
     changedAt: number(14),
     pollBecause: text(15),
     seen: decodeSeen(text(16)),
-    accessToken: buffer(0),
+    accessToken: accessToken ?? null,
     get readings() {
       return unpacked()?.readings
     },
@@ -235,39 +252,35 @@ function readContext(hubId: number, keys: AccountKeys, answer: (Buffer | number 
       return foretold.is
     },
     packed: {
-      ...{ readings, forecasts, hasSamples: number(rest + 3) === 1 },
+      ...{ readings: packed, forecasts, hasSamples: number(taken + 2) === 1 },
       readingsNamedAs: (names) => {
-        kept ??= keptReadings(hubId, keys, readings, names)
+        kept ??= keptReadings(hubId, keys, packed, names)
         return kept
       },
     },
-    taken: takenNow(number(rest + 4), number(rest + 6)),
+    taken: takenNow(number(taken), number(taken + 1)),
     alertStates,
   }
 }
 
-/** When it was read ('' = as it was), its turn ('' = as it was), and all other fields (JSON, '' = none). */
-function fieldsArguments({ polledAt = '', pollBecause = '', ...others }: Record<string, string>): string[] {
-  return [Object.keys(others).length === 0 ? '' : stepJson(others), polledAt, pollBecause]
-}
-
-/** The moment of what stays as it is ('' = it does not), the readings ('' = as they are), the record of what changed ('' = nothing). */
-function readingsArguments({ readings, slots, change, packedTexts }: PollResult): ['', Buffer | '', Buffer | ''] {
-  if (readings === undefined) return ['', '', '']
+/** The readings ('' = as they are) and the record of what changed ('' = nothing). */
+function readingsArguments({ readings, slots, change, packedTexts }: PollResult): [Buffer | '', Buffer | ''] {
+  if (readings === undefined) return ['', '']
   const packed = packPoll(readings, slots, change, packedTexts)
-  return ['', packed.readings, packed.record ?? '']
+  return [packed.readings, packed.record ?? '']
 }
 
-/** The samples ('' = as they are), the moment of those that stay, and how long they are kept (0 = not at all). */
-function samplesArguments(samples: PollResult['samples']): [Buffer | '', Buffer | '', number] {
-  if (samples === undefined) return ['', '', 1]
-  const { shown, keepMs, sameAt } = samples
-  if (Object.keys(shown).length === 0) return ['', '', 0]
-  return sameAt === undefined ? [encodeSamples(shown), '', keepMs] : ['', timeBytes(sameAt), keepMs]
-}
-
-function nearnessArgument(nearness: PollResult['nearness']): number | string {
-  return nearness === null ? 'far' : (nearness ?? '')
+/** The samples ('' = as they are), the moment of those that stay, and how long they are kept ('' = as long as before, 0 = not at all). */
+function samplesArguments(samples: PollResult['samples']): {
+  samples: Buffer | ''
+  moment: Buffer | ''
+  keep: number | ''
+} {
+  if (samples === undefined) return { samples: '', moment: '', keep: '' }
+  const { shown, keepMs: keep, sameAt } = samples
+  if (Object.keys(shown).length === 0) return { samples: '', moment: '', keep: 0 }
+  if (sameAt !== undefined) return { samples: '', moment: timeBytes(sameAt), keep }
+  return { samples: encodeSamples(shown), moment: '', keep }
 }
 
 function timeBytes(at: number): Buffer {

@@ -33,7 +33,9 @@ const JUDGED_END = SAMPLES_END + LENGTH
 /** No fingerprint looks like this. */
 export const NOT_JUDGED = '-'.padEnd(LENGTH, '.')
 
-export function encodeSeen({ answers, names, samples, judged, nearness }: Seen): string {
+export function encodeSeen(seen: Seen | undefined): string {
+  if (seen === undefined) return ''
+  const { answers, names, samples, judged, nearness } = seen
   return `${answers}${names}${samples}${judged}${nearness ?? ''}`
 }
 

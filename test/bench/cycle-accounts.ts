@@ -1,4 +1,5 @@
 import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -14,6 +15,11 @@ const vault = createVault([{ id: 'k1', key: BENCH_KEY }])
 /** Accounts as a connect leaves them, with a forecast as the daily job leaves one: due for their first poll, their tokens fresh. */
 export async function seedAccounts(store: Store, keys: Keys, count: number): Promise<void> {
   const now = Date.now()
+  // Histories are tended once a day, not at every poll.
+  const rounds = new TendingRounds(store, keys)
+  await Promise.all(
+    Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, { day: dayOf(n, now), after: 'over' })),
+  )
   for (let place = 0; place < count; place++) {
     const hubId = hubIdOf(place)
     const account = keys.account(hubId)

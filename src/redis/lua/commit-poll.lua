@@ -1,14 +1,15 @@
 --!include account-step
 -- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
 -- race changes nothing.
--- ARGV: hubId, number of the poll as read, next poll,
---   other fields of the account (JSON, '' = none), when it was read ('' = it was not), its turn ('' = as it was), what it saw ('' = nothing to go by),
---   moment of readings that stay as they are ('' = they do not), readings ('' = as they are), record for the history ('' = nothing changed),
---   alert writes (JSON, '' = none), samples ('' = as they are), moment of samples that stay ('' = as it is), how long these are kept, ms (0 = not at all),
---   when the account counts as read ('' = it was not), how near its nearest limit is ('' = as it was, 'far' = no ranking has it).
+-- ARGV: lines: hubId, number of the poll as read, next poll, when it was read ('' = it was not), when the account counts as read ('' = it was not),
+--     how near its nearest limit is ('' = as it was, 'far' = no ranking has it), 'still' = all readings stay as they are but for their moment,
+--     how long samples are kept, ms ('' = as long as before, 0 = not at all), what it saw ('' = nothing to go by), its turn ('' = as it was);
+--   moment of what stays; other fields of the account (JSON, '' = none); readings ('' = as they are); record for the history ('' = nothing changed);
+--   alert writes (JSON, '' = none); samples ('' = as they are, but for their moment if it is given).
 -- Returns 'committed' | 'gone' | 'lost'.
-local hubId, poll, pollAt, others, polledAt, turn, seen = unpack(ARGV, 1, 7)
-local moment, readings, record, writes, samples, samplesMoment, keepSamples, freshAt, nearest = unpack(ARGV, 8, 16)
+local hubId, poll, pollAt, polledAt, freshAt, nearest, still, keepSamples, seen, turn = string.match(ARGV[1],
+  '^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
+local moment, others, readings, record, writes, samples = unpack(ARGV, 2, 7)
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
@@ -40,12 +41,12 @@ end
 local function moveTo(key, at)
   if redis.call('SETRANGE', key, 1, at) == 1 + #at then redis.call('DEL', key) end
 end
-if moment ~= '' then moveTo(READINGS, moment)
+if still ~= '' then moveTo(READINGS, moment)
 elseif readings ~= '' then redis.call('SET', READINGS, readings) end
 if keepSamples == '0' then redis.call('DEL', SAMPLES)
 elseif samples ~= '' then redis.call('SET', SAMPLES, samples, 'PX', keepSamples)
-elseif samplesMoment ~= '' then
-  moveTo(SAMPLES, samplesMoment)
+elseif moment ~= '' and keepSamples ~= '' then
+  moveTo(SAMPLES, moment)
   redis.call('PEXPIRE', SAMPLES, keepSamples)
 end
 if record ~= '' and redis.call('RPUSH', HISTORY, record) > MOST_RECORDS then

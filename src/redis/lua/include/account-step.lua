@@ -40,9 +40,12 @@ local function setFields(fields)
   if fields.hubDomain and fields.hubDomain ~= redis.call('HGET', ACCOUNT, 'hubDomain') then
     redis.call('INCR', DOMAINS_VERSION)
   end
+  local set, gone = {}, {}
   for name, value in pairs(fields) do
-    if value == '' then redis.call('HDEL', ACCOUNT, name) else redis.call('HSET', ACCOUNT, name, value) end
+    if value == '' then gone[#gone + 1] = name else set[#set + 1], set[#set + 2] = name, value end
   end
+  if #set > 0 then redis.call('HSET', ACCOUNT, unpack(set)) end
+  if #gone > 0 then redis.call('HDEL', ACCOUNT, unpack(gone)) end
 end
 
 -- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
