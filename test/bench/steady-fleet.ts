@@ -40,6 +40,9 @@ export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
   const provider = await startProcess('remembering-provider.ts')
   const running = await startWholeDaemon(provider.firstLine, {
     limits: { every: `${POLL_EVERY_MS / 1_000}s`, associations: [{ from: '0-1', to: '0-2' }] },
+  }).catch(async (error: unknown) => {
+    await provider.stop('at once')
+    throw error
   })
   const ask = async <T>(path: string) => (await (await fetch(provider.firstLine + path)).json()) as T
   const fleet: Unplanned = {
