@@ -50,19 +50,27 @@ export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
     seen: () => ask<Seen>('/seen'),
     count: () => ask<Pick<Seen, 'refreshes' | 'polls'>>('/count'),
   }
+  const close = async () => {
+    await running.close()
+    await provider.stop('at once')
+  }
+  try {
+    return { ...fleet, ...(await setInMotion(fleet, accounts)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Measures what the daemon can do, and gives tokens lives by that. */
+async function setInMotion(fleet: Unplanned, accounts: number): Promise<Pick<SteadyFleet, 'capacity' | 'lifeSeconds'>> {
   await seedFleet(fleet.store, fleet.keys, accounts)
   await measureCapacity(fleet, 0, WARM_UP)
   const capacity = await measureCapacity(fleet, WARM_UP, MEASURED)
   const middle = (SHARES.refreshFrom + SHARES.refreshBy) / 2
   const lifeSeconds = Math.ceil(accounts / (capacity * LOAD) / middle)
   await spread(fleet, accounts, lifeSeconds)
-  return {
-    ...{ ...fleet, capacity, lifeSeconds },
-    close: async () => {
-      await running.close()
-      await provider.stop('at once')
-    },
-  }
+  return { capacity, lifeSeconds }
 }
 
 /** All due at once, none of them late: refreshes a second, polls of a part of them along with them. */
