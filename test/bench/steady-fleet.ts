@@ -65,8 +65,9 @@ export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
 /** Measures what the daemon can do, and gives tokens lives by that. */
 async function setInMotion(fleet: Unplanned, accounts: number): Promise<Pick<SteadyFleet, 'capacity' | 'lifeSeconds'>> {
   await seedFleet(fleet.store, fleet.keys, accounts)
-  await measureCapacity(fleet, 0, WARM_UP)
-  const capacity = await measureCapacity(fleet, WARM_UP, MEASURED)
+  const warmUp = Math.min(WARM_UP, Math.floor(accounts / 3))
+  await measureCapacity(fleet, 0, warmUp)
+  const capacity = await measureCapacity(fleet, warmUp, Math.min(MEASURED, accounts - warmUp))
   const middle = (SHARES.refreshFrom + SHARES.refreshBy) / 2
   const lifeSeconds = Math.ceil(accounts / (capacity * LOAD) / middle)
   await spread(fleet, accounts, lifeSeconds)
@@ -86,7 +87,7 @@ async function measureCapacity(fleet: Unplanned, from: number, count: number): P
   })
   const allDone = async () => {
     const { refreshes, polls } = await fleet.count()
-    return refreshes >= count && polls >= count / POLLED_PART
+    return refreshes >= count && polls >= Math.floor(count / POLLED_PART)
   }
   await eventually('all refreshed and polled', allDone, 120_000)
   const { firstAt, lastAt } = await fleet.seen()
