@@ -31,10 +31,12 @@ export interface SteadyFleet extends WholeDaemon {
   readonly lifeSeconds: number
   /** What came since it was last asked, as the provider saw it. */
   seen(): Promise<Seen>
+  /** The same; and what is said of all begins from now on. */
+  settled(): Promise<Seen>
 }
 
 type Unplanned = WholeDaemon &
-  Pick<SteadyFleet, 'seen'> & { providerUrl: string; count(): Promise<Pick<Seen, 'refreshes' | 'polls'>> }
+  Pick<SteadyFleet, 'seen' | 'settled'> & { providerUrl: string; count(): Promise<Pick<Seen, 'refreshes' | 'polls'>> }
 
 export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
   const provider = await startProcess('remembering-provider.ts')
@@ -48,6 +50,7 @@ export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
   const fleet: Unplanned = {
     ...{ ...running, providerUrl: provider.firstLine },
     seen: () => ask<Seen>('/seen'),
+    settled: () => ask<Seen>('/settled'),
     count: () => ask<Pick<Seen, 'refreshes' | 'polls'>>('/count'),
   }
   const close = async () => {
