@@ -11,6 +11,7 @@ import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
 const LOT = 1_000
 const WARM_UP_LOTS = 6
 const LOTS_A_ROUND = 4
+const LOOKS = 10
 const LIFE_MS = 1_800_000
 const LATER_MS = 6 * 3_600_000
 const PAIRS = [
@@ -22,13 +23,14 @@ const PAIRS = [
 /**
  * P8: what an account costs in a large fleet against a small one - CPU of a whole daemon for a full cycle (refresh, four
  * reports read, stored, next turn), and bytes in Redis. The three daemons take turns, lot by lot, so that whatever the
- * machine does meets all of them; after each lot somebody looks at the metrics and at the fleet's status.
+ * machine does meets all of them. Beside it, what it costs to look at fleets of these sizes.
  */
 export function growth(largest = 100_000): Figure {
   const sizes = [LOT, Math.max(LOT, largest / 10), largest] as const
   const [small, middle, large] = sizes.map((size) => size.toLocaleString('en-US'))
   const goal = { of: 'ratio', atMost: 1.1 } as const
-  const cycle = 'a full cycle and its part of the looks at status and metrics'
+  const cycle = 'a full cycle'
+  const look = "one look at the metrics and at the fleet's status"
   return {
     id: 'P8',
     rounds: 3,
@@ -39,6 +41,8 @@ export function growth(largest = 100_000): Figure {
       { what: `an account that was polled, ${middle} against ${small}`, unit: 'Redis bytes per account', goal },
       { what: `${cycle}, ${large} against ${small}`, unit: 'Redis CPU us per account', goal },
       { what: `${cycle}, ${large} against ${small}`, unit: 'bytes to and from Redis per account', goal },
+      { what: `${look}, ${large} against ${small}`, unit: 'client CPU ms' },
+      { what: `${look}, ${large} against ${small}`, unit: 'Redis CPU ms' },
     ],
     open: async () => {
       const provider = await startProcess('remembering-provider.ts')
@@ -50,11 +54,11 @@ export function growth(largest = 100_000): Figure {
       return {
         ours: async () => {
           const [, ofMiddle, ofLarge] = await turns('ours')
-          return [ofLarge?.client, ofMiddle?.client, bytes[2], bytes[1], ofLarge?.redis, ofLarge?.traffic].map(Number)
+          return valuesOf(ofLarge, ofMiddle, bytes[2], bytes[1])
         },
         reference: async () => {
           const [ofSmall] = await turns('reference')
-          return [ofSmall?.client, ofSmall?.client, bytes[0], bytes[0], ofSmall?.redis, ofSmall?.traffic].map(Number)
+          return valuesOf(ofSmall, ofSmall, bytes[0], bytes[0])
         },
         close: async () => {
           for (const { running } of fleets) await running.close()
@@ -107,15 +111,36 @@ interface Spent {
   traffic: number
 }
 
-/** Per account, by fleet. */
-async function round(fleets: readonly Fleet[]): Promise<Spent[]> {
+/** `cycle`: per account. */
+interface Costs {
+  cycle: Spent
+  look: Spent
+}
+
+/** In the order of the rows. */
+function valuesOf(one?: Costs, other?: Costs, bytes?: number, otherBytes?: number): number[] {
+  const { client, redis, traffic } = one?.cycle ?? {}
+  const look = [one?.look.client, one?.look.redis].map((micros) => Number(micros) / 1_000)
+  return [...[client, other?.cycle.client, bytes, otherBytes, redis, traffic].map(Number), ...look]
+}
+
+async function round(fleets: readonly Fleet[]): Promise<Costs[]> {
   const lots: Spent[][] = []
   for (let lot = 0; lot < LOTS_A_ROUND; lot++) lots.push(await oneLotEach(fleets))
-  const perAccount = (of: keyof Spent, n: number) =>
-    lots.reduce((sum, spent) => sum + (spent[n]?.[of] ?? Number.NaN), 0) / (LOT * LOTS_A_ROUND)
-  return fleets.map((_, n) => ({
-    ...{ client: perAccount('client', n), redis: perAccount('redis', n), traffic: perAccount('traffic', n) },
+  const looks: Spent[] = []
+  for (const fleet of fleets) looks.push(await looking(fleet))
+  return looks.map((look, n) => ({
+    cycle: meanOf(
+      lots.map((spent) => spent[n]),
+      LOT * LOTS_A_ROUND,
+    ),
+    look: meanOf([look], LOOKS),
   }))
+}
+
+function meanOf(spent: readonly (Spent | undefined)[], times: number): Spent {
+  const mean = (of: keyof Spent) => spent.reduce((sum, one) => sum + Number(one?.[of]), 0) / times
+  return { client: mean('client'), redis: mean('redis'), traffic: mean('traffic') }
 }
 
 async function oneLotEach(fleets: readonly Fleet[]): Promise<Spent[]> {
@@ -135,12 +160,26 @@ async function oneLot(fleet: Fleet): Promise<Spent> {
   fleet.next = (next + LOT) % size
   await fetch(`${providerUrl}/seen`)
   await pause(Math.max(0, dueAt - Date.now() - 20))
+  return spentDuring(running, async () => {
+    await allDone(providerUrl)
+    // What the last ones still have to store.
+    await pause(100)
+  })
+}
+
+/** As often as Prometheus and somebody at the status page would in some minutes. */
+function looking({ running }: Fleet): Promise<Spent> {
+  return spentDuring(running, async () => {
+    for (let look = 0; look < LOOKS; look++) {
+      await running.ask('/metrics')
+      await running.ask('/api/v1/status')
+    }
+  })
+}
+
+async function spentDuring(running: WholeDaemon, work: () => Promise<void>): Promise<Spent> {
   const before = await spentBy(running)
-  await allDone(providerUrl)
-  await running.ask('/metrics')
-  await running.ask('/api/v1/status')
-  // What the last ones still have to store.
-  await pause(100)
+  await work()
   const after = await spentBy(running)
   return {
     client: after.client - before.client,

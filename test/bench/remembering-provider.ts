@@ -6,13 +6,14 @@ import { quietReports } from './quiet-reports.ts'
 /**
  * A provider that answers at once and remembers when it made which token, so that what is told of lateness is what the
  * far side saw and not what the daemon says of itself. `POST /lives` begins anew: the tokens' life from now on, and when
- * the ones there are were made. `GET /seen` tells of what came since it was last asked, `GET /count` how much that is.
+ * the ones there are were made. `GET /seen` tells of what came since it was last asked, `GET /count` how much that is; at
+ * `GET /settled` what is told of all begins anew.
  */
 const MOST_ACCOUNTS = 200_000
 /** When the newest token of an account was made, ms; 0: never. */
 const madeAt = new Float64Array(MOST_ACCOUNTS)
 let latest: number[] = []
-/** Since the lives began. */
+/** Since all had settled. */
 let all: number[] = []
 let refreshes = 0
 let polls = 0
@@ -40,7 +41,7 @@ export interface Seen {
   p50: number
   p99: number
   max: number
-  /** Since the lives began. */
+  /** Since all had settled. */
   p99OfAll: number
   /** Refreshed after their token had ended. */
   expired: number
@@ -58,6 +59,7 @@ const server = createServer((request, response) => {
   const { method, url = '' } = request
   if (url === '/count') return send(response, buffered({ refreshes, polls }))
   if (url === '/seen') return send(response, buffered(seen()))
+  if (url === '/settled') return send(response, buffered(settled()))
   lastAt = Date.now()
   if (firstAt === 0) firstAt = lastAt
   if (method === 'GET') return send(response, reportFor(url))
@@ -127,6 +129,12 @@ function seen(): Seen {
   latest = []
   refreshes = polls = expired = firstAt = lastAt = 0
   leastLeft = 1
+  return found
+}
+
+function settled(): Seen {
+  const found = seen()
+  all = []
   return found
 }
 

@@ -31,35 +31,50 @@ export interface SteadyFleet extends WholeDaemon {
   readonly lifeSeconds: number
   /** What came since it was last asked, as the provider saw it. */
   seen(): Promise<Seen>
+  /** The same; and what is said of all begins from now on. */
+  settled(): Promise<Seen>
 }
 
 type Unplanned = WholeDaemon &
-  Pick<SteadyFleet, 'seen'> & { providerUrl: string; count(): Promise<Pick<Seen, 'refreshes' | 'polls'>> }
+  Pick<SteadyFleet, 'seen' | 'settled'> & { providerUrl: string; count(): Promise<Pick<Seen, 'refreshes' | 'polls'>> }
 
 export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
   const provider = await startProcess('remembering-provider.ts')
   const running = await startWholeDaemon(provider.firstLine, {
     limits: { every: `${POLL_EVERY_MS / 1_000}s`, associations: [{ from: '0-1', to: '0-2' }] },
+  }).catch(async (error: unknown) => {
+    await provider.stop('at once')
+    throw error
   })
   const ask = async <T>(path: string) => (await (await fetch(provider.firstLine + path)).json()) as T
   const fleet: Unplanned = {
     ...{ ...running, providerUrl: provider.firstLine },
     seen: () => ask<Seen>('/seen'),
+    settled: () => ask<Seen>('/settled'),
     count: () => ask<Pick<Seen, 'refreshes' | 'polls'>>('/count'),
   }
+  const close = async () => {
+    await running.close()
+    await provider.stop('at once')
+  }
+  try {
+    return { ...fleet, ...(await setInMotion(fleet, accounts)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Measures what the daemon can do, and gives tokens lives by that. */
+async function setInMotion(fleet: Unplanned, accounts: number): Promise<Pick<SteadyFleet, 'capacity' | 'lifeSeconds'>> {
   await seedFleet(fleet.store, fleet.keys, accounts)
-  await measureCapacity(fleet, 0, WARM_UP)
-  const capacity = await measureCapacity(fleet, WARM_UP, MEASURED)
+  const warmUp = Math.min(WARM_UP, Math.floor(accounts / 3))
+  await measureCapacity(fleet, 0, warmUp)
+  const capacity = await measureCapacity(fleet, warmUp, Math.min(MEASURED, accounts - warmUp))
   const middle = (SHARES.refreshFrom + SHARES.refreshBy) / 2
   const lifeSeconds = Math.ceil(accounts / (capacity * LOAD) / middle)
   await spread(fleet, accounts, lifeSeconds)
-  return {
-    ...{ ...fleet, capacity, lifeSeconds },
-    close: async () => {
-      await running.close()
-      await provider.stop('at once')
-    },
-  }
+  return { capacity, lifeSeconds }
 }
 
 /** All due at once, none of them late: refreshes a second, polls of a part of them along with them. */
@@ -75,7 +90,7 @@ async function measureCapacity(fleet: Unplanned, from: number, count: number): P
   })
   const allDone = async () => {
     const { refreshes, polls } = await fleet.count()
-    return refreshes >= count && polls >= count / POLLED_PART
+    return refreshes >= count && polls >= Math.floor(count / POLLED_PART)
   }
   await eventually('all refreshed and polled', allDone, 120_000)
   const { firstAt, lastAt } = await fleet.seen()

@@ -36,7 +36,7 @@ export async function startWholeDaemon(
     settings: {
       ...settings,
       provider: {
-        ...{ api: '2026-03', scopes: ['oauth'] },
+        ...{ api: '2026-03', scopes: ['oauth', 'crm.objects.contacts.read'] },
         // What is measured is the work, not the manners.
         ...{ tokenRate: { requests: 1_000_000, per: '1s' }, accountRate: { requests: 10_000, per: '10s' } },
       },
@@ -45,7 +45,10 @@ export async function startWholeDaemon(
       log: { level: 'info' },
     },
   })
-  const daemon = await startDaemon(file, env)
+  const daemon = await startDaemon(file, env).catch(async (error: unknown) => {
+    await redis.stop()
+    throw error
+  })
   return {
     ...{ daemon, store: redis.store(), keys: createKeys('plimsoll') },
     cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),

@@ -34,7 +34,7 @@ export async function startWeekProvider(): Promise<WeekProvider> {
     const { url = '', headers } = request
     text(request).then(
       (body) => {
-        if (url === '/hook') {
+        if (url.startsWith('/hook')) {
           told.webhooks++
           response.writeHead(204).end()
         } else if (request.method === 'POST') {
