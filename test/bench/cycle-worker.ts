@@ -36,7 +36,7 @@ const store = connectRedis({ kind: 'url', url: new Secret(orders.redisUrl) }, 's
 const keys = createKeys(config.redis.prefix)
 await seedAccounts(store, keys, accounts)
 const lifecycle = new Lifecycle()
-const log = createLogger({ level: 'warn', pretty: false }, { write: (line) => void process.stderr.write(line) })
+const log = createLogger({ level: 'error', pretty: false }, { write: (line) => void process.stderr.write(line) })
 await startApp({ config, clock: systemClock, random: Math.random, log }, lifecycle)
 let polls = 1
 await allDone()
@@ -75,7 +75,8 @@ function settings() {
     redis: { url: orders.redisUrl, prefix: `bench-${process.pid}` },
     encryption: { keys: [{ id: 'k1', key: BENCH_KEY.toString('base64') }] },
     schedule: { refreshTokens: '* * * * * *', pollLimits: '* * * * * *' },
-    limits: { associations: PAIRS.map(([from, to]) => ({ from, to })) },
+    // Nobody is polled between two rounds, however long the other sides take.
+    limits: { every: '6h', soonest: '6h', associations: PAIRS.map(([from, to]) => ({ from, to })) },
     // As many rules as there are without any. No account is at a level: a fleet where all are is a storm.
     thresholds: [
       { on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95 } },
