@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Daemon } from '../support/daemon.ts'
-import { connectAll, eventually, getJson, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { connectAll, eventually, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { startRedisSentinels, type TestSentinels } from '../support/redis-sentinel.ts'
 import { say } from '../support/say.ts'
 import { refreshTimes } from '../support/scene.ts'
@@ -35,7 +35,7 @@ async function refreshedSince(since: number): Promise<Set<number>> {
 test('a master dies with rotated tokens that its replica never had: those accounts must be connected again, the others go on', async () => {
   const [master, replica] = [await sentinels.master(), await sentinels.replica()]
   await allRefreshedSince(fleet, hubIds, Date.now())
-  replica.freeze()
+  await replica.end('SIGKILL')
   const cutOffAt = Date.now()
   await eventually(
     'some that are refreshed on the master alone',
@@ -43,7 +43,7 @@ test('a master dies with rotated tokens that its replica never had: those accoun
   )
   await master.end('SIGKILL')
   const atRisk = await refreshedSince(cutOffAt)
-  replica.thaw()
+  await replica.again()
   await sentinels.switchedFrom(master)
   const switchedAt = Date.now()
 

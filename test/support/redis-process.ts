@@ -11,9 +11,6 @@ export interface RedisProcess {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
   /** With these arguments too. */
   again(extra?: readonly string[]): Promise<void>
-  /** It does nothing any more, and every connection stays; until it is thawed. */
-  freeze(): void
-  thaw(): void
 }
 
 /** Resolves once it answers. `args` are those beside its port and address. */
@@ -30,8 +27,6 @@ export async function startRedisProcess(port: number, args: readonly string[]): 
     again: async (extra = []) => {
       child = await launch(port, [...args, ...extra])
     },
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
   }
 }
 
