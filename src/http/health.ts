@@ -20,7 +20,7 @@ export interface HealthFacts {
   /** Undefined while it is still starting. */
   startedAt: number | undefined
   redisOk: boolean
-  /** Where it answers and refuses writes: its words. */
+  /** Where it answers and refuses: its words. */
   redisRefuses?: string | undefined
   /** What is wrong with what it holds. */
   dataTrouble?: DataTrouble | undefined
@@ -76,7 +76,7 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
 }
 
 function judgeRedis({ redisOk, redisRefuses }: HealthFacts): HealthCheck {
-  const trouble = redisRefuses === undefined ? 'does not answer' : `refuses writes: ${redisRefuses}`
+  const trouble = redisRefuses === undefined ? 'does not answer' : `refuses: ${redisRefuses}`
   return { name: 'redis', ok: redisOk, detail: redisOk ? 'answers' : trouble }
 }
 

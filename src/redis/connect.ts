@@ -1,6 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
-import { loadScripts } from './scripts.ts'
+import { loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
@@ -43,6 +43,8 @@ export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (
     ...(purpose === 'pages'
       ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
+    // A pipeline for one command costs as much as the command. On a Cluster it has one for each slot, and needs it.
+    autoPipeliningIgnoredCommands: OF_MANY_ACCOUNTS,
   }
   const store = open(address, options)
   store.on('error', onError)
