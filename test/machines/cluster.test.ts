@@ -7,7 +7,7 @@ import { allRefreshedSince, type Fleet, keyOf, openFleet, statesOf, whatProvider
 
 /** A Redis Cluster of three masters, each with a replica; enough accounts that every partition, and so many slots, have some. */
 const ACCOUNTS = 150
-const LIFE_MS = 15_000
+const LIFE_MS = 20_000
 
 let cluster: TestCluster
 let fleet: Fleet

@@ -8,7 +8,7 @@ import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
 const ACCOUNTS = 60
-const LIFE_MS = 24_000
+const LIFE_MS = 30_000
 
 let redis: TestRedis
 let proxy: HalfOpenProxy
