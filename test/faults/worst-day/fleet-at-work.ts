@@ -5,10 +5,10 @@ import { connectAll, eventually, hubIdsOf, journalOf } from '../../support/fleet
 import { lookInto } from '../../support/look-into.ts'
 import { pauses, type Scene, sceneFor } from '../../support/scene.ts'
 
-export const LIFE_MS = 20_000
+export const LIFE_MS = 30_000
 
-/** From 30 % to 50 % of a life: whoever may do nothing for half a life is still in time after it. */
-export const EARLY = { tokens: { refreshFrom: '30%', refreshBy: '50%' }, limits: { every: '2s' } }
+/** From 20 % to 40 % of a life: whoever can do nothing for half of it is in time after that, on a busy machine too. */
+export const EARLY = { tokens: { refreshFrom: '20%', refreshBy: '40%' }, limits: { every: '2s' } }
 
 export interface FleetAtWork extends ReturnType<typeof lookInto> {
   scene: Scene
