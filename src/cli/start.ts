@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { startApp } from '../app.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
+import { collectGarbage } from '../runtime/collect-garbage.ts'
 import { inTurn } from '../runtime/in-turn.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
@@ -38,6 +39,9 @@ function parseRoles(text: string): ReadonlySet<Role> {
   return new Set(roles)
 }
 
+/** The first sweeps are over by then. */
+const STARTED_AFTER_MS = 3_000
+
 async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
   const { config, notices } = readConfig(io, file)
   const logFile = openLogFile(io, config.log.file)
@@ -56,6 +60,8 @@ async function start(io: Io, { config: file, roles }: StartOptions): Promise<voi
   })
   try {
     await Promise.race([starting, stopped])
+    await io.clock.wait(STARTED_AFTER_MS, io.stop)
+    if (!io.stop.aborted) collectGarbage()
     await stopped
     log.info({ code: 'daemon.stopping' }, 'stopping')
     void service.stopping()

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys } from '../../src/redis/keys.ts'
+import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { planRefresh } from '../../src/tokens/plan-refresh.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -64,6 +65,10 @@ async function connectQuietAccounts(store: Store, now: number): Promise<void> {
     await store.zadd(due.refresh, obtainedAt + dueAt, hubId)
     await store.zadd(due.poll, now + Math.round((1 - begun) * POLL_MS), hubId)
   }
+  // What is done once a day is over for today.
+  const rounds = new TendingRounds(store, keys)
+  for (let number = 0; number < PARTITIONS; number++)
+    await rounds.write(number, { day: dayOf(number, now), after: 'over' })
 }
 
 function settingsOf(providerUrl: string, redisUrl: string): object {
