@@ -22,6 +22,7 @@ import { ROLES, type Role } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
+import { watchFileRoom } from './runtime/file-room.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
@@ -117,6 +118,8 @@ export async function startApp(
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   ticks = startClockOf(running, roles)
   lifecycle.onClose('the clock', () => ticks.stop())
+  const endFileWatch = watchFileRoom(log)
+  lifecycle.onClose('the watch on open files', async () => endFileWatch())
   if (roles.has('worker')) replanInBackground(running.work)
 
   startedAt = clock.now()

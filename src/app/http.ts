@@ -130,10 +130,11 @@ export async function readHealth(
 ): Promise<HealthReport> {
   let redisRefuses: string | undefined
   // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
-  const [, sweeps, receivers] = await Promise.all([
+  const [, sweeps, receivers, waiting] = await Promise.all([
     startedAt === undefined ? pages.ping() : pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
     new ReceiverStore(pages, parts.keys).read(),
+    roles.has('worker') ? readQueueDepths(parts.queues, pages) : [],
   ]).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'ReplyError') redisRefuses = error.message
     return []
@@ -152,6 +153,7 @@ export async function readHealth(
       .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
       .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
+    untaken: movement.untaken(waiting ?? [], startedAt ?? parts.clock.now()),
     expected: doesBoth ? expected : {},
     ticks: doesTick && !doesBoth ? { last: ticks, expected } : undefined,
   })

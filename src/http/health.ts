@@ -20,7 +20,7 @@ export interface HealthFacts {
   /** Undefined while it is still starting. */
   startedAt: number | undefined
   redisOk: boolean
-  /** Where it answers and refuses writes: its words. */
+  /** Where it answers and refuses: its words. */
   redisRefuses?: string | undefined
   /** What is wrong with what it holds. */
   dataTrouble?: DataTrouble | undefined
@@ -30,6 +30,8 @@ export interface HealthFacts {
   lastSweeps: Partial<Record<string, number>>
   /** For how long no job of a queue has ended in this process although some are under way, ms by queue. */
   standstills: Record<string, number>
+  /** For how long jobs of a queue have waited while this process, which works on it, was idle, ms by queue. */
+  untaken?: Record<string, number>
   /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
   expected: Record<string, number>
   /** Of a clock whose ticks others follow: when it handed each kind on, ms, and the longest that may lie between two. */
@@ -41,6 +43,8 @@ export const RECEIVERS = 'receivers'
 
 /** Longer than any job takes whose calls all run into their deadline. */
 const LONGEST_STANDSTILL_MS = 120_000
+/** Longer than a lost connection takes to be noticed and replaced. */
+const LONGEST_UNTAKEN_MS = 45_000
 const GRACE_MS = 15_000
 const PERIODS = 3
 
@@ -54,6 +58,7 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
       judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
     ),
     ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, ms)),
+    ...Object.entries(facts.untaken ?? {}).map(([queue, ms]) => judgeWorker(queue, ms)),
   ]
   const started = facts.startedAt !== undefined
   return {
@@ -71,7 +76,7 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
 }
 
 function judgeRedis({ redisOk, redisRefuses }: HealthFacts): HealthCheck {
-  const trouble = redisRefuses === undefined ? 'does not answer' : `refuses writes: ${redisRefuses}`
+  const trouble = redisRefuses === undefined ? 'does not answer' : `refuses: ${redisRefuses}`
   return { name: 'redis', ok: redisOk, detail: redisOk ? 'answers' : trouble }
 }
 
@@ -101,6 +106,12 @@ function judgePace(
 function judgeQueue(queue: string, standstillMs: number): HealthCheck {
   const detail = standstillMs === 0 ? 'moves' : `no job has ended for ${inSeconds(standstillMs)} s`
   return { name: `queue:${queue}`, ok: standstillMs <= LONGEST_STANDSTILL_MS, detail }
+}
+
+function judgeWorker(queue: string, untakenMs: number): HealthCheck {
+  const ok = untakenMs <= LONGEST_UNTAKEN_MS
+  const detail = ok ? 'takes jobs' : `jobs wait, and none was taken for ${inSeconds(untakenMs)} s`
+  return { name: `worker:${queue}`, ok, detail }
 }
 
 function inSeconds(ms: number): number {

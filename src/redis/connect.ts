@@ -1,6 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
-import { loadScripts, stepsOfManyKeys } from './scripts.ts'
+import { loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
@@ -26,10 +26,13 @@ export type Purpose = 'steps' | 'queues' | 'pages'
 /**
  * How long a connection may owe an answer, ms, before it is replaced. One that was forgotten on the way - a firewall that
  * dropped its state, a machine that lost its power - stays open here for ever, and all that is sent into it is lost. The
- * commands that were under way are sent again, so each step must bear being done twice. BullMQ waits for jobs up to ten
- * seconds at a time, without a byte.
+ * commands that were under way are sent again, so each step must bear being done twice. `waiting`: where BullMQ's workers
+ * wait for jobs, up to ten seconds at a time.
  */
-export const SILENT_MS: Record<Purpose, number> = { steps: 8_000, queues: 13_000, pages: 2_500 }
+export const SILENT_MS: Record<Purpose | 'waiting', number> = {
+  ...{ steps: 6_000, queues: 6_000, pages: 2_500 },
+  waiting: 13_000,
+}
 
 export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (error: Error) => void): Store {
   const options: Omit<RedisOptions, 'replyMapping'> = {
@@ -40,10 +43,26 @@ export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (
     ...(purpose === 'pages'
       ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
+    // A pipeline for one command costs as much as the command. On a Cluster it has one for each slot, and needs it.
+    autoPipeliningIgnoredCommands: OF_MANY_ACCOUNTS,
   }
   const store = open(address, options)
   store.on('error', onError)
+  if (purpose === 'queues') letWorkersWait(store)
   return store
+}
+
+/** BullMQ makes the connections that its workers wait on of the one that it is given. */
+function letWorkersWait(store: Store): void {
+  const socketTimeout = SILENT_MS.waiting
+  if (store instanceof Cluster) {
+    const duplicate = store.duplicate.bind(store)
+    store.duplicate = (nodes, options) =>
+      duplicate(nodes, { ...options, redisOptions: { ...options?.redisOptions, socketTimeout } })
+  } else {
+    const duplicate = store.duplicate.bind(store)
+    store.duplicate = (options) => duplicate({ ...options, socketTimeout })
+  }
 }
 
 function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>): Store {
@@ -77,16 +96,16 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         ...(address.tls === true ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
       })
     case 'cluster': {
-      const { retryStrategy: _, scripts: __, enableAutoPipelining = false, ...perNode } = options
+      const { retryStrategy: _, scripts: __, enableAutoPipelining: ___, ...perNode } = options
       return new Cluster(address.nodes, {
         redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
         clusterRetryStrategy: retryStrategy,
         // A node that died is waited for as a whole Redis is: sixteen looks for its slots are over in two seconds.
         ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
         scripts: loadScripts(),
-        enableAutoPipelining,
-        // ioredis chooses the node that a command travels to by its first argument: here that is no key.
-        autoPipeliningIgnoredCommands: stepsOfManyKeys(),
+        // Of commands that travel together ioredis asks none again that was sent to the wrong node, as all are after a
+        // failover; and it takes the number of its keys for the key of a step.
+        enableAutoPipelining: false,
       })
     }
   }

@@ -26,6 +26,7 @@ const STEPS = {
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
+  beginPoll: { file: 'begin-poll', of: 'many accounts' },
   commitPoll: { file: 'commit-poll', of: 'many accounts' },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
@@ -86,6 +87,7 @@ declare module 'ioredis' {
     refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
+    beginPollBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     commitPoll(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
@@ -126,24 +128,31 @@ declare module 'ioredis' {
   }
 }
 
+/** The steps that travel for many accounts at a time already. */
+export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, step]) => ('of' in step ? [name] : []))
+
+const INCLUDE = /^--!include (\S+)\n/gm
+
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
 export function loadScripts(): Record<string, { lua: string; numberOfKeys?: number; readOnly?: boolean }> {
   return Object.fromEntries(
     Object.entries(STEPS).map(([name, step]) => [
       name,
       'of' in step
-        ? { lua: forMany(readLua(`${step.file}.lua`)) }
+        ? { lua: forMany(partsOf(`${step.file}.lua`)) }
         : { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
     ]),
   )
 }
 
-/** Steps that are told how many keys they have: in a call to one that number comes ahead of the first key. */
-export function stepsOfManyKeys(): string[] {
-  return Object.entries(STEPS).flatMap(([name, step]) => ('keys' in step ? [] : [name]))
+function readLua(path: string): string {
+  const { shared, step } = partsOf(path)
+  return `${shared}${step}`
 }
 
-function readLua(path: string): string {
+/** What a file includes, at its head, and the rest of it. */
+function partsOf(path: string): { shared: string; step: string } {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8')
-  return text.replace(/^--!include (\S+)$/gm, (_, name: string) => readLua(`include/${name}.lua`))
+  const included = [...text.matchAll(INCLUDE)].map(([, name]) => readLua(`include/${name}.lua`))
+  return { shared: included.join(''), step: text.replace(INCLUDE, '') }
 }

@@ -10,6 +10,8 @@ export const LOG_CODES = [
   'config.refused',
   'log.lost',
   'log.not-reopened',
+  'files.full',
+  'files.room',
   'telemetry.away',
   'telemetry.back',
   'systemd.unheard',

@@ -23,7 +23,7 @@ export interface RefreshContext {
   retryAt: number | null
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
-  /** When a worker died at a refresh of this account that nobody has made good since, or null. */
+  /** When a refresh of this account broke off, its worker dead or the answer lost, that nobody has made good since, or null. */
   interruptedAt: number | null
 }
 
@@ -64,42 +64,14 @@ export class TokenStore {
 
   async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
     const { shortestMs, longestMs } = REFRESH_LEASE
-    const { account } = this.#keys.account(hubId)
-    const answer = await this.#steps.beginRefresh(account, owner, shortestMs, longestMs, now)
-    const [
-      is,
-      leaseMs,
-      state,
-      hubDomain,
-      generation,
-      obtainedAt,
-      expiresAt,
-      failures,
-      rejectedAt,
-      refreshedAt,
-      retryAt,
-    ] = answer.map(String)
-    if (is !== 'begun') return { is: is === 'held' ? 'held' : 'gone' }
-    const [refreshToken, previousToken] = [answer[11], answer[12]]
-    if (!Buffer.isBuffer(refreshToken)) throw new Error(`account ${hubId} has no refresh token although it is ${state}`)
-    return {
-      is,
-      context: {
-        leaseMs: Number(leaseMs),
-        state: state as AccountState,
-        hubDomain: hubDomain ?? '',
-        generation: generation ?? '',
-        times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
-        failures: Number(failures),
-        rejectedAt: rejectedAt === '' ? null : Number(rejectedAt),
-        refreshedAt: Number(refreshedAt),
-        refreshToken,
-        previousToken: Buffer.isBuffer(previousToken) ? previousToken : undefined,
-        retryAt: retryAt === '' ? null : Number(retryAt),
-        tokenAlert: String(answer[13]),
-        interruptedAt: String(answer[14]) === '' ? null : Number(answer[14]),
-      },
+    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${shortestMs} ${longestMs} ${now}`)
+    if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
+    const [lines, refreshToken, previousToken] = answer
+    const context = readContext(lines.toString(), refreshToken, previousToken)
+    if (refreshToken.length === 0) {
+      throw new Error(`account ${hubId} has no refresh token although it is ${context.state}`)
     }
+    return { is: 'begun', context }
   }
 
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
@@ -112,12 +84,14 @@ export class TokenStore {
   }
 
   storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled'> {
+    const { obtainedAt, expiresAt } = tokens.times
+    const pollAt = tokens.pollAt === 'unchanged' ? '-' : tokens.pollAt
     return this.#steps.storeTokens(
-      this.#keys.account(hubId).account,
-      ...[hubId, owner, tokens.generation, tokens.access, tokens.refresh ?? ''],
-      ...[tokens.times.obtainedAt, tokens.times.expiresAt, tokens.refreshAt],
-      tokens.pollAt === 'unchanged' ? '' : tokens.pollAt,
-      stepJson(tokens.alerts),
+      this.#keys.own(hubId),
+      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt}`,
+      tokens.access,
+      tokens.refresh ?? '',
+      isNothing(tokens.alerts) ? '' : stepJson(tokens.alerts),
     )
   }
 
@@ -132,6 +106,35 @@ export class TokenStore {
   }
 
   leaseKey(hubId: number): string {
-    return this.#keys.account(hubId).lease
+    return this.#keys.lease(hubId)
   }
+}
+
+/** From the lines that `begin-refresh.lua` returns. The domain is the last: it is the only one that others chose. */
+function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer | undefined): RefreshContext {
+  const [leaseMs, state, generation, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
+  const [refreshedAt, retryAt, interruptedAt, tokenAlert, ...hubDomain] = more
+  return {
+    leaseMs: Number(leaseMs),
+    state: state as AccountState,
+    hubDomain: hubDomain.join('\n'),
+    generation: generation ?? '',
+    times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+    failures: Number(failures),
+    rejectedAt: momentOf(rejectedAt),
+    refreshedAt: Number(refreshedAt),
+    refreshToken,
+    previousToken,
+    retryAt: momentOf(retryAt),
+    tokenAlert: tokenAlert ?? '',
+    interruptedAt: momentOf(interruptedAt),
+  }
+}
+
+function momentOf(text: string | undefined): number | null {
+  return text === undefined || text === '' ? null : Number(text)
+}
+
+function isNothing({ changes, entries }: AlertWrites): boolean {
+  return changes.length === 0 && entries.length === 0
 }

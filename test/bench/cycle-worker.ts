@@ -61,7 +61,7 @@ async function lot(): Promise<number> {
 
 /** What was claimed comes due again within a minute; what is done in minutes, at the soonest. */
 async function allDone(): Promise<void> {
-  while ((await countDueBy(store, keys, Date.now() + 90_000)) > 0) await pause(100)
+  while ((await countDueBy(store, keys, Date.now() + 90_000)) > 0) await pause(30)
 }
 
 function settings() {

@@ -6,7 +6,7 @@ import { type BenchProcess, startProcess } from './process.ts'
 /**
  * The whole cycle of an account - claim, decrypt, refresh in 0.6 of the cycles, one report on custom properties and three on
  * associations, parse, evaluate, history, persist, next due - by a whole daemon, against the same requests made by others.
- * Each side is a process that lives through all rounds, with a Redis of its own, against the same far side.
+ * Each side is a process that lives through all rounds, with a Redis and a far side of its own.
  */
 const PER_CPU_SECOND = { unit: 'accounts per client CPU second', value: 0 }
 const REDIS_MICROS = { unit: 'Redis CPU us per account', value: 1 }
@@ -58,17 +58,17 @@ export function cycleAtLatency(accounts: number): Figure {
 }
 
 async function openCycle(farSide: Record<string, string>, accounts: number, inFlight: number): Promise<Sides> {
-  const provider = await startProcess('provider-server.ts', [], farSide)
-  const closing: (() => Promise<void>)[] = [() => provider.stop('at once')]
+  const closing: (() => Promise<void>)[] = []
+  // With a far side of its own: what changed since an account was last asked is another thing for each.
   const start = async (file: string, count: number, atATime: number) => {
+    const provider = await startProcess('provider-server.ts', [], farSide)
+    closing.push(() => provider.stop('at once'))
     const redis = await startRedis()
+    closing.push(() => redis.stop())
     const orders = { BENCH_ACCOUNTS: count, BENCH_WARM_UP: count, BENCH_IN_FLIGHT: atATime, BENCH_REFRESH_SHARE: 0.6 }
     const env = Object.fromEntries(Object.entries(orders).map(([name, value]) => [name, String(value)]))
     const side = await startProcess(file, [provider.firstLine, redis.url], env)
-    closing.push(async () => {
-      await side.stop()
-      await redis.stop()
-    })
+    closing.push(() => side.stop())
     return side
   }
   // Started when its first round comes: nobody pays for a side that is not asked for.

@@ -23,7 +23,6 @@ export interface Turn {
 /** Accounts as a connect leaves them, one after the other: 100,000 take some five seconds. */
 export async function seedFleet(store: Store, keys: Keys, count: number): Promise<void> {
   const vault = createVault([KEY])
-  const access = new Secret('A'.repeat(400))
   await eachAccount(store, { from: 0, count }, (commands, hubId) => {
     const own = keys.account(hubId)
     const { state, fresh } = keys.partition(keys.partitionOf(hubId))
@@ -32,7 +31,7 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
       ...{ user: `admin@${domainOf(hubId)}`, firstConnectedAt: 1, refreshedAt: 1 },
     })
     commands.hset(own.tokens, {
-      access: vault.seal(access, hubId, 'access'),
+      access: vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access'),
       refresh: vault.seal(new Secret(refreshTokenOf(hubId)), hubId, 'refresh'),
       scopes: 'oauth crm.objects.contacts.read crm.schemas.custom.read',
     })
@@ -76,8 +75,13 @@ export function refreshTokenOf(hubId: number): string {
   return `na1-6f18f21e-a743-4509-b7fd-${String(hubId).padStart(12, '0')}`
 }
 
-export function hubIdIn(refreshToken: string): number {
-  return Number(refreshToken.slice(-12))
+/** As long as a real one, and of the account. */
+export function accessTokenOf(hubId: number): string {
+  return `${'A'.repeat(387)}-${String(hubId).padStart(12, '0')}`
+}
+
+export function hubIdIn(token: string): number {
+  return Number(token.slice(-12))
 }
 
 /** Adds the commands of each account, and sends those of many together. */

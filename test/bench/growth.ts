@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../src/redis/connect.ts'
 import { copyPolledAccount } from './copy-polled-account.ts'
-import { type FarProcess, startFarProcess } from './far-process.ts'
 import type { Figure } from './figure.ts'
 import { lifeUntilDue, plan, seedFleet } from './fleet-of-accounts.ts'
+import { startProcess } from './process.ts'
 import type { Seen } from './remembering-provider.ts'
 import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
 
@@ -27,34 +27,38 @@ const PAIRS = [
 export function growth(largest = 100_000): Figure {
   const sizes = [LOT, Math.max(LOT, largest / 10), largest] as const
   const [small, middle, large] = sizes.map((size) => size.toLocaleString('en-US'))
+  const goal = { of: 'ratio', atMost: 1.1 } as const
   const cycle = 'a full cycle and its part of the looks at status and metrics'
   return {
     id: 'P8',
+    rounds: 3,
     rows: [
-      { what: `${cycle}, ${large} accounts against ${small}`, unit: 'client CPU us per account' },
-      { what: `${cycle}, ${middle} accounts against ${small}`, unit: 'client CPU us per account' },
-      { what: `an account that was polled, ${large} against ${small}`, unit: 'Redis bytes per account' },
-      { what: `an account that was polled, ${middle} against ${small}`, unit: 'Redis bytes per account' },
+      { what: `${cycle}, ${large} accounts against ${small}`, unit: 'client CPU us per account', goal },
+      { what: `${cycle}, ${middle} accounts against ${small}`, unit: 'client CPU us per account', goal },
+      { what: `an account that was polled, ${large} against ${small}`, unit: 'Redis bytes per account', goal },
+      { what: `an account that was polled, ${middle} against ${small}`, unit: 'Redis bytes per account', goal },
+      { what: `${cycle}, ${large} against ${small}`, unit: 'Redis CPU us per account', goal },
+      { what: `${cycle}, ${large} against ${small}`, unit: 'bytes to and from Redis per account', goal },
     ],
     open: async () => {
-      const provider = await startFarProcess('remembering-provider.ts')
+      const provider = await startProcess('remembering-provider.ts')
       const fleets: Fleet[] = []
-      for (const size of sizes) fleets.push(await openFleet(provider, size))
+      for (const size of sizes) fleets.push(await openFleet(provider.firstLine, size))
       for (let lot = 0; lot < WARM_UP_LOTS; lot++) await oneLotEach(fleets)
       const bytes = fleets.map((fleet) => fleet.bytesPerAccount)
       const turns = takingTurns(() => round(fleets))
       return {
         ours: async () => {
-          const [, ofMiddle = 0, ofLarge = 0] = await turns('ours')
-          return [ofLarge, ofMiddle, bytes[2] ?? 0, bytes[1] ?? 0]
+          const [, ofMiddle, ofLarge] = await turns('ours')
+          return [ofLarge?.client, ofMiddle?.client, bytes[2], bytes[1], ofLarge?.redis, ofLarge?.traffic].map(Number)
         },
         reference: async () => {
-          const [ofSmall = 0] = await turns('reference')
-          return [ofSmall, ofSmall, bytes[0] ?? 0, bytes[0] ?? 0]
+          const [ofSmall] = await turns('reference')
+          return [ofSmall?.client, ofSmall?.client, bytes[0], bytes[0], ofSmall?.redis, ofSmall?.traffic].map(Number)
         },
         close: async () => {
           for (const { running } of fleets) await running.close()
-          provider.stop()
+          await provider.stop('at once')
         },
       }
     },
@@ -63,15 +67,15 @@ export function growth(largest = 100_000): Figure {
 
 interface Fleet {
   running: WholeDaemon
-  provider: FarProcess
+  providerUrl: string
   size: number
   bytesPerAccount: number
   /** Where the next lot begins. */
   next: number
 }
 
-async function openFleet(provider: FarProcess, size: number): Promise<Fleet> {
-  const running = await startWholeDaemon(provider.url, {
+async function openFleet(providerUrl: string, size: number): Promise<Fleet> {
+  const running = await startWholeDaemon(providerUrl, {
     limits: { every: '1h', soonest: '1h', associations: PAIRS },
   })
   const { store, keys } = running
@@ -83,7 +87,7 @@ async function openFleet(provider: FarProcess, size: number): Promise<Fleet> {
     turn: (place) => ({ ...lifeUntilDue(place, later, LIFE_MS), pollAt: place === 0 ? 0 : later }),
   })
   await copyPolledAccount(store, keys, size)
-  return { running, provider, size, bytesPerAccount: ((await dataBytes(store)) - empty) / size, next: 0 }
+  return { running, providerUrl, size, bytesPerAccount: ((await dataBytes(store)) - empty) / size, next: 0 }
 }
 
 /** One round is measured for both sides at once: whoever asks second gets what was measured for the first. */
@@ -96,45 +100,71 @@ function takingTurns<T>(run: () => Promise<T>): (side: string) => Promise<T> {
   }
 }
 
-/** CPU per account, us, by fleet. */
-async function round(fleets: readonly Fleet[]): Promise<number[]> {
-  const sums = fleets.map(() => 0)
-  for (let lot = 0; lot < LOTS_A_ROUND; lot++) {
-    const spent = await oneLotEach(fleets)
-    for (const [n, seconds] of spent.entries()) sums[n] = (sums[n] ?? 0) + seconds
-  }
-  return sums.map((seconds) => (seconds * 1e6) / (LOT * LOTS_A_ROUND))
+/** CPU in us, traffic in bytes. */
+interface Spent {
+  client: number
+  redis: number
+  traffic: number
 }
 
-async function oneLotEach(fleets: readonly Fleet[]): Promise<number[]> {
-  const spent: number[] = []
+/** Per account, by fleet. */
+async function round(fleets: readonly Fleet[]): Promise<Spent[]> {
+  const lots: Spent[][] = []
+  for (let lot = 0; lot < LOTS_A_ROUND; lot++) lots.push(await oneLotEach(fleets))
+  const perAccount = (of: keyof Spent, n: number) =>
+    lots.reduce((sum, spent) => sum + (spent[n]?.[of] ?? Number.NaN), 0) / (LOT * LOTS_A_ROUND)
+  return fleets.map((_, n) => ({
+    ...{ client: perAccount('client', n), redis: perAccount('redis', n), traffic: perAccount('traffic', n) },
+  }))
+}
+
+async function oneLotEach(fleets: readonly Fleet[]): Promise<Spent[]> {
+  const spent: Spent[] = []
   for (const fleet of fleets) spent.push(await oneLot(fleet))
   return spent
 }
 
-/** CPU seconds of the daemon from the moment that a lot is due until it is done. */
-async function oneLot(fleet: Fleet): Promise<number> {
-  const { running, provider, next, size } = fleet
+/** From the moment that a lot is due until it is done. */
+async function oneLot(fleet: Fleet): Promise<Spent> {
+  const { running, providerUrl, next, size } = fleet
   const dueAt = Math.ceil((Date.now() + 400) / 1_000) * 1_000
   await plan(running.store, running.keys, {
     ...{ from: next, count: LOT },
     turn: (place) => ({ ...lifeUntilDue(place, dueAt, LIFE_MS), pollAt: dueAt }),
   })
   fleet.next = (next + LOT) % size
-  await fetch(`${provider.url}/seen`)
+  await fetch(`${providerUrl}/seen`)
   await pause(Math.max(0, dueAt - Date.now() - 20))
-  const before = running.cpuSeconds()
-  await allDone(provider)
+  const before = await spentBy(running)
+  await allDone(providerUrl)
   await running.ask('/metrics')
   await running.ask('/api/v1/status')
   // What the last ones still have to store.
   await pause(100)
-  return running.cpuSeconds() - before
+  const after = await spentBy(running)
+  return {
+    client: after.client - before.client,
+    redis: after.redis - before.redis,
+    traffic: after.traffic - before.traffic,
+  }
 }
 
-async function allDone(provider: FarProcess): Promise<void> {
+async function spentBy({ store, cpuSeconds }: WholeDaemon): Promise<Spent> {
+  const [cpu, stats] = await Promise.all([store.info('cpu'), store.info('stats')])
+  return {
+    client: cpuSeconds() * 1e6,
+    redis: (numberIn(cpu, 'used_cpu_user') + numberIn(cpu, 'used_cpu_sys')) * 1e6,
+    traffic: numberIn(stats, 'total_net_input_bytes') + numberIn(stats, 'total_net_output_bytes'),
+  }
+}
+
+function numberIn(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? Number.NaN)
+}
+
+async function allDone(providerUrl: string): Promise<void> {
   for (const until = Date.now() + 120_000; Date.now() < until; await pause(20)) {
-    const { refreshes, polls } = (await (await fetch(`${provider.url}/count`)).json()) as Seen
+    const { refreshes, polls } = (await (await fetch(`${providerUrl}/count`)).json()) as Seen
     if (refreshes >= LOT && polls >= LOT) return
   }
   throw new Error(`a lot of ${LOT} accounts was not done within two minutes`)
@@ -144,8 +174,7 @@ async function allDone(provider: FarProcess): Promise<void> {
 async function dataBytes(store: Store): Promise<number> {
   for (let last = 0, quiet = 0; ; ) {
     const text = await store.info('memory')
-    const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN)
-    const bytes = read('used_memory') - read('mem_clients_normal')
+    const bytes = numberIn(text, 'used_memory') - numberIn(text, 'mem_clients_normal')
     quiet = Math.abs(bytes - last) < last / 500 ? quiet + 1 : 0
     if (quiet === 5) return bytes
     last = bytes

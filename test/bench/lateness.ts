@@ -14,12 +14,18 @@ const SETTLING_MS = 5_000
 export function lateness(accounts = 100_000): Figure {
   return {
     id: 'P9',
+    rounds: 4,
     rows: [
       {
         what: `refresh of ${accounts.toLocaleString('en-US')} accounts at 0.6 of one daemon's capacity, p99 lateness; lower is better`,
         unit: 'ms, against one tick',
+        goal: { of: 'ratio', atMost: 1.5 },
       },
-      { what: 'tokens that ended before they were refreshed; must be 0', unit: 'tokens, against all refreshes' },
+      {
+        what: 'tokens that ended before they were refreshed; must be 0',
+        unit: 'tokens, against all refreshes',
+        goal: { of: 'ours', atMost: 0 },
+      },
     ],
     open: async () => {
       const fleet = await openSteadyFleet(accounts)

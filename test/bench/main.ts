@@ -5,8 +5,10 @@ import { accountsPage } from './accounts-page.ts'
 import { cycleAtLatency, cycleParsed, cycleUnchanged } from './cycle.ts'
 import { dueMoments } from './due-moments.ts'
 import { type Figure, type Measured, measure } from './figure.ts'
+import { growth } from './growth.ts'
 import { historyRecords } from './history-records.ts'
 import { idle } from './idle.ts'
+import { lateness } from './lateness.ts'
 import { refreshOnly } from './refresh-only.ts'
 import { tableOf } from './table.ts'
 
@@ -18,7 +20,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     // Those that live through a month: each costs a tenth of a second.
     accounts: { type: 'string', default: '1000' },
-    // Those that are listed on the page of accounts.
+    // Those that are listed on the page of accounts, and the largest fleet of P8 and P9.
     fleet: { type: 'string', default: '100000' },
     // Those that go through a cycle in each round.
     cycles: { type: 'string', default: '4000' },
@@ -27,12 +29,15 @@ const { values, positionals } = parseArgs({
 const FIGURES: Figure[] = [
   cycleParsed(Number(values.cycles)),
   cycleUnchanged(Number(values.cycles)),
-  cycleAtLatency(Number(values.cycles)),
+  // Twice as many: the slack at either end of a round is none of the daemon's speed.
+  cycleAtLatency(2 * Number(values.cycles)),
   refreshOnly,
   dueMoments,
   accountRecords,
   historyRecords(Number(values.accounts)),
   accountsPage(Number(values.fleet)),
+  growth(Number(values.fleet)),
+  lateness(Number(values.fleet)),
   idle,
 ]
 const ids = [...new Set(FIGURES.flatMap(idsOf))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))

@@ -1,7 +1,7 @@
 import { eventually } from '../support/fleet.ts'
 import { dice } from './dice.ts'
-import { startFarProcess } from './far-process.ts'
 import { lifeUntilDue, plan, SHARES, seedFleet, shareOfLife } from './fleet-of-accounts.ts'
+import { startProcess } from './process.ts'
 import type { Lives, Seen } from './remembering-provider.ts'
 import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
 
@@ -37,13 +37,13 @@ type Unplanned = WholeDaemon &
   Pick<SteadyFleet, 'seen'> & { providerUrl: string; count(): Promise<Pick<Seen, 'refreshes' | 'polls'>> }
 
 export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
-  const provider = await startFarProcess('remembering-provider.ts')
-  const running = await startWholeDaemon(provider.url, {
+  const provider = await startProcess('remembering-provider.ts')
+  const running = await startWholeDaemon(provider.firstLine, {
     limits: { every: `${POLL_EVERY_MS / 1_000}s`, associations: [{ from: '0-1', to: '0-2' }] },
   })
-  const ask = async <T>(path: string) => (await (await fetch(provider.url + path)).json()) as T
+  const ask = async <T>(path: string) => (await (await fetch(provider.firstLine + path)).json()) as T
   const fleet: Unplanned = {
-    ...{ ...running, providerUrl: provider.url },
+    ...{ ...running, providerUrl: provider.firstLine },
     seen: () => ask<Seen>('/seen'),
     count: () => ask<Pick<Seen, 'refreshes' | 'polls'>>('/count'),
   }
@@ -57,7 +57,7 @@ export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
     ...{ ...fleet, capacity, lifeSeconds },
     close: async () => {
       await running.close()
-      provider.stop()
+      await provider.stop('at once')
     },
   }
 }

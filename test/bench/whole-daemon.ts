@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/redis/connect.ts'
@@ -7,6 +7,7 @@ import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.t
 import { freePort } from '../support/fleet.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { KEY } from './fleet-of-accounts.ts'
+import { cpuSecondsOf } from './process-cost.ts'
 
 export const ADMIN_TOKEN = 'the-admin-token-of-the-benchmark'
 
@@ -22,9 +23,13 @@ export interface WholeDaemon {
   close(): Promise<void>
 }
 
-export async function startWholeDaemon(providerUrl: string, settings: Record<string, object>): Promise<WholeDaemon> {
+export async function startWholeDaemon(
+  providerUrl: string,
+  settings: Record<string, object>,
+  { env = {}, isPersisted = false }: { env?: Record<string, string>; isPersisted?: boolean } = {},
+): Promise<WholeDaemon> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
-  const redis = await startRedis()
+  const redis = await startRedis(isPersisted ? folder : undefined)
   const port = await freePort()
   const file = writeDaemonConfig(folder, {
     ...{ sandboxUrl: providerUrl, smtpUrl: 'smtp://127.0.0.1:1', redisUrl: redis.url, port },
@@ -40,7 +45,7 @@ export async function startWholeDaemon(providerUrl: string, settings: Record<str
       log: { level: 'info' },
     },
   })
-  const daemon = await startDaemon(file)
+  const daemon = await startDaemon(file, env)
   return {
     ...{ daemon, store: redis.store(), keys: createKeys('plimsoll') },
     cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),
@@ -56,12 +61,4 @@ export async function startWholeDaemon(providerUrl: string, settings: Record<str
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** Of the process's own line in /proc: the name in brackets may hold anything, the times are the 14th and 15th field. */
-function cpuSecondsOf(pid: number): number {
-  const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
-  const ticks = Number(fields[11]) + Number(fields[12])
-  return ticks / 100
 }

@@ -6,7 +6,7 @@ import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
 const ACCOUNTS = 150
-const LIFE_MS = 20_000
+const LIFE_MS = 15_000
 
 let cluster: TestCluster
 let fleet: Fleet

@@ -680,7 +680,7 @@ describe('a worker that dies between its lease and its answer', () => {
     }
     const [alert] = await w.outbox()
     expect(alert).toMatchObject({ level: 'critical', kind: 'token' })
-    expect(alert?.message).toContain(`a worker was killed at ${new Date(diedAt).toISOString()}`)
+    expect(alert?.message).toContain(`a refresh of this account broke off at ${new Date(diedAt).toISOString()}`)
     w.clock.move(24 * 60 * MINUTE)
     const provider = fakeProvider({ refresh: async () => tokens('access-2') })
     expect(await refreshAccount({ ...w.deps, provider }, HUB)).toMatchObject({ is: 'refreshed' })
