@@ -22,16 +22,22 @@ type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
+  const turn = deps.endpoint.nextTurn()
   return eachAccount(deps, 'refresh', hubIds, signal, async (hubId) => {
-    const outcome = await refreshOne(deps, hubId)
+    const outcome = await refreshOne(deps, hubId, undefined, turn)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
     await uninstallIfRefusedLong(deps, hubId, outcome)
   })
 }
 
 /** One account, counted, and told where somebody must act; also for whoever asks for a token between two ticks. */
-export async function refreshOne(deps: RefreshOneDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
-  const outcome = await refreshAccount(deps, hubId, refused)
+export async function refreshOne(
+  deps: RefreshOneDeps,
+  hubId: number,
+  refused?: string,
+  turn?: number,
+): Promise<RefreshOutcome> {
+  const outcome = await refreshAccount(deps, hubId, refused, turn)
   deps.metrics.refreshes.inc({ outcome: outcome.is })
   if (outcome.is === 'refreshed') observeRefresh(deps.metrics, outcome)
   if (outcome.is === 'refreshed' && outcome.expired) {

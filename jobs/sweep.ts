@@ -54,15 +54,18 @@ const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 const SPARE_MS = 1_500
 
 /** Looks who is due and hands them on; then plans the next look, where that is before the clock's next tick. */
-export async function sweep(deps: SweepDeps, { kind, until, chained }: SweepJob): Promise<void> {
+export async function sweep(deps: SweepDeps, { kind, until, chained, spare: before }: SweepJob): Promise<void> {
   // A worker that is killed at a sweep would take the rest of the chain along, up to the clock's next tick, and tokens
-  // that live for seconds don't wait so long: each link plans a spare one before it begins.
+  // that live for seconds don't wait so long: each link plans a spare one before it begins. The next link takes it back,
+  // or this one if the spare would come first: run in vain, they were half of all sweeps.
   const begunAt = deps.clock.now()
   const spareAt = begunAt + SPARE_MS
-  if (chained && spareAt < until) await deps.queues.wake(kind, spareAt, until)
+  const spare = chained && spareAt < until ? await deps.queues.planSpare(kind, spareAt, until) : undefined
+  if (before !== undefined) await deps.queues.takeBack(before)
   const next = await LOOK[kind](deps)
   const now = deps.clock.now()
-  if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until, true)
+  if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until, { spare })
+  if (spare !== undefined && (next === undefined || next >= spareAt)) await deps.queues.takeBack(spare)
   await deps.progress(kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)

@@ -1,3 +1,4 @@
+import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
@@ -53,7 +54,7 @@ export class DueSets {
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
     const parts = await this.#everyPartition((partition) =>
-      this.#store.claimDue(partition.due[kind], ...[now, perPartition, CLAIM_MS[kind]]),
+      accountSteps(this.#store).claimDue(partition.due[kind], ...[now, perPartition, CLAIM_MS[kind]]),
     )
     const moments = parts.map(([, next]) => next).filter((next) => next !== '')
     return {
@@ -89,7 +90,7 @@ export class DueSets {
   /** Whose tokens are due by `now`. */
   async dueTokens(now: number): Promise<DueTokens> {
     const parts = await this.#everyPartition((partition) =>
-      this.#store.dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
+      accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
     )
     const found: DueTokens = { due: [], next: undefined, fleet: 0 }
     for (const text of parts) {

@@ -2,11 +2,15 @@ import { Cluster } from 'ioredis'
 import type { Store } from './connect.ts'
 import type { Argument } from './scripts.ts'
 
-/** The steps on one account that many lanes ask for at once. They travel together; see `Gathering`. */
+/** The steps on one account, or one due set, that are asked for many times at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
   storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled'>
+  beginPoll(account: string, ...args: Argument[]): Promise<(Buffer | number | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
+  /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */
+  claimDue(due: string, ...args: Argument[]): Promise<[claimed: string[], next: string]>
+  dueTokens(due: string, ...args: Argument[]): Promise<string>
   takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }
 
@@ -24,7 +28,10 @@ export function accountSteps(store: Store): AccountSteps {
   const steps: AccountSteps = {
     beginRefresh: gathered((...call) => store.beginRefreshBuffer(...call)),
     storeTokens: gathered((...call) => store.storeTokens(...call)),
+    beginPoll: gathered((...call) => store.beginPollBuffer(...call)),
     commitPoll: gathered((...call) => store.commitPoll(...call)),
+    claimDue: gathered((...call) => store.claimDue(...call)),
+    dueTokens: gathered((...call) => store.dueTokens(...call)),
     takeCalls: gathered((...call) => store.takeCalls(...call)),
   }
   OF_STORE.set(store, steps)

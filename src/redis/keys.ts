@@ -146,6 +146,8 @@ export interface Keys {
   readonly vault: VaultKeys
   /** string: how what is stored is to be read, a whole number */
   readonly format: string
+  /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
+  readonly installation: string
   readonly progress: string
   /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
   readonly daemons: string
@@ -184,6 +186,7 @@ export function createKeys(prefix: string): Keys {
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     format: `${prefix}:format`,
+    installation: `${prefix}:installation`,
     progress: `${prefix}:progress`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,

@@ -7,8 +7,8 @@ import { forMany } from './for-many.ts'
  * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`. One of many accounts is written for one too.
  */
 const STEPS = {
-  claimDue: { file: 'claim-due', keys: 1 },
-  dueTokens: { file: 'due-tokens', keys: 1 },
+  claimDue: { file: 'claim-due', of: 'many accounts' },
+  dueTokens: { file: 'due-tokens', of: 'many accounts' },
   nearestExpiry: { file: 'nearest-expiry', keys: 1 },
   readDomains: { file: 'read-domains', keys: 1 },
   searchAccounts: { file: 'search-accounts', keys: 1 },
@@ -26,6 +26,7 @@ const STEPS = {
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
+  beginPoll: { file: 'begin-poll', of: 'many accounts' },
   commitPoll: { file: 'commit-poll', of: 'many accounts' },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
@@ -67,8 +68,8 @@ export type Argument = string | number | Buffer
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    claimDue(...args: Argument[]): Result<[string[], string], Context>
-    dueTokens(...args: Argument[]): Result<string, Context>
+    claimDue(sets: number, ...args: Argument[]): Result<unknown[], Context>
+    dueTokens(sets: number, ...args: Argument[]): Result<unknown[], Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
@@ -86,6 +87,7 @@ declare module 'ioredis' {
     refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
+    beginPollBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     commitPoll(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>

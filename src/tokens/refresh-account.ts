@@ -34,7 +34,7 @@ export interface AnnouncedAccount extends AnnouncedSubject {
   /** When a refresh last worked. */
   refreshedAt: number
   expiresAt: number
-  /** When a worker died at a refresh of it: what the provider answered then may be lost. Null = never. */
+  /** When a refresh of it broke off: what the provider answered then may be lost. Null = never. */
   interruptedAt: number | null
 }
 
@@ -44,7 +44,7 @@ export interface RefreshDeps extends RedeemDeps {
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
   /** Who redeems where a refresh token is good for one refresh only. Absent: this process, always. */
-  courier?: Pick<Courier, 'redeem'>
+  courier?: Pick<Courier, 'redeem' | 'ready'>
   announce: TokenAnnouncer
   random: () => number
 }
@@ -76,11 +76,18 @@ export type RefreshOutcome =
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
  * tokens that look good still but were refused, or are about to expire: those are refreshed although they are not due.
+ * `turn` is the place in line of the chunk that the account came with.
  */
-export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?: string): Promise<RefreshOutcome> {
+export async function refreshAccount(
+  deps: RefreshDeps,
+  hubId: number,
+  refused?: string,
+  turn?: number,
+): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
+  if (deps.endpoint.rotates) await deps.courier?.ready()
   // Before the lease: nobody else is kept from the account while this worker stands in line.
-  const admission = await deps.endpoint.enter()
+  const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newLeaseOwner()
   const takenAt = deps.clock.now()
@@ -104,7 +111,7 @@ export async function refreshAccount(deps: RefreshDeps, hubId: number, refused?:
   }
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
-    deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a worker died at the refresh of this account')
+    deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
   const lease = { key: deps.tokens.leaseKey(hubId), owner, ms: context.leaseMs }
   const kept = keepLease(deps.store, deps.clock, lease, takenAt)
@@ -203,7 +210,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
     state: next.state,
     refreshAt: next.refreshAt,
     pollAt: next.pollAt,
-    fields: failureFields(next, failure, now),
+    fields: { ...failureFields(next, failure, now), ...brokenOff(deps, context, failure, now) },
     alerts,
   })
   if (recorded === 'lost') return { is: 'lost' }
@@ -242,6 +249,12 @@ function alertsFor(
 function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
   const { hubDomain, refreshedAt, tokenAlert, interruptedAt, times } = context
   return { hubId, hubDomain, refreshedAt, tokenAlert, interruptedAt, expiresAt: times.expiresAt }
+}
+
+/** Of a call without an answer that can be read nobody knows what the provider did: it may have ended the token we have. */
+function brokenOff(deps: RefreshDeps, { interruptedAt }: RefreshContext, { status }: ProviderFailure, now: number) {
+  const isUnanswered = status === 0 || status === 200
+  return deps.endpoint.rotates && isUnanswered && interruptedAt === null ? { interruptedAt: String(now) } : {}
 }
 
 function failureFields(next: NextStep, failure: ProviderFailure, now: number): Record<string, string> {

@@ -23,7 +23,7 @@ export interface RefreshContext {
   retryAt: number | null
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
-  /** When a worker died at a refresh of this account that nobody has made good since, or null. */
+  /** When a refresh of this account broke off, its worker dead or the answer lost, that nobody has made good since, or null. */
   interruptedAt: number | null
 }
 

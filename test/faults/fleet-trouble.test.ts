@@ -96,13 +96,9 @@ test.concurrent('a provider that is down changes no account for good; when it is
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
   const connectedAt = Date.now()
-  const obtained = new Map<number, number>()
-  for (const { endpoint, hubId, time, status } of await journalOf(scene.sandbox.url)) {
-    if (endpoint === 'token' && status === 200 && hubId !== null) obtained.set(hubId, Date.parse(time))
-  }
   await send(`${scene.sandbox.url}/sandbox/token-limit`, 'PUT', { requests: limit, perMs: 1_000 })
   // Down from before the first is due until after the last was.
-  const { until } = await trouble(scene, { status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 27_000)
+  const { since, until } = await trouble(scene, { status: 503, body: '<html>down</html>' }, FULL ? 600_000 : 27_000)
   expect(Date.now() - connectedAt).toBeGreaterThan(lifeMs * 0.8)
   const states = await statesOf(daemon.url)
   expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
@@ -110,25 +106,37 @@ test.concurrent('a provider that is down changes no account for good; when it is
   await eventually('all refreshed', refreshedSince(scene, hubIds, until), (accounts / limit) * 1_000 * 3 + 75_000)
   const journal = await journalOf(scene.sandbox.url)
   const after = tokenRequests(journal, until)
-  const first = new Map(
-    after
-      .filter(({ status }) => status === 200)
-      .toReversed()
-      .map(({ hubId, time }) => [hubId, time]),
+  const obtained = new Map<number, number>()
+  for (const { endpoint, hubId, time, status } of journal) {
+    const at = Date.parse(time)
+    if (endpoint === 'token' && status === 200 && hubId !== null && at < until) obtained.set(hubId, at)
+  }
+  // First attempts, not successes: who is refused with 429 comes again later, whatever its turn was. And healthy ones:
+  // who had failed before the breaker opened, or was a probe, gives way to those.
+  const tried = new Set(
+    tokenRequests(journal, since).flatMap(({ hubId, time }) => (Date.parse(time) < until ? [hubId] : [])),
   )
-  const order = [...first].sort(([, a], [, b]) => a.localeCompare(b)).map(([hubId]) => obtained.get(hubId ?? 0) ?? 0)
+  // A set keeps the order in which each came first.
+  const order = [...new Set(after.map(({ hubId }) => hubId))].flatMap((hubId) =>
+    hubId === null || tried.has(hubId) ? [] : [obtained.get(hubId) ?? 0],
+  )
   // Everybody lives equally long, so nearest to expiry is obtained first. How far from the sorted order, on average?
   const sorted = [...order].sort((a, b) => a - b)
   const rank = new Map(sorted.map((at, n) => [at, n]))
   const off = order.reduce((sum, at, n) => sum + Math.abs((rank.get(at) ?? 0) - n), 0) / order.length / order.length
-  const refused = after.filter(({ status }) => status === 429).length
+  const refused = after.filter(({ status }) => status === 429).map(({ time }) => Date.parse(time))
+  const learntAt = (refused[0] ?? 0) + 1_000
+  const later = refused.filter((at) => at > learntAt).length
   const seconds = (Math.max(...after.map(({ time }) => Date.parse(time))) - until) / 1000
   say(
     `${accounts} accounts, ${limit} requests a second allowed: all refreshed ${seconds.toFixed(1)} s after the provider was ` +
-      `back, ${refused} answers 429, mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
+      `back, ${refused.length - later} answers 429 to learn the limit and ${later} later, ` +
+      `mean distance from the order of expiry ${(off * 100).toFixed(1)} %`,
   )
-  // Chance alone would give 33 %; on a busy machine the answers to one sweep's requests come back a little shuffled.
-  expect(off).toBeLessThan(0.25)
-  expect(refused / after.length).toBeLessThan(0.1)
+  // Chance alone would give 33 %, two chunks that mix 18 %; seen: 1 %, and 11 % once on a machine with 20 jobs waiting.
+  expect(off).toBeLessThan(0.15)
+  // Those that were under way when the first was refused; 64 may be.
+  expect(refused.length - later).toBeLessThanOrEqual(2 * limit)
+  expect(later / after.length).toBeLessThan(0.1)
   expect(await statesOf(daemon.url)).toEqual({ active: accounts })
 })

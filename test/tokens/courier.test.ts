@@ -172,6 +172,18 @@ describe('a courier', () => {
     expect(logged.lines().map(({ code }) => code)).toEqual(expect.arrayContaining(['courier.broken', 'courier.ended']))
   })
 
+  test('is waited for until it takes jobs at once; also one that can not be started, or is stopped, keeps nobody waiting', async () => {
+    const courier = open()
+    await Promise.all([courier.ready(), courier.ready()])
+    expect(logged.lines().filter(({ code }) => code === 'courier.started')).toHaveLength(1)
+    await open({}, { redis: { kind: 'embedded', socket: '' }, dataDir: '/dev/null/x' }).ready()
+    expect(logged.lines().map(({ code }) => code)).toContain('courier.ended')
+    const stopped = open()
+    const ready = stopped.ready()
+    await stopped.stop(5_000)
+    await Promise.all([ready, stopped.ready()])
+  })
+
   test('takes over other keys and another identity', async () => {
     const courier = open()
     await courier.redeem(await job(1), HELD)

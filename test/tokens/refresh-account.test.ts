@@ -433,10 +433,30 @@ describe('a refresh that fails', () => {
   test('that a courier goes on with after its daemon keeps its lease: nobody else may redeem the token meanwhile', async () => {
     const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
     w.clock.move(25 * MINUTE)
-    w.deps.courier = { redeem: async () => ({ is: 'left' }) }
+    w.deps.courier = { ready: async () => {}, redeem: async () => ({ is: 'left' }) }
     Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
     expect(await w.refresh()).toEqual({ is: 'held' })
     expect(await w.lease()).toEqual(expect.any(String))
+  })
+
+  test('is not let through before the courier is ready: a permit is for now', async () => {
+    const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
+    w.clock.move(25 * MINUTE)
+    const ready = Promise.withResolvers<void>()
+    const steps: string[] = []
+    w.deps.courier = { ready: () => ready.promise, redeem: async () => ({ is: 'left' }) }
+    Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
+    const enter = w.deps.endpoint.enter.bind(w.deps.endpoint)
+    w.deps.endpoint.enter = (turn) => {
+      steps.push('enters')
+      return enter(turn)
+    }
+    const refreshing = w.refresh()
+    await new Promise((resolve) => setImmediate(resolve))
+    steps.push('ready')
+    ready.resolve()
+    await refreshing
+    expect(steps).toEqual(['ready', 'enters'])
   })
 
   test('by an exception leaves the account to be refreshed once its lease has ended', async () => {
@@ -660,7 +680,7 @@ describe('a worker that dies between its lease and its answer', () => {
     }
     const [alert] = await w.outbox()
     expect(alert).toMatchObject({ level: 'critical', kind: 'token' })
-    expect(alert?.message).toContain(`a worker was killed at ${new Date(diedAt).toISOString()}`)
+    expect(alert?.message).toContain(`a refresh of this account broke off at ${new Date(diedAt).toISOString()}`)
     w.clock.move(24 * 60 * MINUTE)
     const provider = fakeProvider({ refresh: async () => tokens('access-2') })
     expect(await refreshAccount({ ...w.deps, provider }, HUB)).toMatchObject({ is: 'refreshed' })

@@ -55,8 +55,8 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
 function whyRefused({ interruptedAt }: AnnouncedAccount): string {
   if (interruptedAt === null) return 'the app was uninstalled, or its access revoked'
   return (
-    `a worker was killed at ${timeOf(interruptedAt)} while it refreshed this account, so the new refresh token that ` +
-    'the provider gave out may have been lost with it; or the app was uninstalled, or its access revoked'
+    `a refresh of this account broke off at ${timeOf(interruptedAt)}, its worker killed or the answer lost, so the new ` +
+    'refresh token that the provider gave out may have been lost with it; or the app was uninstalled, or its access revoked'
   )
 }
 

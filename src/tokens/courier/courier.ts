@@ -44,6 +44,9 @@ interface Running {
   child: ChildProcess
   /** It has its orders, and has said so. */
   isReady: boolean
+  /** Ready, or at its end. */
+  settled: Promise<void>
+  settle(): void
   exited: Promise<void>
   /** Who waits until new credentials are in force, in the order of these. */
   taking: (() => void)[]
@@ -80,6 +83,16 @@ export class Courier {
   constructor(deps: CourierDeps) {
     this.#deps = deps
     this.#settings = deps.settings
+  }
+
+  /**
+   * Resolves when jobs go out at once, or no courier can be started. Before a call is let through to the provider: those
+   * that were let through while it started, a second's worth on a busy machine, would all go out in one burst.
+   */
+  async ready(): Promise<void> {
+    const waitMs = this.#running === undefined ? this.#notBefore - this.#deps.clock.now() : 0
+    if (waitMs > 0) await this.#deps.clock.wait(waitMs, this.#stopping.signal)
+    if (!this.#stopping.signal.aborted) await (this.#running ?? this.#start())?.settled
   }
 
   /** Throws when the courier dies over it: whatever the provider answered then may be lost. */
@@ -163,11 +176,13 @@ export class Courier {
     // That a message can't be sent any more is told by the end of the process, which follows.
     const say = inBatches<ToCourier>((items) => void (child.connected && child.send(items, undefined, {}, () => {})))
     const ended = Promise.withResolvers<void>()
-    const running: Running = { child, isReady: false, exited: ended.promise, taking: [], say }
+    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+    const running: Running = { child, isReady: false, settled, settle, exited: ended.promise, taking: [], say }
     const end = (reason: string) => {
       this.#retire(running)
       this.#end(running, reason)
       ended.resolve()
+      settle()
     }
     child.on('error', (error) => end(error.message))
     // It takes nothing new any more, and may still have something to finish.
@@ -193,6 +208,7 @@ export class Courier {
     switch (item.is) {
       case 'ready':
         running.isReady = true
+        running.settle()
         this.#deps.log.info({ code: 'courier.started', pid: running.child.pid }, 'the courier is at work')
         this.#handOver()
         break

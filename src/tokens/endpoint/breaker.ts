@@ -56,6 +56,8 @@ export function closedBreaker(): Breaker {
 
 export function causeOf({ class: kind, status }: ProviderFailure): Cause | undefined {
   if (status === 429) return 'throttled'
+  // A redirect is somebody else's page, of a proxy or of some maintenance: it says nothing of the app.
+  if (status >= 300 && status < 400) return 'unreachable'
   switch (kind) {
     case 'client':
     case 'forbidden':

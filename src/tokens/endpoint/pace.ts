@@ -15,6 +15,9 @@ export interface Pace {
   at: number
   /** Nothing goes through before: the provider said so. */
   closedUntil: number
+  /** When it was closed, and what was the ceiling then: answers that were still on their way count for the limit too. */
+  refusedAt: number
+  ceilingBefore: number
   /** 429s in a row that said nothing of how long to wait. */
   refusals: number
   /** What the provider allowed when it last refused, calls a second; null = it never has. */
@@ -44,7 +47,7 @@ const LEAST_PER_SECOND = 0.5
 export function newPace(mostPerSecond: number, now: number): Pace {
   return {
     ...{ perSecond: Math.min(START_PER_SECOND, mostPerSecond), ceiling: mostPerSecond, permits: LEAST_BURST, at: now },
-    ...{ closedUntil: 0, refusals: 0, knownLimit: null, lastSuccessAt: 0 },
+    ...{ closedUntil: 0, refusedAt: 0, ceilingBefore: mostPerSecond, refusals: 0, knownLimit: null, lastSuccessAt: 0 },
     ...{ recent: [], recentSecond: Math.floor(now / SECOND) },
   }
 }
@@ -75,8 +78,8 @@ function burstOf(perSecond: number): number {
 
 export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
   if (count === 0) return pace
-  // Asked before the provider refused, answered after: no sign that it would take more.
-  if (now < pace.closedUntil) return { ...counted(pace, count, now), lastSuccessAt: now }
+  // Asked before the provider refused, answered after: no sign that it would take more, but part of what it had taken.
+  if (now < pace.closedUntil) return { ...withLateAnswers(counted(pace, count, now), now), lastSuccessAt: now }
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
   // Only who runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
@@ -102,12 +105,22 @@ export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number
   const measured = rateAllowed(counted(pace, 0, now), wait, now)
   // Refused from the first call on nothing was measured: half as fast, and half of that, until something goes through.
   const rate = measured > 0 ? measured : pace.perSecond / 2
-  const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceiling, rate * 0.9))
-  return {
-    ...pace,
-    ...{ ceiling, perSecond: Math.min(START_PER_SECOND, ceiling), permits: 0, closedUntil },
-    ...{ refusals: pace.refusals + 1, knownLimit: rate },
-  }
+  const closed = { ...pace, permits: 0, closedUntil, refusals: pace.refusals + 1 }
+  return limited({ ...closed, refusedAt: now, ceilingBefore: pace.ceiling }, rate)
+}
+
+/**
+ * A refusal is told at once, and may overtake what went through before it: measured then, a limit of 40 a second was
+ * taken for 5, and a backlog took minutes.
+ */
+function withLateAnswers(pace: Pace, now: number): Pace {
+  const measured = rateAllowed(pace, pace.closedUntil - pace.refusedAt, now)
+  return measured > (pace.knownLimit ?? 0) ? limited(pace, measured) : pace
+}
+
+function limited(pace: Pace, rate: number): Pace {
+  const ceiling = Math.max(LEAST_PER_SECOND, Math.min(pace.ceilingBefore, rate * 0.9))
+  return { ...pace, ceiling, perSecond: Math.min(START_PER_SECOND, ceiling), knownLimit: rate }
 }
 
 /**

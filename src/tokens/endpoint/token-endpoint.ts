@@ -65,6 +65,7 @@ const PATIENCE_MS = 2_000
 const ADMITTED: Promise<Admission> = Promise.resolve({ is: 'admitted' })
 
 interface Waiter {
+  turn: number
   admit(admission: Admission): void
 }
 
@@ -83,6 +84,7 @@ export class TokenEndpoint {
   #used = 0
   #fetchedAt = 0
   #waiters: Waiter[] = []
+  #lastTurn = 0
   #report: Report = { ...emptyReport(), started: true }
   #exchange: Promise<void> | undefined
   #reportPlanned = false
@@ -95,8 +97,17 @@ export class TokenEndpoint {
     this.#state = newState(deps.settings, deps.clock.now())
   }
 
-  /** Lets one call through, now or soon; or says until when it is no use to wait. */
-  enter(): Promise<Admission> {
+  /** A place in line for a chunk of accounts, behind all that were given before. */
+  nextTurn(): number {
+    this.#lastTurn++
+    return this.#lastTurn
+  }
+
+  /**
+   * Lets one call through, now or soon; or says until when it is no use to wait. Without a turn somebody waits for this
+   * very token: it is the next.
+   */
+  enter(turn = 0): Promise<Admission> {
     const now = this.#deps.clock.now()
     if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
     if (this.#permits > 0 && this.#isFresh(now)) {
@@ -105,7 +116,7 @@ export class TokenEndpoint {
       return ADMITTED
     }
     return new Promise((admit) => {
-      this.#waiters.push({ admit })
+      this.#lineUp({ turn, admit })
       void this.#exchangeNow()
     })
   }
@@ -164,7 +175,9 @@ export class TokenEndpoint {
     const now = this.#deps.clock.now()
     const until = this.#until()
     if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until, isProbe: true }
-    return { calls: callsWithin(pace, ms, now), retries: Math.floor(budget.credit), until, isProbe: false }
+    // Less who stands in line here: taken up on top of these, the next would push in between them, later as they expire.
+    const calls = Math.max(0, callsWithin(pace, ms, now) - this.#waiters.length)
+    return { calls, retries: Math.floor(budget.credit), until, isProbe: false }
   }
 
   /** What was wrong may have been put right just now: the next one to come is let through to see. */
@@ -186,6 +199,12 @@ export class TokenEndpoint {
   close(): void {
     this.#closing.abort()
     this.#turnAway(this.#deps.clock.now())
+  }
+
+  /** Chunks that are worked on side by side were taken up one after the other, nearest to expiry first. */
+  #lineUp(waiter: Waiter): void {
+    const ahead = this.#waiters.findLastIndex(({ turn }) => turn <= waiter.turn)
+    this.#waiters.splice(ahead + 1, 0, waiter)
   }
 
   /** Whether permits fetched earlier still count: not once somebody else was refused. */

@@ -135,6 +135,7 @@ describe('the breaker', () => {
   })
 
   test.each([
+    ['client', 302, 'unreachable'],
     ['client', 401, 'credentials'],
     ['client', 400, 'credentials'],
     ['forbidden', 403, 'credentials'],

@@ -119,10 +119,14 @@ describe('the pace', () => {
     expect(pace.ceiling).toBe(0.5)
   })
 
-  test('takes answers to calls that were sent before the refusal for no sign that it may be faster', () => {
-    const refused = afterRefusal(afterSuccesses(fast(), 50, MOST, NOW), 10_000, NOW)
-    const pace = afterSuccesses(refused, 50, MOST, NOW + 30)
-    expect(pace).toMatchObject({ recent: [100], refusals: 1, perSecond: refused.perSecond, ceiling: refused.ceiling })
+  test('takes answers to calls that were sent before the refusal for part of what went through, and for no sign that it may be faster', () => {
+    const refused = afterRefusal(afterSuccesses(fast(), 10, MOST, NOW), 1_000, NOW)
+    expect(refused).toMatchObject({ knownLimit: 10, ceiling: 9 })
+    const late = afterSuccesses(refused, 30, MOST, NOW + 30)
+    expect(late).toMatchObject({ recent: [40], refusals: 1, knownLimit: 40, ceiling: 36, perSecond: 36 })
+    // A second before, 20 a second were known to be too many: answers that come in a heap prove nothing else.
+    const slower = { ...fast(), ceiling: 20, perSecond: 20 }
+    expect(afterSuccesses(afterRefusal(slower, 1_000, NOW), 40, MOST, NOW + 30).ceiling).toBe(20)
   })
 
   test.each([

@@ -350,6 +350,29 @@ test('a call that was not needed leaves its permit to another', async () => {
   expect(await one.enter()).toEqual({ is: 'admitted' })
 })
 
+test('of those who wait the chunk that was begun first goes first, and before all who is waited for', async () => {
+  const { daemon, clock } = installation()
+  const one = daemon()
+  await admitted(one, 8)
+  const [first, second] = [one.nextTurn(), one.nextTurn()]
+  const through: string[] = []
+  const enter = (name: string, turn?: number) => one.enter(turn).then(() => through.push(name))
+  const waiting = [enter('a1', first), enter('b1', second), enter('a2', first), enter('b2', second), enter('now')]
+  clock.move(SECOND)
+  await Promise.all(waiting)
+  expect(through).toEqual(['now', 'a1', 'a2', 'b1', 'b2'])
+})
+
+test('who stands in line already takes up room', async () => {
+  const { daemon } = installation()
+  const one = daemon()
+  await admitted(one, 8)
+  const { calls } = await one.room(SECOND, undefined)
+  void Promise.all(Array.from({ length: 30 }, () => one.enter()))
+  expect(calls - (await one.room(SECOND, undefined)).calls).toBe(30)
+  one.close()
+})
+
 test('a daemon that closes turns away who waits and who comes', async () => {
   const { daemon, clock } = installation()
   const one = daemon()
