@@ -17,7 +17,8 @@ import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { type PlanOutput, planOutput } from './thresholds-output.ts'
+import type { PlanOutput } from './thresholds-context.ts'
+import { planOutput } from './thresholds-output.ts'
 import { withParts } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {

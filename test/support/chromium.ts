@@ -1,6 +1,5 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
+import { findProgram } from './programs.ts'
 
 const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
@@ -15,22 +14,7 @@ export async function openChromium(): Promise<Browser> {
 }
 
 function findChromium(): string {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  const candidates = [
-    process.env.CHROMIUM_BIN ?? '',
-    ...folders.flatMap((folder) => COMMANDS.map((name) => join(folder, name))),
-  ]
-  const found = candidates.find(isExecutable)
+  const found = findProgram(COMMANDS, { given: process.env.CHROMIUM_BIN })
   if (found === undefined) throw new Error('there is no Chromium: apt-get install chromium, or set CHROMIUM_BIN')
   return found
-}
-
-function isExecutable(path: string): boolean {
-  if (path === '') return false
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { findProgram } from './programs.ts'
 
 /** Where `config/setup.mjs` leaves the one that it has fetched. */
 const FETCHED = fileURLToPath(new URL('../../node_modules/.cache/plimsoll/promtool', import.meta.url))
@@ -17,18 +16,7 @@ export async function promtool(args: readonly string[], input = ''): Promise<{ c
 }
 
 function findPromtool(): string {
-  const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'promtool'))
-  const found = [process.env.PROMTOOL_BIN ?? '', ...onPath, FETCHED].find(isExecutable)
+  const found = findProgram(['promtool'], { given: process.env.PROMTOOL_BIN, fetched: FETCHED })
   if (found === undefined) throw new Error('there is no promtool: apt-get install prometheus, or set PROMTOOL_BIN')
   return found
-}
-
-function isExecutable(path: string): boolean {
-  if (path === '') return false
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
