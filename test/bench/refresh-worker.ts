@@ -57,7 +57,8 @@ await seed()
 await comeDue(1, WARM_UP)
 
 const lifecycle = new Lifecycle()
-const log = createLogger({ level: 'warn', pretty: false })
+// The first line out is the figure: no warning that this Redis keeps nothing on disk.
+const log = createLogger({ level: 'error', pretty: false })
 await startApp({ config: loaded.config, clock: systemClock, random: Math.random, log }, lifecycle)
 await allRefreshed()
 // What the warm-up has left behind: reports of its calls, garbage.
