@@ -54,6 +54,11 @@ const provider = related(
       .describe('Scopes an account must grant.'),
     optionalScopes: z.array(scope()).prefault([]).describe('Scopes an account may grant.'),
     timeout: duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
+    connections: whole(4, 4_000)
+      .prefault(64)
+      .describe(
+        'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
+      ),
     accountRate: z
       .strictObject({
         requests: whole(1, 10_000).prefault(20).describe('Calls for one account ...'),

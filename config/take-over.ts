@@ -7,13 +7,13 @@ import type { Config } from './schema.ts'
 export function takeOver(inForce: Config, next: Config): Config {
   const { encryption: _, telemetry: __, ...rest } = next
   const encryption = next.encryption ?? inForce.encryption
-  const { api, baseUrl, redirectUri, timeout, insecure } = inForce.provider
+  const { api, baseUrl, redirectUri, timeout, connections, insecure } = inForce.provider
   const { pretty, file } = inForce.log
   return {
     ...rest,
     ...(encryption === undefined ? {} : { encryption }),
     ...(inForce.telemetry === undefined ? {} : { telemetry: inForce.telemetry }),
-    provider: { ...next.provider, api, baseUrl, redirectUri, timeout, insecure },
+    provider: { ...next.provider, api, baseUrl, redirectUri, timeout, connections, insecure },
     redis: inForce.redis,
     dataDir: inForce.dataDir,
     tokens: inForce.tokens,

@@ -1,4 +1,6 @@
 import { createTask, type ScheduledTask, schedule, validate } from 'node-cron'
+import { systemClock } from '../src/runtime/clock.ts'
+import { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { NO_TRACING, type Tracing } from '../src/runtime/tracing.ts'
 import type { Queues, SweepKind } from './queues.ts'
@@ -16,32 +18,62 @@ const EVERY_MINUTE = '0 * * * * *'
 /** What is watched there moves by minutes and hours. */
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
+const WATCH_EVERY_MS = 1_000
+
 export interface Clock {
+  /** When a tick of each kind was last handed on, ms. */
+  lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
   follow(times: Schedule): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * The clock says no more than "look who is due". Every daemon ticks; the slot is the job's id, so that one sweep comes of
+ * The clock says no more than "look who is due". Every daemon of this role ticks; the slot is the job's id, so that one sweep comes of
  * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
  */
-export function startClock(queues: Queues, times: Schedule, log: Logger, tracing: Tracing = NO_TRACING): Clock {
-  let tasks = startTicks(queues, times, log, tracing)
+export function startClock(
+  queues: Queues,
+  times: Schedule,
+  log: Logger,
+  tracing: Tracing = NO_TRACING,
+  watch = new ClockWatch(systemClock, () => performance.now()),
+): Clock {
+  const lastTicks: Partial<Record<SweepKind, number>> = {}
+  const handOn = async (kind: SweepKind, at: number, until?: number) => {
+    await queues.wake(kind, at, until)
+    lastTicks[kind] = at
+  }
+  let current = times
+  let tasks = startTicks(handOn, current, log, tracing)
+  const follow = async (next: Schedule) => {
+    const before = tasks
+    current = next
+    tasks = startTicks(handOn, current, log, tracing)
+    await end(before)
+  }
+  // node-cron waits for the moment of its next tick by the clock on the wall: set back by an hour, it is silent for one.
+  watch.mayHaveBeenSetBack()
+  const watching = setInterval(() => {
+    if (watch.mayHaveBeenSetBack()) void follow(current)
+  }, WATCH_EVERY_MS)
   return {
-    follow: async (next) => {
-      const before = tasks
-      tasks = startTicks(queues, next, log, tracing)
-      await end(before)
+    lastTicks: () => lastTicks,
+    follow,
+    stop: async () => {
+      clearInterval(watching)
+      await end(tasks)
     },
-    stop: () => end(tasks),
   }
 }
 
-function startTicks(queues: Queues, times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
+/** A daemon that leaves ticking to others. */
+export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: async () => {}, stop: async () => {} }
+
+function startTicks(handOn: Queues['wake'], times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
   const wake = (kind: SweepKind, at: number, until?: number) =>
     tracing
-      .span('tick', { 'plimsoll.sweep': kind }, () => queues.wake(kind, at, until))
+      .span('tick', { 'plimsoll.sweep': kind }, () => handOn(kind, at, until))
       .catch((error: unknown) => {
         log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
       })

@@ -1,21 +1,24 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { judgedBy } from '../src/alerts/evaluation/judged-by.ts'
 import { staleAfter } from '../src/limits/coverage.ts'
-import { type Change, changeBetween } from '../src/limits/history/change.ts'
+import { type Findings, partialFindings, readsTheSame, wholeFindings } from '../src/limits/findings.ts'
+import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
 import { nearestLimit } from '../src/limits/nearest-limit.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
-import type { Answers } from '../src/limits/polling/fetch-reports.ts'
+import type { Answers, Heard } from '../src/limits/polling/fetch-reports.ts'
 import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
-import { mergeReadings, type Readings } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
+import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import { commitQuietPoll, seenIfQuiet } from './commit-quiet-poll.ts'
 import { logTypes } from './log-types.ts'
-import { type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
+import { type NextPoll, type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
 import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
 import type { Queues } from './queues.ts'
 
@@ -28,12 +31,21 @@ export interface CommitPollDeps extends PollAlertDeps, PlanNextPollDeps {
   log: Logger
 }
 
-/** A poll that was made, and the account as it was when it began. */
-export interface AnsweredPoll {
+/** A poll whose calls were made, and the account as it was when it began. */
+export interface HeardPoll {
   hubId: number
   context: PollContext
   settings: AccountPollSettings
+  heard: Heard
+}
+
+/** The same, its answers read. */
+interface AnsweredPoll extends HeardPoll {
   answers: Answers
+  /** Never before the poll that came before, whatever this machine's clock says. */
+  at: number
+  /** But the next one counts from when it really was. */
+  readAt: number
 }
 
 /** Readings that are further apart than so many periods have a gap between them. */
@@ -42,41 +54,63 @@ const GAP_PERIODS = 2
 /** What a poll found: readings, change, records, alerts, the next turn - one atomic step - and what is to be said of it. */
 export async function commitPoll(
   deps: CommitPollDeps,
-  poll: AnsweredPoll,
+  poll: HeardPoll,
 ): Promise<'committed' | 'failed' | 'blocked' | 'gone' | 'lost'> {
-  const { hubId, context, settings, answers } = poll
+  const { hubId, context, settings, heard } = poll
+  const at = Math.max(heard.at, context.polledAt + 1)
+  const readAt = Math.min(at, deps.clock.now())
+  const quiet = { hubId, context, settings, at, readAt, gapMs: gapOf(settings) }
+  const times = { freshAt: freshAt(deps, settings, readAt), notBefore: heard.pausedUntil ?? 0 }
+  const seen = seenIfQuiet(deps, quiet)
+  if (seen !== undefined && heard.fingerprint === seen.answers) {
+    deps.endpoint.noteOthers(heard.calls, 0)
+    return commitQuietPoll(deps, quiet, seen, times)
+  }
+  const answers = heard.read()
   const outcome = outcomeOf(answers)
-  const { failures, readAnything } = outcome
   noteCalls(deps, answers, outcome)
+  // Answers may differ in what nobody reads.
+  const answer = heard.fingerprint
+  if (seen !== undefined && answer !== undefined && outcome.readAll) {
+    if (readsTheSame(context, { ...answers, at }, deps.samples.settings)) {
+      return commitQuietPoll(deps, quiet, { ...seen, answers: answer }, times)
+    }
+  }
+  return commitFindings(deps, { ...poll, answers, at, readAt }, outcome)
+}
+
+async function commitFindings(
+  deps: CommitPollDeps,
+  poll: AnsweredPoll,
+  outcome: PollOutcome,
+): Promise<'committed' | 'failed' | 'blocked' | 'gone' | 'lost'> {
+  const { hubId, context, settings, answers, at, readAt } = poll
+  const { failures, readAnything } = outcome
   const now = deps.clock.now()
-  // Never before the poll that came before, whatever this machine's clock says.
-  const at = Math.max(answers.at, context.polledAt + 1)
-  // But the next one counts from when it really was.
-  const readAt = Math.min(at, now)
-  const before = context.readings
-  const after = readAnything ? mergeReadings(before, { ...answers, at }) : undefined
-  const change = after === undefined ? undefined : changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
-  const samples = after === undefined ? undefined : await samplesAfter(deps, poll, outcome, at)
-  const alerts = await judge(deps, poll, outcome, { at, after, samples: samples?.shown ?? {} })
-  const changedAt = hasMoved(change) ? at : context.changedAt
-  const next = planNextPoll(deps, {
-    hubId,
-    at: readAt,
-    context,
-    settings,
-    after,
-    changedAt,
-    alerts,
-    failures,
-  })
+  const found = readAnything ? findingsOf(deps, poll, outcome) : undefined
+  const after = found?.after
+  const samples = found === undefined ? undefined : await samplesAfter(deps, poll, outcome, found)
+  const alerts = await judge(deps, poll, outcome, { at, found, samples: samples?.shown ?? {} })
+  const changedAt = hasMoved(found?.change) ? at : context.changedAt
+  const next = planNextPoll(deps, { hubId, at: readAt, context, settings, found, changedAt, alerts, failures })
   const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
+  const nearness = after === undefined ? undefined : (nearestLimit(after, context.forecasts, at)?.nearness ?? null)
   const committed = await deps.polls.commit(hubId, {
-    ...{ polls: context.polls, slots: context.slots, readings: after, change, samples, alerts },
-    nextAt: Math.max(next.at, answers.pausedUntil ?? 0),
-    nearness: after === undefined ? undefined : (nearestLimit(after, context.forecasts, at)?.nearness ?? null),
+    ...{
+      polls: context.polls,
+      slots: context.slots,
+      readings: after,
+      change: found?.change,
+      samples,
+      alerts,
+      nearness,
+    },
+    packedTexts: found?.packedTexts,
+    nextAt: Math.max(next.plan.at, answers.pausedUntil ?? 0),
     freshAt: readAnything ? freshAt(deps, settings, readAt) : undefined,
+    seen: seenAfter(deps, poll, found, next, nearness ?? null),
     fields: {
-      pollBecause: encodeTurn(next),
+      pollBecause: encodeTurn(next.plan),
       ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
       ...recordFields(context, outcome, readAnything ? at : undefined, now),
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
@@ -85,10 +119,39 @@ export async function commitPoll(
   })
   logTroubles(deps.log, poll, outcome, disagreement)
   if (committed !== 'committed') return committed
-  if (after !== undefined) logTypes(deps.log, hubId, before, after)
+  if (found !== undefined) logTypes(deps.log, hubId, found.before, found.after)
   if (alerts.entries.length > 0) await deps.queues.wake('alerts', now)
   if (readAnything) return 'committed'
   return failures.length > 0 ? 'failed' : 'blocked'
+}
+
+function gapOf({ everyMs }: AccountPollSettings): number {
+  return GAP_PERIODS * everyMs
+}
+
+function findingsOf(
+  { samples }: CommitPollDeps,
+  { context, settings, answers, at }: AnsweredPoll,
+  { readAll }: PollOutcome,
+): Findings {
+  const fetched = { ...answers, at }
+  const gapMs = gapOf(settings)
+  return readAll && settings.pairs !== 'auto'
+    ? wholeFindings(context, fetched, samples.settings, gapMs)
+    : partialFindings(context, fetched, gapMs)
+}
+
+/** What the next poll may go by: only a poll that read everything saw it, and only as long as no series is near a threshold. */
+function seenAfter(
+  { alerts, samples }: CommitPollDeps,
+  { context, heard }: AnsweredPoll,
+  found: Findings | undefined,
+  { isNear, states }: NextPoll,
+  nearness: number | null,
+): Seen | undefined {
+  if (found?.seen === undefined || heard.fingerprint === undefined) return undefined
+  const judged = isNear ? NOT_JUDGED : judgedBy(alerts, context, states, samples.settings.records)
+  return { answers: heard.fingerprint, ...found.seen, judged, nearness }
 }
 
 /** When an account that was read at `readAt` counts as read: one that is polled seldom stays fresh for longer. */
@@ -109,27 +172,28 @@ function noteCalls({ endpoint }: CommitPollDeps, answers: Answers, { failures }:
 
 async function samplesAfter(
   { samples }: CommitPollDeps,
-  { hubId, answers }: AnsweredPoll,
-  outcome: PollOutcome,
-  at: number,
+  { hubId, answers, at }: AnsweredPoll,
+  { readAll }: PollOutcome,
+  found: Findings,
 ) {
-  const before = outcome.readAll ? {} : await samples.read(hubId)
   const { settings } = samples
-  return { shown: mergeSamples(before, { ...answers, at }, settings), keepMs: settings.keepMs }
+  const sameAt = found.isShownAlike ? at : undefined
+  const { keepMs } = settings
+  if (found.shown !== undefined) return { shown: found.shown, keepMs, sameAt }
+  const before = readAll ? {} : await samples.read(hubId)
+  return { shown: mergeSamples(before, { ...answers, at }, settings), keepMs }
 }
 
 async function judge(
   deps: CommitPollDeps,
   { hubId, context, settings }: AnsweredPoll,
   outcome: PollOutcome,
-  { at, after, samples }: { at: number; after: Readings | undefined; samples: Samples },
+  { at, found, samples }: { at: number; found: Findings | undefined; samples: Samples },
 ): Promise<AlertWrites> {
-  const { hubDomain, readings: before, alertStates: states, forecasts } = context
+  const { hubDomain, alertStates: states, forecasts } = context
   const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
-  const series =
-    after === undefined
-      ? NO_ALERT_WRITES
-      : decideAlerts(deps.alerts, { hubId, hubDomain, before, after, pairsSeen, samples, forecasts, states }, at)
+  const account = { hubId, hubDomain, pairsSeen, samples, forecasts, states }
+  const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(deps.alerts, { ...account, ...found }, at)
   return bothWrites(series, await pollAlertWrites(deps, hubId, context, outcome, deps.clock.now()))
 }
 

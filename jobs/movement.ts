@@ -25,6 +25,23 @@ export class Movement {
     }
   }
 
+  /**
+   * For how long jobs of a queue have waited while none was under way here, ms by queue: a worker whose connection went
+   * without a word looks idle.
+   */
+  untaken(
+    waiting: readonly { queue: string; oldestWaitingAt: number | null }[],
+    since: number,
+  ): Record<string, number> {
+    const now = this.#clock.now()
+    const untaken = waiting.map(({ queue, oldestWaitingAt }) => {
+      const { endedAt, begun } = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
+      const idle = oldestWaitingAt !== null && begun.size === 0
+      return [queue, idle ? Math.max(0, now - Math.max(oldestWaitingAt, endedAt, since)) : 0] as const
+    })
+    return Object.fromEntries(untaken)
+  }
+
   /** For how long no job of a queue has ended although some are under way, ms by queue. */
   standstills(): Record<string, number> {
     const now = this.#clock.now()

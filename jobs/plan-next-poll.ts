@@ -1,8 +1,14 @@
 import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
-import { growthBetween } from '../src/limits/polling/growth.ts'
-import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
+import { type Growth, growthBetween } from '../src/limits/polling/growth.ts'
+import {
+  type Boundaries,
+  isNearAny,
+  type PollPlan,
+  planAfterFailure,
+  planPoll,
+} from '../src/limits/polling/plan-poll.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { decodeTurn } from '../src/limits/polling/poll-turn.ts'
 import type { Readings } from '../src/limits/readings.ts'
@@ -25,37 +31,70 @@ export interface MadePoll {
   at: number
   context: PollContext
   settings: AccountPollSettings
-  /** All reports there are after it; undefined: this poll could read nothing. */
-  after: Readings | undefined
+  /** All reports there are before and after it; undefined: this poll could read nothing. */
+  found: { before: Readings | undefined; after: Readings } | undefined
   changedAt: number
   alerts: AlertWrites
   failures: readonly ProviderFailure[]
 }
 
-/** When the account is polled next: what was read, how that stands among the thresholds, and what failed. */
-export function planNextPoll(deps: PlanNextPollDeps, poll: MadePoll): PollPlan {
-  const { hubId, at, context, settings, after, failures } = poll
-  const planned = after === undefined ? undefined : planFromReadings(deps, poll, after)
-  if (planned !== undefined && failures.length === 0) return planned
-  const attempt = { count: context.pollFailures, mayRetry: deps.endpoint.mayRetry(), now: deps.clock.now() }
-  return planAfterFailure({ hubId, at, everyMs: settings.everyMs }, failures, attempt, planned)
+export interface NextPoll {
+  plan: PollPlan
+  /** A series stands near a threshold. */
+  isNear: boolean
+  /** Of the account's alerts, after this poll. */
+  states: Readonly<Record<string, string>>
 }
 
-function planFromReadings(deps: PlanNextPollDeps, poll: MadePoll, after: Readings): PollPlan {
-  const { hubId, at, context, settings, changedAt, alerts } = poll
-  const before = context.readings
-  const series = seriesOf(after)
+/** When the account is polled next: what was read, how that stands among the thresholds, and what failed. */
+export function planNextPoll(deps: PlanNextPollDeps, poll: MadePoll): NextPoll {
+  const { hubId, at, context, settings, found, alerts, failures } = poll
   const states = statesAfter(context.alertStates, alerts)
-  return planPoll({
+  const planned = found === undefined ? undefined : planFromReadings(deps, poll, found, states)
+  if (planned !== undefined && failures.length === 0) return { ...planned, states }
+  const attempt = { count: context.pollFailures, mayRetry: deps.endpoint.mayRetry(), now: deps.clock.now() }
+  const plan = planAfterFailure({ hubId, at, everyMs: settings.everyMs }, failures, attempt, planned?.plan)
+  return { plan, isNear: planned?.isNear ?? false, states }
+}
+
+function planFromReadings(
+  deps: PlanNextPollDeps,
+  poll: MadePoll,
+  { before, after }: NonNullable<MadePoll['found']>,
+  states: NextPoll['states'],
+): Pick<NextPoll, 'plan' | 'isNear'> {
+  const { hubId, at, context, settings, changedAt } = poll
+  const series = seriesOf(after)
+  const boundaries = boundariesOf(deps.alerts, { hubId, hubDomain: context.hubDomain, states }, series)
+  const plan = planPoll({
     ...{ hubId, at, everyMs: settings.everyMs, soonestMs: settings.soonestMs },
     isFirst: before === undefined,
     turn: decodeTurn(context.pollBecause),
     changedAt: changedAt === 0 ? null : changedAt,
-    series,
-    boundaries: boundariesOf(deps.alerts, { hubId, hubDomain: context.hubDomain, states }, series),
+    ...{ series, boundaries },
     growth:
       before === undefined
-        ? new Map()
+        ? NO_GROWTH
         : growthBetween({ readings: before, series: seriesOf(before) }, { readings: after, series }),
   })
+  return { plan, isNear: isNearAny(series, boundaries) }
 }
+
+/** The same for a poll that found all as it was, with nothing near a threshold. */
+export function planStillPoll({
+  hubId,
+  at,
+  context,
+  settings,
+}: Pick<MadePoll, 'hubId' | 'at' | 'context' | 'settings'>): PollPlan {
+  const { changedAt, pollBecause } = context
+  return planPoll({
+    ...{ hubId, at, everyMs: settings.everyMs, soonestMs: settings.soonestMs, isFirst: false },
+    turn: decodeTurn(pollBecause),
+    changedAt: changedAt === 0 ? null : changedAt,
+    ...{ series: [], boundaries: NO_BOUNDARIES, growth: NO_GROWTH },
+  })
+}
+
+const NO_GROWTH: Growth = new Map()
+const NO_BOUNDARIES: Boundaries = new Map()

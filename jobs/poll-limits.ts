@@ -1,6 +1,13 @@
 import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-metadata.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
-import { type Answers, type FetchDeps, fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import {
+  type Asked,
+  type FetchDeps,
+  type Heard,
+  hearReports,
+  wasUnauthorized,
+} from '../src/limits/polling/fetch-reports.ts'
+import { firstCalls } from '../src/limits/polling/first-calls.ts'
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import { decodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
@@ -52,7 +59,9 @@ async function pollAccount(
   occasion: PollOccasion,
   signal: AbortSignal,
 ): Promise<PollOutcome> {
-  let context = await deps.polls.read(hubId)
+  // Where the fleet's calls have a budget, it has the first word.
+  const calls = deps.callBudget === undefined ? firstCalls(deps.polling) : 0
+  let context = await deps.polls.begin(hubId, deps.share.asking(calls))
   if (context === undefined) return 'gone'
   if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
     const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId, context) : 'failed'
@@ -68,13 +77,13 @@ async function pollAccount(
   }
   if (occasion === 'due') observeLateness(deps, context)
   const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
-  const calls = mostCalls(settings)
-  if (!(await admitPoll(deps, hubId, context, calls, occasion))) return 'no-room'
+  const most = mostCalls(settings)
+  if (!(await admitPoll(deps, hubId, context, most, occasion))) return 'no-room'
   const asked = await ask(deps, hubId, context, settings, signal)
-  deps.callBudget?.settle(asked.calls - calls)
-  if (asked.answers === undefined) return pollLater(deps, hubId, context, 'held')
-  if (asked.answers.calls === 0) return pollAfterPause(deps, hubId, asked.answers)
-  return commitPoll(deps, { hubId, context: asked.context, settings, answers: asked.answers })
+  deps.callBudget?.settle(asked.calls - most)
+  if (asked.heard === undefined) return pollLater(deps, hubId, context, 'held')
+  if (asked.heard.calls === 0) return pollAfterPause(deps, hubId, asked.heard)
+  return commitPoll(deps, { hubId, context: asked.context, settings, heard: asked.heard })
 }
 
 /** A first poll has had no turn yet. */
@@ -103,7 +112,8 @@ async function withMetadata(
   if (read.is !== 'stored') return 'unread'
   // An alert was opened: what this poll changes about it must be what is there now.
   if (read.alerted) return (await deps.polls.read(hubId)) ?? 'held'
-  return { ...context, hubDomain: read.hubDomain }
+  context.hubDomain = read.hubDomain
+  return context
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
@@ -134,27 +144,33 @@ async function ask(
   context: PollContext,
   settings: AccountPollSettings,
   signal: AbortSignal,
-): Promise<{ context: PollContext; answers: Answers | undefined; calls: number }> {
-  const answers = await fetchWith(deps, hubId, context, settings, signal)
-  const calls = answers?.calls ?? 0
-  const isWorthARefresh = answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(deps, context)
+): Promise<{ context: PollContext; heard: Heard | undefined; calls: number }> {
+  const heard = await fetchWith(deps, hubId, context, settings, signal)
+  const calls = heard?.calls ?? 0
+  const isWorthARefresh = heard !== undefined && wasUnauthorized(heard) && isOldEnoughToDoubt(deps, context)
   const refreshed = isWorthARefresh ? await refreshedContext(deps, hubId, context) : 'failed'
-  if (refreshed === 'failed') return { context, answers, calls }
-  if (refreshed === 'held') return { context, answers: undefined, calls }
+  if (refreshed === 'failed') return { context, heard, calls }
+  if (refreshed === 'held') return { context, heard: undefined, calls }
   const again = await fetchWith(deps, hubId, refreshed, settings, signal)
-  return { context: refreshed, answers: again, calls: calls + (again?.calls ?? 0) }
+  return { context: refreshed, heard: again, calls: calls + (again?.calls ?? 0) }
 }
 
 async function fetchWith(
   deps: PollLimitsDeps,
   hubId: number,
-  { accessToken, readings, companionsAwayUntil }: PollContext,
+  context: PollContext,
   { pairs, pairsPerPoll }: AccountPollSettings,
   signal: AbortSignal,
 ) {
+  const { accessToken, companionsAwayUntil, seen, taken } = context
   if (accessToken === null) return undefined
-  const asked = { pairs, pairsPerPoll, readings, companionsAwayUntil }
-  return fetchReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), asked, signal)
+  const asked: Asked = {
+    ...{ pairs, pairsPerPoll, companionsAwayUntil, isOfOneAge: seen !== undefined, taken },
+    get readings() {
+      return context.readings
+    },
+  }
+  return hearReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), asked, signal)
 }
 
 /**
@@ -189,7 +205,7 @@ async function pollUnread(
 }
 
 /** Somebody was told meanwhile to leave the account alone: nothing was asked, so this was no poll. */
-async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Answers): Promise<'paused'> {
+async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Heard): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
   return 'paused'
 }

@@ -1,8 +1,5 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { createBullBoard } from '@bull-board/api'
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
-import type { AppControllerRoute, IServerAdapter, UIConfig } from '@bull-board/api/typings/app'
 import type { Queues } from './queues.ts'
 
 /** What bull-board shows of the queues, for whoever serves it: its files, what its page is told, and its reads. */
@@ -12,7 +9,7 @@ export interface QueueBoard {
   /** Scripts, styles and pictures. */
   files: string
   /** What its scripts are told. */
-  config: object
+  config(): Promise<object>
   reads: readonly QueueBoardRead[]
 }
 
@@ -22,97 +19,41 @@ export interface QueueBoardRead {
   answer(params: Record<string, string>, query: Record<string, string>): Promise<{ status: number; body: unknown }>
 }
 
-/**
- * The board's reads only: none of its routes that change something is handed out, so there is nothing to forbid. A queue
- * that is emptied or paused by hand would cost tokens their refresh.
- */
-export function openQueueBoard({
-  sweep,
-  refreshTokens,
-  pollLimits,
-  uninstall,
-  deliver,
-  tendHistory,
-}: Queues): QueueBoard {
-  const collected: AppControllerRoute[] = []
-  let config: UIConfig = {}
-  const queues = [sweep, refreshTokens, pollLimits, uninstall, deliver, tendHistory].map(
-    (queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false }),
-  )
-  const board = new Map(queues.map((queue) => [queue.getName(), queue]))
-  createBullBoard({
-    queues,
-    serverAdapter: collector(collected, (given) => (config = given)),
-    options: { uiConfig: UI },
-  })
+/** Its reads, as a test knows that they are. They stand here because the server wants its routes before anybody looks. */
+export const READ_PATHS = [
+  '/api/redis/stats',
+  '/api/queues',
+  '/api/job-schedulers',
+  ...['metrics', 'default-job-options', 'workers', 'rate-limit', 'job-data-schema'].map(
+    (what) => `/api/queues/:queueName/${what}`,
+  ),
+  ...['', '/logs', '/flow'].map((what) => `/api/queues/:queueName/:jobId${what}`),
+] as const
+
+/** The board is loaded when somebody looks: a daemon at whose queues nobody looks does without its megabytes. */
+export function openQueueBoard(queues: Queues): QueueBoard {
+  let opening: ReturnType<typeof open> | undefined
+  const opened = () => {
+    opening ??= open(queues)
+    return opening
+  }
   const ui = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
   return {
     page: join(ui, 'dist/index.ejs'),
     files: join(ui, 'dist/static'),
-    config,
-    reads: collected.filter(({ method }) => method === 'get').flatMap((route) => readsOf(route, board, config)),
+    config: async () => (await opened()).config,
+    reads: READ_PATHS.map((path) => ({
+      path,
+      answer: async (params, query) => {
+        const answer = (await opened()).answers.get(path)
+        if (answer === undefined) throw new Error(`the queue board has no ${path}`)
+        return answer(params, query)
+      },
+    })),
   }
 }
 
-const UI: UIConfig = {
-  boardTitle: 'Queues',
-  miscLinks: [{ text: 'Back to Plimsoll', url: '/queues' }],
-  // It leads elsewhere.
-  hideDocsLink: true,
-  // Asked of Redis anew for every queue at every look.
-  showWorkers: false,
-  pollingInterval: { showSetting: true, forceInterval: 5 },
-}
-
-/** Takes down what the board would have a server do. */
-function collector(collected: AppControllerRoute[], configure: (config: UIConfig) => void): IServerAdapter {
-  const adapter: IServerAdapter = {
-    setQueues: () => adapter,
-    setViewsPath: () => adapter,
-    setStaticPath: () => adapter,
-    setEntryRoute: () => adapter,
-    setErrorHandler: () => adapter,
-    setApiRoutes: (routes) => {
-      collected.push(...routes)
-      return adapter
-    },
-    setUIConfig: (config) => {
-      configure(config)
-      return adapter
-    },
-  }
-  return adapter
-}
-
-/** The most jobs that are looked at in one go: a page of a hundred thousand would hold up the work that they stand for. */
-const MOST_JOBS = 100
-
-function sparing(query: Record<string, string>): Record<string, string> {
-  const { jobsPerPage } = query
-  return Number(jobsPerPage) > MOST_JOBS ? { ...query, jobsPerPage: String(MOST_JOBS) } : query
-}
-
-/** An address may name something else that a queue keeps, such as its events. */
-function isNoJob(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('WRONGTYPE ')
-}
-
-function readsOf(
-  { route, handler }: AppControllerRoute,
-  queues: Map<string, BullMQAdapter>,
-  uiConfig: UIConfig,
-): QueueBoardRead[] {
-  return [route].flat().map((path) => ({
-    path,
-    answer: async (params, query) => {
-      const asked = { queues, uiConfig, params, query: sparing(query), body: {}, headers: {} }
-      try {
-        const { status = 200, body } = await handler(asked)
-        return { status, body }
-      } catch (error) {
-        if (isNoJob(error)) return { status: 404, body: { error: { key: 'ERRORS.JOB_NOT_FOUND' } } }
-        throw error
-      }
-    },
-  }))
+async function open(queues: Queues) {
+  const { openReads } = await import('./queue-board-reads.ts')
+  return openReads(queues)
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
@@ -24,6 +25,8 @@ export interface SweepJob {
   until: number
   /** It was planned by the sweep before it, because something would be due. */
   chained: boolean
+  /** Its job, in case that sweep had not come to its end. */
+  spare?: string
 }
 
 export interface ChunkJob {
@@ -46,7 +49,10 @@ export interface Queues {
   deliver: Queue<DeliverJob>
   tendHistory: Queue<TendJob>
   /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
-  wake(kind: SweepKind, at: number, until?: number, chained?: boolean): Promise<void>
+  wake(kind: SweepKind, at: number, until?: number, link?: { spare: string | undefined }): Promise<void>
+  /** A sweep that shares its moment with no other, so that it can be taken back. Returns its id. */
+  planSpare(kind: SweepKind, at: number, until: number): Promise<string>
+  takeBack(spare: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -98,7 +104,7 @@ export function createQueues(
   const woken = new Map<SweepKind, number>()
   return {
     ...queues,
-    wake: async (kind, at, until = clock.now() + HORIZON_MS, chained = false) => {
+    wake: async (kind, at, until = clock.now() + HORIZON_MS, link) => {
       const now = clock.now()
       // Whatever is due within one slot shares its sweep.
       const slot = Math.ceil(Math.max(at, now) / SLOT_MS)
@@ -106,7 +112,18 @@ export function createQueues(
       if (woken.get(kind) === slot) return
       woken.set(kind, slot)
       const delay = Math.max(0, slot * SLOT_MS - now)
-      await sweep.add(kind, { kind, until, chained }, { jobId: `${kind}-${slot}`, delay })
+      const spare = link?.spare === undefined ? {} : { spare: link.spare }
+      const job = { kind, until, chained: link !== undefined, ...spare }
+      await sweep.add(kind, job, { jobId: `${kind}-${slot}`, delay })
+    },
+    planSpare: async (kind, at, until) => {
+      const jobId = `${kind}-spare-${randomUUID()}`
+      const delay = Math.max(0, at - clock.now())
+      await sweep.add(kind, { kind, until, chained: false }, { jobId, delay })
+      return jobId
+    },
+    takeBack: async (spare) => {
+      await sweep.remove(spare)
     },
     close: async () => {
       await Promise.all(Object.values(queues).map((queue) => queue.close()))

@@ -41,20 +41,31 @@ const CHUNK = 200
 const MOST_WAITING = 50
 /** Refreshes are handed on for so long ahead: where the endpoint is slow, the order is decided as late as can be. */
 const AHEAD_MS = 1_500
+/**
+ * Of a backlog each look reads all: one after every few accounts cost a fleet of 40,000 that came due at once as much as
+ * their refreshes. So it is looked again when half of those that wait have gone, and a few times within what is handed
+ * on ahead.
+ */
+const LOOK_AT_WAITING = MOST_WAITING / 2
+const LOOK_AGAIN_MS = 50
+const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 
 /** A sweep that ends takes less. */
 const SPARE_MS = 1_500
 
 /** Looks who is due and hands them on; then plans the next look, where that is before the clock's next tick. */
-export async function sweep(deps: SweepDeps, { kind, until, chained }: SweepJob): Promise<void> {
+export async function sweep(deps: SweepDeps, { kind, until, chained, spare: before }: SweepJob): Promise<void> {
   // A worker that is killed at a sweep would take the rest of the chain along, up to the clock's next tick, and tokens
-  // that live for seconds don't wait so long: each link plans a spare one before it begins.
+  // that live for seconds don't wait so long: each link plans a spare one before it begins. The next link takes it back,
+  // or this one if the spare would come first: run in vain, they were half of all sweeps.
   const begunAt = deps.clock.now()
   const spareAt = begunAt + SPARE_MS
-  if (chained && spareAt < until) await deps.queues.wake(kind, spareAt, until)
+  const spare = chained && spareAt < until ? await deps.queues.planSpare(kind, spareAt, until) : undefined
+  if (before !== undefined) await deps.queues.takeBack(before)
   const next = await LOOK[kind](deps)
   const now = deps.clock.now()
-  if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until, true)
+  if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until, { spare })
+  if (spare !== undefined && (next === undefined || next >= spareAt)) await deps.queues.takeBack(spare)
   await deps.progress(kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
@@ -106,15 +117,15 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
   if (deps.clockWatch.mayHaveBeenSetBack()) await bringForward(deps, now)
-  if (waiting >= MOST_WAITING) return now
+  if (waiting > LOOK_AT_WAITING) return now + LOOK_AGAIN_MS
   const { due, next, fleet } = await deps.due.dueTokens(now)
   const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
   const chosen =
     isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
-  const left = chosen.length < due.length
-  return left ? Math.max(until, now) : next
+  if (chosen.length === due.length) return next
+  return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? LOOK_AHEAD_AGAIN_MS : LOOK_AGAIN_MS))
 }
 
 async function bringForward(deps: SweepDeps, now: number): Promise<void> {

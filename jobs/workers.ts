@@ -82,6 +82,9 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
   }
 }
 
+/** A daemon that leaves the queues to others. */
+export const NO_WORKERS: Workers = { replace: async () => {}, stop: async () => {} }
+
 /** How much a job has to do, and not for whom. */
 function factsOf(job: SweepJob | ChunkJob | TendJob | DeliverJob): SpanFacts {
   if ('kind' in job) return { 'plimsoll.sweep': job.kind, 'plimsoll.chained': job.chained }

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
-import { startClock } from '../jobs/clock.ts'
+import { NO_CLOCK, type Clock as Ticks } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
 import { refreshOne } from '../jobs/refresh-tokens.ts'
-import { startWorkers } from '../jobs/workers.ts'
 import { DueSets } from './accounts/due-sets.ts'
 import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
@@ -15,8 +14,11 @@ import { readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
 import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
+import { startClockOf, startWorkersOf } from './app/start-jobs.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
+import { type DataWatch, startDataWatch } from './app/watch-data.ts'
 import { openWork } from './app/work.ts'
+import { ROLES, type Role } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
@@ -53,18 +55,23 @@ const OVERDUE_AFTER_MS = 60_000
 
 /**
  * The daemon. Straight down: each part is built from those above it, and taken down in reverse. HTTP comes first, so that
- * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws.
+ * whoever asks while Redis is awaited is told. The caller closes `lifecycle`, also when this throws. Without some of the
+ * roles, other daemons must have them.
  */
-export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<App> {
+export async function startApp(
+  input: AppInput,
+  lifecycle: Lifecycle,
+  roles: ReadonlySet<Role> = new Set(ROLES),
+): Promise<App> {
   const parts = await openParts(input, lifecycle, 'steps')
-  const { config, clock, log, keys } = parts
+  const { clock, log, keys } = parts
   const inForce = { parts }
   let startedAt: number | undefined
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const patience = new Patience(clock, STOP_PATIENCE_MS)
-  const lasting = createLasting(clock)
+  const lasting = createLasting(parts)
   const courier = createCourier(parts, lasting, ownName())
   // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
   lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
@@ -78,10 +85,13 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   const running: Running = Object.assign(inForce, { work: openWork(parts, hands), hands })
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
-  const health = () => readHealth(running.parts, pages, startedAt, movement)
+  let ticks: Ticks = NO_CLOCK
+  let dataWatch: DataWatch | undefined
+  const own = () => ({ roles, movement, ticks: ticks.lastTicks(), dataTrouble: dataWatch?.trouble })
+  const health = () => readHealth(running.parts, pages, startedAt, own())
   const stopping = new AbortController()
   const jobs = accountJobs(parts, () => running.work, stopping.signal)
-  const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health)
+  const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health, roles.has('web'))
   lifecycle.onClose('the HTTP server', () => {
     // Who asked for a poll, a refresh or a test is told that it was cut off.
     stopping.abort()
@@ -89,33 +99,34 @@ export async function startApp(input: AppInput, lifecycle: Lifecycle): Promise<A
   })
   await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
+  dataWatch = await startDataWatch(() => running.parts)
+  lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
   lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
-  const presence = await startDaemonReports(() => running.parts, ownName())
+  const presence = await startDaemonReports(() => running.parts, ownName(), roles)
   lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
   await parts.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await lookAgain(parts, clock.now())
-  const workerStore = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
-  lifecycle.onClose("the workers' connection", () => workerStore.disconnect())
-  const workers = startWorkers(workerStore, keys.queues, running.work, log)
+  const workers = startWorkersOf(running, roles)
   lifecycle.onClose('the workers', async () => {
     const ms = patience.of(WORK_PATIENCE_MS)
     await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
   })
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const ticks = startClock(parts.queues, config.schedule, log, parts.tracing)
+  ticks = startClockOf(running, roles)
   lifecycle.onClose('the clock', () => ticks.stop())
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())
-  replanInBackground(running.work)
+  if (roles.has('worker')) replanInBackground(running.work)
 
   startedAt = clock.now()
   parts.metrics.started(startedAt)
   parts.metrics.configReload(true, startedAt)
-  log.info({ code: 'daemon.started', url: http.url, pid: process.pid }, `Plimsoll is at work: ${http.url}`)
+  const as = { url: http.url, pid: process.pid, roles: [...roles] }
+  log.info({ code: 'daemon.started', ...as }, `Plimsoll is at work: ${http.url}`)
   const due = new DueSets(pages, keys)
   return {
     url: http.url,

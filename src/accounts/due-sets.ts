@@ -1,3 +1,4 @@
+import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
@@ -53,7 +54,7 @@ export class DueSets {
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
     const parts = await this.#everyPartition((partition) =>
-      this.#store.claimDue(partition.due[kind], ...[now, perPartition, CLAIM_MS[kind]]),
+      accountSteps(this.#store).claimDue(partition.due[kind], ...[now, perPartition, CLAIM_MS[kind]]),
     )
     const moments = parts.map(([, next]) => next).filter((next) => next !== '')
     return {
@@ -89,14 +90,16 @@ export class DueSets {
   /** Whose tokens are due by `now`. */
   async dueTokens(now: number): Promise<DueTokens> {
     const parts = await this.#everyPartition((partition) =>
-      this.#store.dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
+      accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
     )
     const found: DueTokens = { due: [], next: undefined, fleet: 0 }
-    for (const part of parts) {
-      const [next, accounts] = part.slice(-2)
+    for (const text of parts) {
+      const part = text.split(',')
+      const last = part.length - 2
+      const next = part[last]
       if (next) found.next = Math.min(found.next ?? Number(next), Number(next))
-      found.fleet += Number(accounts)
-      for (let n = 0; n < part.length - 2; n += 6) found.due.push(readDueToken(part.slice(n, n + 6)))
+      found.fleet += Number(part[last + 1])
+      for (let n = 0; n < last; n += 6) found.due.push(readDueToken(part, n))
     }
     return found
   }
@@ -195,10 +198,14 @@ function claimMs({ obtainedAt, expiresAt }: DueToken): number {
   return life <= 0 ? longestMs : Math.round(Math.min(Math.max(life / 10, shortestMs), longestMs))
 }
 
-function readDueToken([hubId, obtainedAt, expiresAt, failures, state, refreshedAt]: string[]): DueToken {
+/** The one whose fields begin at `at`. */
+function readDueToken(fields: readonly string[], at: number): DueToken {
+  const [failures, state, refreshedAt] = [fields[at + 3], fields[at + 4], fields[at + 5]]
   const isHealthy = (failures === '' || failures === '0') && state === 'active'
   return {
-    ...{ hubId: Number(hubId), obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+    hubId: Number(fields[at]),
+    obtainedAt: Number(fields[at + 1]),
+    expiresAt: Number(fields[at + 2]),
     lane: !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy',
   }
 }

@@ -1,5 +1,6 @@
 import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/scopes.ts'
+import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { accountStepKeys, stepJson } from '../redis/steps.ts'
@@ -99,7 +100,8 @@ export async function identifyAccount(deps: LazyMetadataDeps, hubId: number): Pr
 }
 
 async function mayRead({ store, keys, clock }: LazyMetadataDeps): Promise<boolean> {
-  const [granted] = await store.takeCalls(1, keys.metadataCalls, clock.now(), 1, MOST_READS.calls, MOST_READS.perMs)
+  const asked = [clock.now(), 1, MOST_READS.calls, MOST_READS.perMs]
+  const [granted] = await accountSteps(store).takeCalls(keys.metadataCalls, ...asked)
   return granted === 1
 }
 

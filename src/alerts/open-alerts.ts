@@ -82,6 +82,7 @@ export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
   'token-endpoint': 'tokens: none can be refreshed',
   clock: "this machine's clock",
   coverage: 'limits: too many accounts without a fresh reading',
+  data: 'Redis: what it held is gone',
 }
 
 /** What an open alert is about, for people. */

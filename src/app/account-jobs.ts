@@ -30,7 +30,7 @@ const COURIER_PATIENCE_MS = 1_000
 
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
-  const lasting = createLasting(parts.clock)
+  const lasting = createLasting(parts)
   const courier = createCourier(parts, lasting, `${hostname()} pid ${process.pid}`)
   const endpoint = openEndpoint(
     parts,

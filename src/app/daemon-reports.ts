@@ -1,6 +1,7 @@
 import { fingerprint } from '../../config/fingerprint.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
+import type { Role } from '../heartbeat/roles.ts'
 import { nowAndThen } from '../runtime/now-and-then.ts'
 import type { Parts } from './parts.ts'
 
@@ -15,7 +16,11 @@ export interface DaemonReports {
 type Reporter = Pick<Parts, 'store' | 'keys' | 'clock' | 'vault' | 'config'>
 
 /** Says now and then that this daemon runs, and by which config, until it is stopped. */
-export async function startDaemonReports(parts: () => Reporter, name: string): Promise<DaemonReports> {
+export async function startDaemonReports(
+  parts: () => Reporter,
+  name: string,
+  roles: ReadonlySet<Role>,
+): Promise<DaemonReports> {
   const { store, keys, clock } = parts()
   const daemons = new DaemonStore(store, keys)
   const startedAt = clock.now()
@@ -25,6 +30,7 @@ export async function startDaemonReports(parts: () => Reporter, name: string): P
     return daemons.report({
       ...{ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() },
       config: inForce,
+      roles: [...roles],
     })
   }
   await report()

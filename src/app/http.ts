@@ -8,12 +8,14 @@ import { SilenceStore } from '../alerts/silences/silence-store.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { judgeReceiver } from '../delivery/receiver-health.ts'
 import { ReceiverStore } from '../delivery/receiver-store.ts'
+import type { Role } from '../heartbeat/roles.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
+import type { DataTrouble } from '../redis/data-trouble.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import type { AccountJobs } from './account-jobs.ts'
@@ -39,6 +41,7 @@ export function startHttp(
   jobs: AccountJobs,
   stop: AbortSignal,
   health: () => Promise<HealthReport>,
+  pagesToo: boolean,
 ): Promise<HttpServer> {
   const { config, keys, vault, metrics, clock, log } = inForce.parts
   const silences = new SilenceStore(
@@ -51,6 +54,7 @@ export function startHttp(
   const asked = (): Parts => ({ ...inForce.parts, store: pages, silences, deliveries, receiverStore })
   return startHttpServer({
     listen: { ...config.http.listen },
+    probesOnly: !pagesToo,
     publicUrl: config.http.publicUrl,
     adminToken: config.http.adminToken,
     install: live(() => inForce.parts.config.provider),
@@ -108,27 +112,49 @@ export function startHttp(
   })
 }
 
+/** What this daemon does, and how far it got with that. */
+export interface OwnProgress {
+  roles: ReadonlySet<Role>
+  movement: Movement
+  /** When it handed on a tick of each kind, ms. */
+  ticks: Partial<Record<string, number>>
+  /** What is wrong with what Redis holds, as far as it has looked. */
+  dataTrouble: DataTrouble | undefined
+}
+
 export async function readHealth(
   parts: Parts,
   pages: Store,
   startedAt: number | undefined,
-  movement: Movement,
+  { roles, movement, ticks, dataTrouble }: OwnProgress,
 ): Promise<HealthReport> {
+  let redisRefuses: string | undefined
   // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
-  const [, sweeps, receivers] = await Promise.all([
+  const [, sweeps, receivers, waiting] = await Promise.all([
     startedAt === undefined ? pages.ping() : pages.hset(parts.keys.progress, 'probe', parts.clock.now()),
     pages.hgetall(parts.keys.progress),
     new ReceiverStore(pages, parts.keys).read(),
-  ]).catch(() => [])
+    roles.has('worker') ? readQueueDepths(parts.queues, pages) : [],
+  ]).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'ReplyError') redisRefuses = error.message
+    return []
+  })
+  const expected = longestPauses(parts.config.schedule)
+  // Where others work, or tick, that they don't is nothing that a restart of this daemon would mend.
+  const [doesTick, doesBoth] = [roles.has('clock'), roles.has('clock') && roles.has('worker')]
   return judgeHealth({
     now: parts.clock.now(),
     startedAt,
     redisOk: sweeps !== undefined,
+    redisRefuses,
+    dataTrouble,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
     failingReceivers: (receivers ?? [])
       .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
       .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
-    expected: longestPauses(parts.config.schedule),
+    untaken: movement.untaken(waiting ?? [], startedAt ?? parts.clock.now()),
+    expected: doesBoth ? expected : {},
+    ticks: doesTick && !doesBoth ? { last: ticks, expected } : undefined,
   })
 }

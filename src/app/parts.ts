@@ -51,9 +51,6 @@ export interface Parts extends AppInput, Telemetry {
   metrics: Metrics
 }
 
-/** Connections to the provider, and so calls under way: more of them cost more CPU per call than they win. */
-export const CONNECTIONS = 64
-
 /**
  * Opens what every process needs. A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The
  * caller closes `lifecycle`, also when this throws.
@@ -110,8 +107,8 @@ function configured(store: Store, keys: Keys, config: Config) {
 }
 
 export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
-  const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs } = provider
-  return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections: CONNECTIONS }
+  const { api: dialect, baseUrl, clientId, clientSecret, redirectUri, timeout: timeoutMs, connections } = provider
+  return { dialect, baseUrl, clientId, clientSecret, redirectUri, timeoutMs, connections }
 }
 
 export function sampleSettings({ limits }: Config): SampleSettings {

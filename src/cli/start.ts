@@ -1,5 +1,7 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { startApp } from '../app.ts'
+import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
+import { collectGarbage } from '../runtime/collect-garbage.ts'
 import { inTurn } from '../runtime/in-turn.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
@@ -14,12 +16,33 @@ export function addStart(program: Command, io: Io): void {
   const command = withConfig(program.command('start')).description(
     'run the daemon until SIGTERM; SIGHUP reads the config file again',
   )
-  withExample(command, 'plimsoll start --config config/plimsoll.yaml').action((options: CommonOptions) =>
-    start(io, options),
+  command.option(
+    '--roles <list>',
+    'what this daemon does of clock, worker and web; others must do the rest',
+    parseRoles,
   )
+  withExample(
+    command,
+    'plimsoll start --config config/plimsoll.yaml',
+    'plimsoll start --config config/plimsoll.yaml --roles worker',
+  ).action((options: StartOptions) => start(io, options))
 }
 
-async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
+interface StartOptions extends CommonOptions {
+  /** Undefined: all of them. */
+  roles?: ReadonlySet<Role>
+}
+
+function parseRoles(text: string): ReadonlySet<Role> {
+  const roles = text.split(',').map((role) => role.trim())
+  if (!roles.every(isRole)) throw new InvalidArgumentError(`Roles are ${ROLES.join(', ')}, with commas between them.`)
+  return new Set(roles)
+}
+
+/** The first sweeps are over by then. */
+const STARTED_AFTER_MS = 3_000
+
+async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
   const { config, notices } = readConfig(io, file)
   const logFile = openLogFile(io, config.log.file)
   const log = createLogger(config.log, logFile)
@@ -27,7 +50,7 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
 
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
-  const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle)
+  const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle, roles)
   const service = serveServiceManager(io, starting, log)
   // One after the other: the file that was read last must be the one that counts.
   const readAgain = inTurn(() => service.reloading(() => reloadConfig(io, file, starting, log)))
@@ -37,6 +60,8 @@ async function start(io: Io, { config: file }: CommonOptions): Promise<void> {
   })
   try {
     await Promise.race([starting, stopped])
+    await io.clock.wait(STARTED_AFTER_MS, io.stop)
+    if (!io.stop.aborted) collectGarbage()
     await stopped
     log.info({ code: 'daemon.stopping' }, 'stopping')
     void service.stopping()

@@ -1,4 +1,6 @@
 import { longestPauses, type Schedule } from '../../jobs/clock.ts'
+import { DaemonStore, isSilent } from '../heartbeat/daemon-store.ts'
+import { leftUndone } from '../heartbeat/roles.ts'
 import { judgeHealth } from '../http/health.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -14,8 +16,13 @@ export async function checkDaemon(
   schedule: Schedule,
   clock: Clock,
 ): Promise<Finding> {
-  const progress = await redis.store.then((store) => store.hgetall(keys.progress)).catch(() => undefined)
-  if (progress === undefined) return warn(NAME, 'not known: Redis does not answer')
+  const found = await redis.store
+    .then((store) => Promise.all([store.hgetall(keys.progress), new DaemonStore(store, keys).read()]))
+    .catch(() => undefined)
+  if (found === undefined) return warn(NAME, 'not known: Redis does not answer')
+  const [progress, daemons] = found
+  const missing = leftUndone(daemons.filter((daemon) => !isSilent(daemon, clock.now())))
+  if (missing.length > 0) return fail(NAME, missing.join('; '), 'start one with that role')
   const times = Object.entries(progress).map(([kind, at]) => [kind, Number(at)] as const)
   return judgeSweeps(Object.fromEntries(times), longestPauses(schedule), clock.now())
 }

@@ -2,6 +2,7 @@ import { networkFailure } from '../delivery/network-failure.ts'
 import type { Store } from '../redis/connect.ts'
 import { judgeFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
+import { APPEND_ONLY, evictionPeril, NO_EVICTION, persistencePeril } from '../redis/perils.ts'
 import { readServers, type ServerFacts } from '../redis/servers.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -105,26 +106,22 @@ function judgeVersion({ version }: ServerFacts): Finding {
     : fail('redis.version', `${version} is too old`, `run Redis ${LEAST_VERSION.join('.')} or newer`)
 }
 
-function judgeEviction({ evictionPolicy: policy }: ServerFacts): Finding {
-  const fix = 'set maxmemory-policy noeviction: redis-cli config set maxmemory-policy noeviction, and in its config'
-  if (policy === undefined) return warn('redis.eviction', 'the server does not say', fix)
-  return policy === 'noeviction'
-    ? ok('redis.eviction', policy)
-    : fail('redis.eviction', `${policy}: when memory is full it throws tokens away`, fix)
+function judgeEviction(server: ServerFacts): Finding {
+  const name = 'redis.eviction'
+  const peril = evictionPeril(server)
+  if (peril !== undefined) return fail(name, peril.detail, peril.fix)
+  const { evictionPolicy: policy } = server
+  return policy === undefined ? warn(name, 'the server does not say', NO_EVICTION) : ok(name, policy)
 }
 
-function judgePersistence({ appendOnly, savesWork, snapshots }: ServerFacts): Finding {
+function judgePersistence(server: ServerFacts): Finding {
   const name = 'redis.persistence'
-  const fix = 'turn the append-only file on: redis-cli config set appendonly yes, and in its config'
-  if (!savesWork) {
-    return fail(name, 'the last write to disk failed', 'make room on its disk or mend its permissions; see its log')
-  }
-  if (appendOnly) return ok(name, 'append-only file')
-  if (snapshots === undefined)
-    return warn(name, 'no append-only file, and it does not say whether it makes snapshots', fix)
-  return snapshots === ''
-    ? fail(name, 'off: a restart of the server loses every token', fix)
-    : warn(name, 'snapshots only: a crash loses the tokens of the last minutes', fix)
+  const peril = persistencePeril(server)
+  if (peril !== undefined) return fail(name, peril.detail, peril.fix)
+  if (server.appendOnly) return ok(name, 'append-only file')
+  return server.snapshots === undefined
+    ? warn(name, 'no append-only file, and it does not say whether it makes snapshots', APPEND_ONLY)
+    : warn(name, 'snapshots only: a crash loses the tokens of the last minutes', APPEND_ONLY)
 }
 
 const MUCH = 0.75

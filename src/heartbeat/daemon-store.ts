@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { ROLES, type Role } from './roles.ts'
 
 /** A daemon as it tells of itself. Times are ms since 1970. */
 export interface Daemon {
@@ -10,10 +11,17 @@ export interface Daemon {
   lastSeenAt: number
   /** The fingerprint of the config that it works by: `doctor` compares it with that of the file. */
   config: string
+  roles: readonly Role[]
 }
 
 /** One that stopped without a word is shown for so long. */
 const KEPT_MS = 86_400_000
+const SILENT_AFTER_MS = 35_000
+
+/** It must have died, or can't reach Redis. */
+export function isSilent({ lastSeenAt }: Pick<Daemon, 'lastSeenAt'>, now: number): boolean {
+  return now - lastSeenAt > SILENT_AFTER_MS
+}
 
 /** Who is running, as the daemons say it now and then. */
 export class DaemonStore {
@@ -39,7 +47,7 @@ export class DaemonStore {
   async read(): Promise<Daemon[]> {
     const stored = await this.#store.hgetall(this.#keys.daemons)
     return Object.entries(stored)
-      .map(([name, said]): Daemon => ({ name, ...(JSON.parse(said) as Omit<Daemon, 'name'>) }))
+      .map(([name, said]): Daemon => ({ name, roles: ROLES, ...(JSON.parse(said) as Omit<Daemon, 'name' | 'roles'>) }))
       .sort((a, b) => a.startedAt - b.startedAt || (a.name < b.name ? -1 : 1))
   }
 }

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
 import { networkFailure } from '../delivery/network-failure.ts'
 import type { Secret } from '../runtime/secret.ts'
@@ -21,13 +21,15 @@ export interface Pinger {
 
 /** A heartbeat service as Healthchecks has it: a POST to `url` says that all is well, one to `url/fail` that it is not. */
 export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
-  const agent = new Agent({ connections: 1, allowH2: false })
+  let agent: Agent | undefined
   const closing = new AbortController()
 
   async function ping(ok: boolean, text: string): Promise<PingOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([closing.signal, deadline])
     try {
+      const { Agent, request } = await import('undici')
+      agent ??= new Agent({ connections: 1, allowH2: false })
       const { statusCode, body } = await request(pingAddress(url, ok), {
         method: 'POST',
         headers: { 'content-type': 'text/plain; charset=utf-8', 'user-agent': `plimsoll/${packageJson.version}` },
@@ -47,7 +49,7 @@ export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
     ping,
     close: async () => {
       closing.abort(new Error('closing'))
-      await agent.destroy()
+      await agent?.destroy()
     },
   }
 }

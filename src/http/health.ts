@@ -1,3 +1,5 @@
+import type { DataTrouble } from '../redis/data-trouble.ts'
+
 /** How the daemon is, for probes. */
 export interface HealthReport {
   /** Work moves on: sweeps finish. Where it doesn't, a restart is worth a try. */
@@ -18,14 +20,22 @@ export interface HealthFacts {
   /** Undefined while it is still starting. */
   startedAt: number | undefined
   redisOk: boolean
+  /** Where it answers and refuses: its words. */
+  redisRefuses?: string | undefined
+  /** What is wrong with what it holds. */
+  dataTrouble?: DataTrouble | undefined
   /** Receivers that somebody should look at. They make no daemon less ready. */
   failingReceivers?: readonly string[]
   /** When a sweep of each kind last finished, ms. */
   lastSweeps: Partial<Record<string, number>>
   /** For how long no job of a queue has ended in this process although some are under way, ms by queue. */
   standstills: Record<string, number>
+  /** For how long jobs of a queue have waited while this process, which works on it, was idle, ms by queue. */
+  untaken?: Record<string, number>
   /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
   expected: Record<string, number>
+  /** Of a clock whose ticks others follow: when it handed each kind on, ms, and the longest that may lie between two. */
+  ticks?: { last: Partial<Record<string, number>>; expected: Record<string, number> } | undefined
 }
 
 /** The name of the check that says nothing about the daemon itself. */
@@ -33,26 +43,41 @@ export const RECEIVERS = 'receivers'
 
 /** Longer than any job takes whose calls all run into their deadline. */
 const LONGEST_STANDSTILL_MS = 120_000
+/** Longer than a lost connection takes to be noticed and replaced. */
+const LONGEST_UNTAKEN_MS = 45_000
 const GRACE_MS = 15_000
 const PERIODS = 3
 
 /** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end. */
 export function judgeHealth(facts: HealthFacts): HealthReport {
   const moving = [
-    ...Object.entries(facts.expected).map(([kind, periodMs]) => judgeSweep(facts, kind, periodMs)),
+    ...Object.entries(facts.expected).map(([kind, periodMs]) =>
+      judgePace(facts, `sweep:${kind}`, 'finished', facts.lastSweeps[kind], periodMs),
+    ),
+    ...Object.entries(facts.ticks?.expected ?? {}).map(([kind, periodMs]) =>
+      judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
+    ),
     ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, ms)),
+    ...Object.entries(facts.untaken ?? {}).map(([queue, ms]) => judgeWorker(queue, ms)),
   ]
   const started = facts.startedAt !== undefined
   return {
     alive: moving.every((check) => check.ok),
-    ready: facts.redisOk && started,
+    // What is connected or asked for in an emptied Redis is lost again once a backup takes its place.
+    ready: facts.redisOk && started && facts.dataTrouble?.isOurs !== false,
     checks: [
       { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
-      { name: 'redis', ok: facts.redisOk, detail: facts.redisOk ? 'answers' : 'does not answer' },
+      judgeRedis(facts),
+      { name: 'data', ok: facts.dataTrouble === undefined, detail: facts.dataTrouble?.detail ?? 'as it was left' },
       ...moving,
       judgeReceivers(facts.failingReceivers ?? []),
     ],
   }
+}
+
+function judgeRedis({ redisOk, redisRefuses }: HealthFacts): HealthCheck {
+  const trouble = redisRefuses === undefined ? 'does not answer' : `refuses: ${redisRefuses}`
+  return { name: 'redis', ok: redisOk, detail: redisOk ? 'answers' : trouble }
 }
 
 function judgeReceivers(failing: readonly string[]): HealthCheck {
@@ -60,16 +85,20 @@ function judgeReceivers(failing: readonly string[]): HealthCheck {
   return { name: RECEIVERS, ok: failing.length === 0, detail }
 }
 
-function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, periodMs: number): HealthCheck {
-  const name = `sweep:${kind}`
+function judgePace(
+  { now, startedAt }: HealthFacts,
+  name: string,
+  done: string,
+  last: number | undefined,
+  periodMs: number,
+): HealthCheck {
   if (startedAt === undefined) return { name, ok: true, detail: 'not expected before the start' }
   const allowedMs = PERIODS * periodMs + GRACE_MS
-  const last = lastSweeps[kind]
   // Never earlier than the start: a daemon that was down for an hour is not stuck for an hour when it comes up.
   const quietMs = now - Math.max(last ?? startedAt, startedAt)
-  const finished = last === undefined ? 'none finished yet' : `last finished ${inSeconds(now - last)} s ago`
+  const finished = last === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - last)} s ago`
   if (last !== undefined && last - now > GRACE_MS) {
-    return { name, ok: false, detail: 'last finished in the future: the clock was set back' }
+    return { name, ok: false, detail: `last ${done} in the future: the clock was set back` }
   }
   return { name, ok: quietMs <= allowedMs, detail: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
 }
@@ -77,6 +106,12 @@ function judgeSweep({ now, startedAt, lastSweeps }: HealthFacts, kind: string, p
 function judgeQueue(queue: string, standstillMs: number): HealthCheck {
   const detail = standstillMs === 0 ? 'moves' : `no job has ended for ${inSeconds(standstillMs)} s`
   return { name: `queue:${queue}`, ok: standstillMs <= LONGEST_STANDSTILL_MS, detail }
+}
+
+function judgeWorker(queue: string, untakenMs: number): HealthCheck {
+  const ok = untakenMs <= LONGEST_UNTAKEN_MS
+  const detail = ok ? 'takes jobs' : `jobs wait, and none was taken for ${inSeconds(untakenMs)} s`
+  return { name: `worker:${queue}`, ok, detail }
 }
 
 function inSeconds(ms: number): number {

@@ -3,9 +3,9 @@ import { Problem } from './problem.ts'
 
 const ERROR_NAMES = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError', 'AbortError'])
 const ERROR_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
-/** Not there, not there yet, or there and refusing every write. */
+/** Not there, not there yet, busy with somebody's script, or there and refusing every write. */
 const MESSAGES =
-  /^(Command timed out|Connection is closed|Stream isn't writeable|(LOADING|CLUSTERDOWN|MASTERDOWN|OOM|NOREPLICAS|READONLY|MISCONF) )/
+  /^(Command timed out|Connection is closed|Stream isn't writeable|(LOADING|CLUSTERDOWN|MASTERDOWN|OOM|NOREPLICAS|READONLY|MISCONF|BUSY) )/
 
 /** Whether a failed step says that Redis can't be reached, rather than that something is wrong with the step. */
 export function isRedisAway(error: unknown): boolean {

@@ -47,6 +47,8 @@ import { serveProbes } from './serve-probes.ts'
 
 export interface HttpDeps {
   listen: { host: string; port: number }
+  /** Nothing but what monitoring asks for: pages, API and installs are another daemon's. */
+  probesOnly: boolean
   /** Where people reach this server. */
   publicUrl: string
   /** Undefined: as long as there is no named one either, everything protected answers on this machine only. */
@@ -95,6 +97,14 @@ export interface HttpServer {
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
+const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
+
+/** No route has schemas for fastify: by default it would load a compiler for them, and keep some megabytes of it. */
+const NO_SCHEMAS = { buildValidator: refuseSchema, buildSerializer: refuseSchema }
+
+function refuseSchema(): never {
+  throw new Error('schemas of routes are not compiled here: see api/route.ts')
+}
 
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const app = fastify({
@@ -104,6 +114,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     forceCloseConnections: 'idle',
     clientErrorHandler: answerClientError,
     routerOptions: { ignoreTrailingSlash: true },
+    schemaController: { compilersFactory: NO_SCHEMAS },
     frameworkErrors: (error, request, reply) => {
       harden(reply)
       answerError(deps.log, error, request, reply)
@@ -117,8 +128,23 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   acceptJsonOnly(app)
 
   registerGauges(deps)
-  serveAssets(app)
   serveProbes(app, deps)
+  if (!deps.probesOnly) servePeopleAndPrograms(app, deps, guard)
+  app.after(addRefusals)
+
+  await app.listen(deps.listen)
+  return {
+    ...{ url: urlOf(app), routes },
+    close: (patienceMs) => {
+      closing.begun = true
+      for (const socket of unused) socket.destroy()
+      return closeWithin(patienceMs, app, deps.clock)
+    },
+  }
+}
+
+function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps, guard: Guard): void {
+  serveAssets(app)
   serveInstall(app, { ...deps, begun: new BegunInstalls() })
   const directory = new Directory(deps.store, deps.keys)
   servePages(app, { ...deps, directory })
@@ -134,17 +160,6 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
     },
     { prefix: '/api/v1' },
   )
-  app.after(addRefusals)
-
-  await app.listen(deps.listen)
-  return {
-    ...{ url: urlOf(app), routes },
-    close: (patienceMs) => {
-      closing.begun = true
-      for (const socket of unused) socket.destroy()
-      return closeWithin(patienceMs, app, deps.clock)
-    },
-  }
 }
 
 function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDeps): Guard {
@@ -176,7 +191,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
     deps.log.debug({ code: 'http.request', ...about(request), status: reply.statusCode, ms }, 'request')
   })
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(request, reply, new Problem(404, 'There is nothing at this address.')),
+    sendProblem(request, reply, new Problem(404, deps.probesOnly ? NO_PAGES : 'There is nothing at this address.')),
   )
   app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply))
 }

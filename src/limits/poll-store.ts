@@ -1,16 +1,20 @@
+import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
-import type { AccountState, Keys } from '../redis/keys.ts'
+import type { AccountKeys, AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import type { Change } from './history/change.ts'
 import { keptReadings } from './history/kept-readings.ts'
 import { packPoll } from './history/pack-poll.ts'
+import { type KeptReadings, TIME_PLACE } from './history/packed-readings.ts'
 import { encodeSamples } from './history/packed-samples.ts'
 import type { Slots } from './history/standing.ts'
+import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
 import type { Samples } from './samples.ts'
+import { decodeSeen, encodeSeen, type Seen } from './seen.ts'
 
 /** An account's next poll. */
 export interface PlannedPoll {
@@ -50,13 +54,29 @@ export interface PollContext {
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
   pairsSeen: boolean
   accessToken: Buffer | null
-  readings: Readings | undefined
+  /** Unpacked when they are asked for: a poll that finds nothing changed needs none. */
+  readonly readings: Readings | undefined
   /** As told last, however old. */
-  forecasts: AccountForecasts | undefined
+  readonly forecasts: AccountForecasts | undefined
   /** By what the history's records name the series of the readings. */
-  slots: Slots
+  readonly slots: Slots
+  packed: PackedContext
+  /** What the last poll saw, if it read everything. */
+  seen: Seen | undefined
+  /** Calls that were taken from the account's share for this poll. */
+  taken: Taken | undefined
   /** States of the account's alerts as stored, by series. */
   alertStates: Record<string, string>
+}
+
+/** Of what a poll starts from, what is packed. */
+export interface PackedContext {
+  readings: Buffer | null
+  forecasts: string
+  /** Whether records are kept. */
+  hasSamples: boolean
+  /** The readings, whose names are those of `names`. */
+  readingsNamedAs(names: Readings): KeptReadings | undefined
 }
 
 export interface PollResult {
@@ -64,18 +84,36 @@ export interface PollResult {
   /** As the poll read them. */
   slots: Slots
   nextAt: number
+  /** '' takes one away. */
   fields: Record<string, string>
   /** Undefined: nothing could be read. */
   readings: Readings | undefined
+  /** The names in the readings, packed, where they are known to be those from before. */
+  packedTexts?: Buffer | undefined
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
   /** How near its nearest limit is; null: it is near none. Undefined: as it was. */
   nearness?: number | null | undefined
   /** From the readings before to `readings`. */
   change: Change | undefined
-  /** The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. */
-  samples: { shown: Samples; keepMs: number } | undefined
+  /**
+   * The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. `sameAt`:
+   * they are those that are kept, all of them read anew at that moment.
+   */
+  samples: { shown: Samples; keepMs: number; sameAt?: number | undefined } | undefined
   alerts: AlertWrites
+  /** Undefined: nothing that the next poll could go by. */
+  seen?: Seen | undefined
+}
+
+/** A poll that found all as it was: nothing but its moment is new. */
+export interface QuietResult extends Pick<PollResult, 'polls' | 'nextAt' | 'freshAt' | 'nearness'> {
+  /** When it was, ms. */
+  at: number
+  pollBecause: string
+  seen: Seen
+  /** How long the records are kept from now on, ms; 0: there are none. */
+  keepSamplesMs: number
 }
 
 export class PollStore {
@@ -88,64 +126,15 @@ export class PollStore {
   }
 
   /** Undefined for an account that is not to be polled: unknown, uninstalled, to be authorised again. */
-  async read(hubId: number): Promise<PollContext | undefined> {
+  read(hubId: number): Promise<PollContext | undefined> {
+    return this.begin(hubId, NO_CALLS)
+  }
+
+  /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
+  async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
     const keys = this.#keys.account(hubId)
-    const [fields, accessToken, readings, alertStates, forecasts] = await Promise.all([
-      this.#store.hmget(
-        keys.account,
-        ...[
-          'state',
-          'hubDomain',
-          'expiresAt',
-          'obtainedAt',
-          'generation',
-          'polls',
-          'polledAt',
-          'pollFailures',
-          'disagreed',
-          'metadataDue',
-          'companionsAwayUntil',
-          'pairsSeen',
-          'pollFailingSince',
-          'pollBlockedSince',
-          'changedAt',
-          'pollBecause',
-        ],
-      ),
-      this.#store.hgetBuffer(keys.tokens, 'access'),
-      this.#store.getBuffer(keys.readings),
-      this.#store.hgetall(keys.alerts),
-      this.#store.get(keys.forecast),
-    ])
-    const [state, hubDomain, expiresAt, obtainedAt, generation, polls, polledAt, pollFailures, ...more] = fields
-    const [disagreed, metadataDue, companionsAwayUntil, pairsSeen, ...others] = more
-    const [pollFailingSince, pollBlockedSince, changedAt, pollBecause] = others
-    if (state === null || state === undefined) return undefined
-    if (state === 'uninstalling' || state === 'uninstalled' || state === 'reauthorize') return undefined
-    const kept = keptReadings(hubId, keys, readings)
-    return {
-      state: state as AccountState,
-      hubDomain: hubDomain ?? '',
-      expiresAt: Number(expiresAt),
-      obtainedAt: Number(obtainedAt),
-      generation: generation ?? '',
-      polls: polls ?? '0',
-      polledAt: Number(polledAt ?? 0),
-      pollFailures: Number(pollFailures ?? 0),
-      pollFailingSince: Number(pollFailingSince ?? 0),
-      pollBlockedSince: Number(pollBlockedSince ?? 0),
-      changedAt: Number(changedAt ?? 0),
-      pollBecause: pollBecause ?? '',
-      metadataDue: metadataDue === '1',
-      disagreed: disagreed === '1',
-      companionsAwayUntil: Number(companionsAwayUntil ?? 0),
-      pairsSeen: pairsSeen === '1',
-      accessToken,
-      readings: kept?.readings,
-      slots: kept?.slots ?? new Map(),
-      alertStates,
-      forecasts: decodeForecasts(forecasts),
-    }
+    const answer = await accountSteps(this.#store).beginPoll(keys.account, ...asking, ...FIELDS)
+    return answer.length === 0 ? undefined : readContext(hubId, keys, answer)
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
@@ -169,27 +158,120 @@ export class PollStore {
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
     const noAlerts = result.alerts.changes.length === 0 && result.alerts.entries.length === 0
-    return this.#store.commitPoll(
-      ...accountStepKeys(this.#keys, hubId),
-      ...[hubId, result.polls, Math.round(result.nextAt), stepJson(result.fields)],
+    return accountSteps(this.#store).commitPoll(
+      this.#keys.own(hubId),
+      ...[hubId, result.polls, Math.round(result.nextAt), ...fieldsArguments(result.fields)],
+      result.seen === undefined ? '' : encodeSeen(result.seen),
       ...readingsArguments(result),
       noAlerts ? '' : stepJson(result.alerts),
       ...samplesArguments(result.samples),
-      ...[result.freshAt ?? '', result.nearness === null ? 'far' : (result.nearness ?? '')],
+      ...[result.freshAt ?? '', nearnessArgument(result.nearness)],
+    )
+  }
+
+  commitQuiet(hubId: number, result: QuietResult): Promise<'committed' | 'gone' | 'lost'> {
+    const { polls, at, nextAt, pollBecause, seen, keepSamplesMs, freshAt, nearness } = result
+    const moment = timeBytes(at)
+    return accountSteps(this.#store).commitPoll(
+      this.#keys.own(hubId),
+      ...[hubId, polls, Math.round(nextAt), '', at, pollBecause, encodeSeen(seen)],
+      ...[moment, '', '', '', '', keepSamplesMs === 0 ? '' : moment, keepSamplesMs === 0 ? 1 : keepSamplesMs],
+      // It is in the ranking, or it is not: only where it is, others may have taken it out.
+      ...[freshAt ?? '', nearness == null ? '' : nearness],
     )
   }
 }
 
-/** The readings ('' = as they are) and the record of what changed ('' = nothing). */
-function readingsArguments({ readings, slots, change }: PollResult): [Buffer | '', Buffer | ''] {
-  if (readings === undefined) return ['', '']
-  const packed = packPoll(readings, slots, change)
-  return [packed.readings, packed.record ?? '']
+const FIELDS = [
+  ...['state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt'],
+  ...['pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince'],
+  ...['changedAt', 'pollBecause', 'seen'],
+] as const
+
+const NO_CALLS: AskedCalls = [0, 0, 0, 0]
+
+function readContext(hubId: number, keys: AccountKeys, answer: (Buffer | number | null)[]): PollContext {
+  const text = (place: number) => answer[place]?.toString() ?? ''
+  const number = (place: number) => Number(answer[place]?.toString() ?? 0)
+  const rest = FIELDS.length
+  const buffer = (place: number) => answer[rest + place] as Buffer | null
+  const readings = buffer(1)
+  const forecasts = text(rest + 2)
+  let kept: KeptReadings | undefined
+  const unpacked = () => {
+    kept ??= keptReadings(hubId, keys, readings)
+    return kept
+  }
+  let foretold: { is: AccountForecasts | undefined } | undefined
+  const alertStates: Record<string, string> = {}
+  for (let place = rest + 7; place < answer.length; place += 2) alertStates[text(place)] = text(place + 1)
+  return {
+    state: text(0) as AccountState,
+    expiresAt: number(1),
+    obtainedAt: number(2),
+    metadataDue: text(3) === '1',
+    hubDomain: text(4),
+    generation: text(5),
+    polls: text(6) || '0',
+    polledAt: number(7),
+    pollFailures: number(8),
+    disagreed: text(9) === '1',
+    companionsAwayUntil: number(10),
+    pairsSeen: text(11) === '1',
+    pollFailingSince: number(12),
+    pollBlockedSince: number(13),
+    changedAt: number(14),
+    pollBecause: text(15),
+    seen: decodeSeen(text(16)),
+    accessToken: buffer(0),
+    get readings() {
+      return unpacked()?.readings
+    },
+    get slots() {
+      return unpacked()?.slots ?? new Map()
+    },
+    get forecasts() {
+      foretold ??= { is: decodeForecasts(forecasts) }
+      return foretold.is
+    },
+    packed: {
+      ...{ readings, forecasts, hasSamples: number(rest + 3) === 1 },
+      readingsNamedAs: (names) => {
+        kept ??= keptReadings(hubId, keys, readings, names)
+        return kept
+      },
+    },
+    taken: takenNow(number(rest + 4), number(rest + 6)),
+    alertStates,
+  }
 }
 
-/** The samples ('' = as they are) and how long they are kept (0 = not at all). */
-function samplesArguments(samples: PollResult['samples']): [Buffer | '', number] {
-  if (samples === undefined) return ['', 1]
-  const { shown, keepMs } = samples
-  return Object.keys(shown).length === 0 ? ['', 0] : [encodeSamples(shown), keepMs]
+/** When it was read ('' = as it was), its turn ('' = as it was), and all other fields (JSON, '' = none). */
+function fieldsArguments({ polledAt = '', pollBecause = '', ...others }: Record<string, string>): string[] {
+  return [Object.keys(others).length === 0 ? '' : stepJson(others), polledAt, pollBecause]
+}
+
+/** The moment of what stays as it is ('' = it does not), the readings ('' = as they are), the record of what changed ('' = nothing). */
+function readingsArguments({ readings, slots, change, packedTexts }: PollResult): ['', Buffer | '', Buffer | ''] {
+  if (readings === undefined) return ['', '', '']
+  const packed = packPoll(readings, slots, change, packedTexts)
+  return ['', packed.readings, packed.record ?? '']
+}
+
+/** The samples ('' = as they are), the moment of those that stay, and how long they are kept (0 = not at all). */
+function samplesArguments(samples: PollResult['samples']): [Buffer | '', Buffer | '', number] {
+  if (samples === undefined) return ['', '', 1]
+  const { shown, keepMs, sameAt } = samples
+  if (Object.keys(shown).length === 0) return ['', '', 0]
+  return sameAt === undefined ? [encodeSamples(shown), '', keepMs] : ['', timeBytes(sameAt), keepMs]
+}
+
+function nearnessArgument(nearness: PollResult['nearness']): number | string {
+  return nearness === null ? 'far' : (nearness ?? '')
+}
+
+function timeBytes(at: number): Buffer {
+  const bytes = Buffer.allocUnsafe(TIME_PLACE.bytes)
+  bytes.writeUIntBE(at, 0, TIME_PLACE.bytes)
+  return bytes
 }

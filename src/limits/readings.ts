@@ -64,7 +64,10 @@ export const NOT_ASKED: ProviderFailure = {
   status: 0,
 }
 
-export function failuresOf(fetched: Fetched): ProviderFailure[] {
+export function failuresOf(fetched: {
+  customProperties: object
+  associations: Map<string, object>
+}): ProviderFailure[] {
   const reports = [fetched.customProperties, ...fetched.associations.values()]
   return reports.filter((report) => isFailure(report)).filter((failure) => failure !== NOT_ASKED)
 }

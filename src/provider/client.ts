@@ -21,6 +21,7 @@ import { type CrmResult, failed, type ProviderResult } from './failure.ts'
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { classOfError, classOfStatus, type Endpoint, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
+import { Unread } from './unread.ts'
 
 /** The remote interface: one call per endpoint, each tried once. A failure is a value; nothing here throws for one. */
 export interface ProviderClient {
@@ -34,8 +35,15 @@ export interface ProviderClient {
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
   /** Interface 4.5: one direction of a pair. */
   associations(accessToken: Secret, from: string, to: string): Promise<CrmResult<AssociationReport>>
+  associations(
+    accessToken: Secret,
+    from: string,
+    to: string,
+    how: 'unread',
+  ): Promise<CrmResult<Later<AssociationReport>>>
   /** Interface 4.6. */
   customProperties(accessToken: Secret): Promise<CrmResult<CustomPropertyReport>>
+  customProperties(accessToken: Secret, how: 'unread'): Promise<CrmResult<Later<CustomPropertyReport>>>
   /** The object types that have records at or near a limit of associations from them. Not in every provider. */
   associationSources(accessToken: Secret): Promise<CrmResult<BusyObjectType[]>>
   /** Of one object type: those to which it has records at or near their limit. Not in every provider. */
@@ -44,6 +52,9 @@ export interface ProviderClient {
   skewMs(): number | undefined
   close(): Promise<void>
 }
+
+/** An answer that whoever asked reads when it is needed. */
+export type Later<T> = T | Unread<T>
 
 /** The client, and who it says that it is: whoever builds it may change that. */
 export interface ConfiguredClient extends ProviderClient {
@@ -119,20 +130,27 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     endpoint: Endpoint,
     request: HttpRequest,
     token: Secret,
-    read: (json: unknown) => T,
+    read: (body: Buffer) => T,
   ): Promise<CrmResult<T>> {
     let bucket: AccountBucket | undefined
-    const result = await call(
-      endpoint,
-      'crm',
-      request,
-      [token],
-      (body) => read(parseJson(body)),
-      (headers) => {
-        bucket = readAccountBucket(headers)
-      },
-    )
+    const result = await call(endpoint, 'crm', request, [token], read, (headers) => {
+      bucket = readAccountBucket(headers)
+    })
     return bucket === undefined ? result : { ...result, bucket }
+  }
+
+  /** A report, read now or when it is needed. */
+  function report<T>(
+    endpoint: Endpoint,
+    request: HttpRequest,
+    token: Secret,
+    read: (json: unknown) => T,
+    how?: 'unread',
+    // biome-ignore lint/suspicious/noExplicitAny: the caller's overload says which of the two it is
+  ): Promise<CrmResult<any>> {
+    return how === 'unread'
+      ? crm(endpoint, request, token, (body) => new Unread(body, read))
+      : crm(endpoint, request, token, (body) => read(parseJson(body)))
   }
 
   function grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
@@ -160,14 +178,14 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
       const result = await call('delete', 'token', request, [token], () => 'deleted' as const)
       return result.ok ? result : deletedAnyway(result)
     },
-    associations: (token, from, to) =>
-      crm('associations', dialect.associations(token.reveal(), from, to), token, readAssociationReport),
-    customProperties: (token) =>
-      crm('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport),
+    associations: (token: Secret, from: string, to: string, how?: 'unread') =>
+      report('associations', dialect.associations(token.reveal(), from, to), token, readAssociationReport, how),
+    customProperties: (token: Secret, how?: 'unread') =>
+      report('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport, how),
     associationSources: (token) =>
-      crm('associationSources', dialect.associationSources(token.reveal()), token, readBusyObjectTypes),
+      report('associationSources', dialect.associationSources(token.reveal()), token, readBusyObjectTypes),
     associationTargets: (token, from) =>
-      crm('associationTargets', dialect.associationTargets(token.reveal(), from), token, readBusyObjectTypes),
+      report('associationTargets', dialect.associationTargets(token.reveal(), from), token, readBusyObjectTypes),
     skewMs: () => skew.ms,
     close: () => http.close(),
   }

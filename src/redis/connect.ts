@@ -1,6 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
-import { loadScripts } from './scripts.ts'
+import { loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
@@ -23,18 +23,46 @@ export type RedisAddress =
  */
 export type Purpose = 'steps' | 'queues' | 'pages'
 
+/**
+ * How long a connection may owe an answer, ms, before it is replaced. One that was forgotten on the way - a firewall that
+ * dropped its state, a machine that lost its power - stays open here for ever, and all that is sent into it is lost. The
+ * commands that were under way are sent again, so each step must bear being done twice. `waiting`: where BullMQ's workers
+ * wait for jobs, up to ten seconds at a time.
+ */
+export const SILENT_MS: Record<Purpose | 'waiting', number> = {
+  ...{ steps: 6_000, queues: 6_000, pages: 2_500 },
+  waiting: 13_000,
+}
+
 export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (error: Error) => void): Store {
   const options: Omit<RedisOptions, 'replyMapping'> = {
     connectionName: `plimsoll:${process.pid}:${purpose}`,
+    socketTimeout: SILENT_MS[purpose],
     retryStrategy,
     scripts: loadScripts(),
     ...(purpose === 'pages'
       ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
+    // A pipeline for one command costs as much as the command. On a Cluster it has one for each slot, and needs it.
+    autoPipeliningIgnoredCommands: OF_MANY_ACCOUNTS,
   }
   const store = open(address, options)
   store.on('error', onError)
+  if (purpose === 'queues') letWorkersWait(store)
   return store
+}
+
+/** BullMQ makes the connections that its workers wait on of the one that it is given. */
+function letWorkersWait(store: Store): void {
+  const socketTimeout = SILENT_MS.waiting
+  if (store instanceof Cluster) {
+    const duplicate = store.duplicate.bind(store)
+    store.duplicate = (nodes, options) =>
+      duplicate(nodes, { ...options, redisOptions: { ...options?.redisOptions, socketTimeout } })
+  } else {
+    const duplicate = store.duplicate.bind(store)
+    store.duplicate = (options) => duplicate({ ...options, socketTimeout })
+  }
 }
 
 function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>): Store {
@@ -45,7 +73,14 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
   }
   switch (address.kind) {
     case 'url':
-      return new Redis(address.url.reveal(), { ...options, ...access, replyMapping: 'legacy' })
+      return new Redis(address.url.reveal(), {
+        ...options,
+        ...access,
+        replyMapping: 'legacy',
+        // After a failover the name leads to the new master, while this connection still hangs on the old one. The command
+        // is not sent again: where the name still leads to a replica, whoever asked must hear of it.
+        reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      })
     case 'sentinels':
       return new Redis({
         ...options,
@@ -53,19 +88,31 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         replyMapping: 'legacy',
         sentinels: address.sentinels,
         name: address.name,
+        // The old master takes writes until the sentinels have turned it into a replica, and then loses them.
+        failoverDetector: true,
+        reconnectOnError: (error) => (error.message.startsWith('READONLY') ? AND_AGAIN : false),
+        sentinelRetryStrategy: retryStrategy,
+        sentinelCommandTimeout: 2_000,
         ...(address.tls === true ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
       })
     case 'cluster': {
-      const { retryStrategy: _, scripts: __, enableAutoPipelining = false, ...perNode } = options
+      const { retryStrategy: _, scripts: __, enableAutoPipelining: ___, ...perNode } = options
       return new Cluster(address.nodes, {
         redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
         clusterRetryStrategy: retryStrategy,
+        // A node that died is waited for as a whole Redis is: sixteen looks for its slots are over in two seconds.
+        ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
         scripts: loadScripts(),
-        enableAutoPipelining,
+        // Of commands that travel together ioredis asks none again that was sent to the wrong node, as all are after a
+        // failover; and it takes the number of its keys for the key of a step.
+        enableAutoPipelining: false,
       })
     }
   }
 }
+
+/** What ioredis calls `2`: connect anew, and send the command that failed once more. */
+const AND_AGAIN = 2
 
 /** Quick at first, then every two seconds: when Redis is back, tokens are waiting. */
 function retryStrategy(attempt: number): number {

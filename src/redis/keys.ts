@@ -137,12 +137,17 @@ export interface Keys {
   partitionOf(hubId: number): number
   partition(number: number): PartitionKeys
   account(hubId: number): AccountKeys
+  /** Two of these alone: a refresh needs no other, and making all ten for each step was 2 % of it. */
+  own(hubId: number): string
+  lease(hubId: number): string
   installState(state: string): string
   /** string: what older versions had in place of `vault.canaries` */
   readonly canary: string
   readonly vault: VaultKeys
   /** string: how what is stored is to be read, a whole number */
   readonly format: string
+  /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
+  readonly installation: string
   readonly progress: string
   /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
   readonly daemons: string
@@ -165,7 +170,8 @@ export interface Keys {
 }
 
 export function createKeys(prefix: string): Keys {
-  const partitions = Array.from({ length: PARTITIONS }, (_, number) => partitionKeys(`${prefix}:{${number}}`))
+  const tags = Array.from({ length: PARTITIONS }, (_, number) => `${prefix}:{${number}}`)
+  const partitions = tags.map(partitionKeys)
   const partitionOf = (hubId: number) => hubId % PARTITIONS
   const out = `${prefix}:{delivery}`
   const secured = `${prefix}:{vault}`
@@ -174,10 +180,13 @@ export function createKeys(prefix: string): Keys {
     partitionOf,
     partition: (number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
     account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
+    own: (hubId) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
+    lease: (hubId) => `${tags[partitionOf(hubId)]}:lease:${hubId}`,
     installState: (state) => `${prefix}:install:${state}`,
     canary: `${prefix}:canary`,
     vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
     format: `${prefix}:format`,
+    installation: `${prefix}:installation`,
     progress: `${prefix}:progress`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,

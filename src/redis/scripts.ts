@@ -1,21 +1,22 @@
 import { readFileSync } from 'node:fs'
 import type { Result } from 'ioredis'
+import { forMany } from './for-many.ts'
 
 /**
  * The atomic steps: one Lua file each, in `lua/`. A file's head says what its keys and arguments are and what it
- * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`.
+ * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`. One of many accounts is written for one too.
  */
 const STEPS = {
-  claimDue: { file: 'claim-due', keys: 1 },
-  dueTokens: { file: 'due-tokens', keys: 1 },
+  claimDue: { file: 'claim-due', of: 'many accounts' },
+  dueTokens: { file: 'due-tokens', of: 'many accounts' },
   nearestExpiry: { file: 'nearest-expiry', keys: 1 },
   readDomains: { file: 'read-domains', keys: 1 },
   searchAccounts: { file: 'search-accounts', keys: 1 },
   bringForward: { file: 'bring-forward', keys: 1 },
   claimTokens: { file: 'claim-tokens', keys: 1 },
-  beginRefresh: { file: 'begin-refresh', keys: 1 },
+  beginRefresh: { file: 'begin-refresh', of: 'many accounts' },
   leaveRefresh: { file: 'leave-refresh', keys: 1 },
-  storeTokens: { file: 'store-tokens', keys: 1 },
+  storeTokens: { file: 'store-tokens', of: 'many accounts' },
   recordRefreshFailure: { file: 'record-refresh-failure', keys: 1 },
   connectAccount: { file: 'connect-account', keys: 2 },
   importAccount: { file: 'import-account', keys: 2 },
@@ -25,7 +26,8 @@ const STEPS = {
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
-  commitPoll: { file: 'commit-poll', keys: 1 },
+  beginPoll: { file: 'begin-poll', of: 'many accounts' },
+  commitPoll: { file: 'commit-poll', of: 'many accounts' },
   storeForecasts: { file: 'store-forecasts', keys: 1 },
   replaceHistory: { file: 'replace-history', keys: 1 },
   movePoll: { file: 'move-poll', keys: 1 },
@@ -41,7 +43,7 @@ const STEPS = {
   reportWriter: { file: 'report-writer', keys: 2 },
   retireKeys: { file: 'retire-keys', keys: 3 },
   rekeyTokens: { file: 'rekey-tokens', keys: 1 },
-  takeCalls: { file: 'take-calls' },
+  takeCalls: { file: 'take-calls', of: 'many accounts' },
   pauseCalls: { file: 'pause-calls', keys: 1 },
   renumberEntries: { file: 'renumber-entries', keys: 1 },
   collectAlerts: { file: 'collect-alerts', keys: 1 },
@@ -62,20 +64,20 @@ const STEPS = {
   enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
 
-type Argument = string | number | Buffer
+export type Argument = string | number | Buffer
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    claimDue(...args: Argument[]): Result<[string[], string], Context>
-    dueTokens(...args: Argument[]): Result<string[], Context>
+    claimDue(sets: number, ...args: Argument[]): Result<unknown[], Context>
+    dueTokens(sets: number, ...args: Argument[]): Result<unknown[], Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>
     claimTokens(...args: Argument[]): Result<string[], Context>
-    beginRefreshBuffer(...args: Argument[]): Result<(Buffer | null)[], Context>
+    beginRefreshBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     leaveRefresh(...args: Argument[]): Result<number, Context>
-    storeTokens(...args: Argument[]): Result<'stored' | 'lost' | 'uninstalled', Context>
+    storeTokens(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
@@ -85,7 +87,8 @@ declare module 'ioredis' {
     refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
     finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
     purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
-    commitPoll(...args: Argument[]): Result<'committed' | 'gone' | 'lost', Context>
+    beginPollBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
+    commitPoll(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
     replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
     movePoll(...args: Argument[]): Result<'moved' | 'gone' | 'lost', Context>
@@ -101,7 +104,7 @@ declare module 'ioredis' {
     reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
     retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
     rekeyTokens(...args: Argument[]): Result<number, Context>
-    takeCalls(numberOfKeys: number, ...args: Argument[]): Result<[number, number, number], Context>
+    takeCalls(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     pauseCalls(...args: Argument[]): Result<number, Context>
     renumberEntries(...args: Argument[]): Result<number, Context>
     collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
@@ -125,17 +128,31 @@ declare module 'ioredis' {
   }
 }
 
+/** The steps that travel for many accounts at a time already. */
+export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, step]) => ('of' in step ? [name] : []))
+
+const INCLUDE = /^--!include (\S+)\n/gm
+
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
 export function loadScripts(): Record<string, { lua: string; numberOfKeys?: number; readOnly?: boolean }> {
   return Object.fromEntries(
     Object.entries(STEPS).map(([name, step]) => [
       name,
-      { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
+      'of' in step
+        ? { lua: forMany(partsOf(`${step.file}.lua`)) }
+        : { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
     ]),
   )
 }
 
 function readLua(path: string): string {
+  const { shared, step } = partsOf(path)
+  return `${shared}${step}`
+}
+
+/** What a file includes, at its head, and the rest of it. */
+function partsOf(path: string): { shared: string; step: string } {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8')
-  return text.replace(/^--!include (\S+)$/gm, (_, name: string) => readLua(`include/${name}.lua`))
+  const included = [...text.matchAll(INCLUDE)].map(([, name]) => readLua(`include/${name}.lua`))
+  return { shared: included.join(''), step: text.replace(INCLUDE, '') }
 }

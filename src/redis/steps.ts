@@ -8,7 +8,7 @@ export const NOBODY = 0
  * are made by `lua/include/account-step.lua`: 17 names in every call made a refresh a tenth dearer.
  */
 export function accountStepKeys(keys: Keys, hubId: number): string[] {
-  return [keys.account(hubId).account]
+  return [keys.own(hubId)]
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
+import { refusesWrites } from '../redis/refusal.ts'
 import { accountStepKeys } from '../redis/steps.ts'
 
 /** What is stored of an account's access token. Times are ms. */
@@ -53,8 +54,17 @@ export class AccessTokenStore {
     }
   }
 
-  /** Notes who gets the token of a generation; `stale` if that is not the account's any more. */
-  noteServed(hubId: number, generation: string, now: number, to: string): Promise<'noted' | 'stale'> {
-    return this.#store.noteTokenServed(...accountStepKeys(this.#keys, hubId), generation, now, to)
+  /**
+   * Notes who gets the token of a generation; `stale` if that is not the account's any more. A Redis that takes no write has
+   * looked before it refused: the token is handed out all the same, and the log alone says to whom. Those who ask have
+   * customers waiting, and their tokens work.
+   */
+  async noteServed(hubId: number, generation: string, now: number, to: string): Promise<'noted' | 'stale'> {
+    try {
+      return await this.#store.noteTokenServed(...accountStepKeys(this.#keys, hubId), generation, now, to)
+    } catch (error) {
+      if (refusesWrites(error)) return 'noted'
+      throw error
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
@@ -52,53 +53,25 @@ export interface RefreshFailureRecord {
 /** The refresh's side of the store: each method is one atomic step. */
 export class TokenStore {
   readonly #store: Store
+  readonly #steps: AccountSteps
   readonly #keys: Keys
 
   constructor(store: Store, keys: Keys) {
     this.#store = store
+    this.#steps = accountSteps(store)
     this.#keys = keys
   }
 
   async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
     const { shortestMs, longestMs } = REFRESH_LEASE
-    const answer = await this.#store.beginRefreshBuffer(
-      ...accountStepKeys(this.#keys, hubId),
-      ...[owner, shortestMs, longestMs, now],
-    )
-    const [
-      is,
-      leaseMs,
-      state,
-      hubDomain,
-      generation,
-      obtainedAt,
-      expiresAt,
-      failures,
-      rejectedAt,
-      refreshedAt,
-      retryAt,
-    ] = answer.map(String)
-    if (is !== 'begun') return { is: is === 'held' ? 'held' : 'gone' }
-    const [refreshToken, previousToken] = [answer[11], answer[12]]
-    if (!Buffer.isBuffer(refreshToken)) throw new Error(`account ${hubId} has no refresh token although it is ${state}`)
-    return {
-      is,
-      context: {
-        leaseMs: Number(leaseMs),
-        state: state as AccountState,
-        hubDomain: hubDomain ?? '',
-        generation: generation ?? '',
-        times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
-        failures: Number(failures),
-        rejectedAt: rejectedAt === '' ? null : Number(rejectedAt),
-        refreshedAt: Number(refreshedAt),
-        refreshToken,
-        previousToken: Buffer.isBuffer(previousToken) ? previousToken : undefined,
-        retryAt: retryAt === '' ? null : Number(retryAt),
-        tokenAlert: String(answer[13]),
-        interruptedAt: String(answer[14]) === '' ? null : Number(answer[14]),
-      },
+    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${shortestMs} ${longestMs} ${now}`)
+    if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
+    const [lines, refreshToken, previousToken] = answer
+    const context = readContext(lines.toString(), refreshToken, previousToken)
+    if (refreshToken.length === 0) {
+      throw new Error(`account ${hubId} has no refresh token although it is ${context.state}`)
     }
+    return { is: 'begun', context }
   }
 
   /** Nothing to do after all: give the lease back and put the account where its plan says. */
@@ -111,12 +84,14 @@ export class TokenStore {
   }
 
   storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled'> {
-    return this.#store.storeTokens(
-      ...accountStepKeys(this.#keys, hubId),
-      ...[hubId, owner, tokens.generation, tokens.access, tokens.refresh ?? ''],
-      ...[tokens.times.obtainedAt, tokens.times.expiresAt, tokens.refreshAt],
-      tokens.pollAt === 'unchanged' ? '' : tokens.pollAt,
-      stepJson(tokens.alerts),
+    const { obtainedAt, expiresAt } = tokens.times
+    const pollAt = tokens.pollAt === 'unchanged' ? '-' : tokens.pollAt
+    return this.#steps.storeTokens(
+      this.#keys.own(hubId),
+      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt}`,
+      tokens.access,
+      tokens.refresh ?? '',
+      isNothing(tokens.alerts) ? '' : stepJson(tokens.alerts),
     )
   }
 
@@ -131,6 +106,35 @@ export class TokenStore {
   }
 
   leaseKey(hubId: number): string {
-    return this.#keys.account(hubId).lease
+    return this.#keys.lease(hubId)
   }
+}
+
+/** From the lines that `begin-refresh.lua` returns. The domain is the last: it is the only one that others chose. */
+function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer | undefined): RefreshContext {
+  const [leaseMs, state, generation, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
+  const [refreshedAt, retryAt, interruptedAt, tokenAlert, ...hubDomain] = more
+  return {
+    leaseMs: Number(leaseMs),
+    state: state as AccountState,
+    hubDomain: hubDomain.join('\n'),
+    generation: generation ?? '',
+    times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+    failures: Number(failures),
+    rejectedAt: momentOf(rejectedAt),
+    refreshedAt: Number(refreshedAt),
+    refreshToken,
+    previousToken,
+    retryAt: momentOf(retryAt),
+    tokenAlert: tokenAlert ?? '',
+    interruptedAt: momentOf(interruptedAt),
+  }
+}
+
+function momentOf(text: string | undefined): number | null {
+  return text === undefined || text === '' ? null : Number(text)
+}
+
+function isNothing({ changes, entries }: AlertWrites): boolean {
+  return changes.length === 0 && entries.length === 0
 }

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { startDaemonReports } from '../../src/app/daemon-reports.ts'
 import { DaemonStore } from '../../src/heartbeat/daemon-store.ts'
+import { ROLES } from '../../src/heartbeat/roles.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { daemonStatus } from '../../src/views/daemon-status.ts'
 import { configOf, SMALLEST, smallestWith } from '../config/load-text.ts'
@@ -18,7 +19,11 @@ test('a daemon says by which config it works as often as that it runs, another o
   const daemons = new DaemonStore(redis.store, keys)
   const said = async () => (await daemons.read()).map(({ name, config }) => [name, config])
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const reports = await startDaemonReports(() => ({ store: redis.store, keys, clock, vault, config }), 'a pid 1')
+  const reports = await startDaemonReports(
+    () => ({ store: redis.store, keys, clock, vault, config }),
+    'a pid 1',
+    new Set(ROLES),
+  )
   const first = await said()
   expect(first).toEqual([['a pid 1', expect.stringMatching(/^[0-9a-f]{16}$/)]])
 

@@ -44,7 +44,8 @@ function openAlert(since: number, named: { records?: number[] } = {}): string {
   return encodeState({ ...state, said, pending: null })
 }
 
-const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }])
+export const VAULT_KEY = Buffer.alloc(32, 1)
+const vault = createVault([{ id: 'k1', key: VAULT_KEY }])
 
 /** Through the daemon's own step. */
 export async function connectAccount(store: Store, keys: Keys, account: BenchAccount): Promise<void> {

@@ -2,8 +2,8 @@ import { createHttpClient } from '../../src/provider/http.ts'
 
 /** The reference of P5: nothing but the POSTs and the parsing of their answers. */
 const [url = ''] = process.argv.slice(2)
-const WARM_UP = 5_000
-const COUNT = 20_000
+const WARM_UP = Number(process.env.BENCH_WARM_UP ?? 20_000)
+const COUNT = Number(process.env.BENCH_ACCOUNTS ?? 40_000)
 const IN_FLIGHT = 50
 
 const http = createHttpClient({ baseUrl: url, timeoutMs: 10_000, connections: IN_FLIGHT, maxAnswerBytes: 1e6 })

@@ -21,6 +21,7 @@ export const dueMoments: Figure = {
     {
       what: 'due sets: when to refresh and when to poll, against a job scheduler for each; lower is better',
       unit: 'Redis bytes per account',
+      goal: { of: 'ours', atMost: 230 },
     },
   ],
   open: async () => {

@@ -1,62 +1,111 @@
-/** One thing measured against another in the same minutes: machines drift, ratios within one run hold. */
+/** One thing measured against others in the same minutes: machines drift, ratios within one run hold. */
 export interface Figure {
   /** P1..P10 */
   id: string
-  /** What each measurement yields, one value per row. */
+  /** What each measurement yields, one value per row unless a row says which. */
   rows: readonly Row[]
-  /** Whatever both sides need; closed when all rounds are done. */
-  open(): Promise<{ ours(): Promise<number[]>; reference(): Promise<number[]>; close(): Promise<void> }>
+  /** Where the rounds agree so well that more of them only take time. */
+  rounds?: number
+  /** Whatever all sides need; closed when all rounds are done. */
+  open(): Promise<Sides>
 }
 
 export interface Row {
   what: string
   unit: string
+  /** Where it is not the figure's: figures that share their rounds share what they cost. */
+  id?: string
+  /** One of the `others`; `reference` if not said. */
+  against?: string
+  /** Which of the values it reads; the one in the row's own place if not said. */
+  value?: number
+  goal?: Goal
 }
 
-/** Medians over the rounds; `ratio` is the median of the rounds' own ratios, `min` and `max` their spread. */
-export interface Measured extends Row {
+/** `of`: what is held to it, the ratio to the reference or our own value. */
+export type Goal = { of: 'ratio' | 'ours' } & ({ atLeast: number } | { atMost: number })
+
+export interface Sides {
+  ours(): Promise<number[]>
+  reference?(): Promise<number[]>
+  others?: Record<string, () => Promise<number[]>>
+  close(): Promise<void>
+}
+
+/**
+ * Medians over the rounds; `ratio` is the median of the rounds' own ratios, `min` and `max` their spread. Without a
+ * reference these are the spread of our own values.
+ */
+export interface Measured {
   id: string
-  ours: number
-  reference: number
-  ratio: number
+  what: string
+  unit: string
   rounds: number
+  ours: number
+  reference?: number
+  ratio?: number
   min: number
   max: number
+  goal?: Goal
+  met?: boolean
 }
 
-export async function measure(figure: Figure, rounds: number, note: (text: string) => void): Promise<Measured[]> {
-  const { id, rows } = figure
+/** `ids`: the rows that are wanted; nobody else's sides are run. */
+export async function measure(
+  figure: Figure,
+  ids: readonly string[],
+  rounds: number,
+  note: (text: string) => void,
+): Promise<Measured[]> {
+  const rows = figure.rows.map((row, n): WantedRow => ({ id: figure.id, value: n, against: 'reference', ...row }))
+  const wanted = rows.filter(({ id }) => ids.includes(id))
   const sides = await figure.open()
-  const ours: number[][] = []
-  const reference: number[][] = []
+  const values = new Map<string, number[][]>()
+  const runs = sidesFor(wanted, sides)
+  const label = [...new Set(wanted.map(({ id }) => id))].join(', ')
   try {
-    for (let round = 0; round < rounds; round++) {
-      // A B, B A: whatever gets slower over time is not always the same side's bad luck.
-      if (round % 2 === 0) ours.push(await sides.ours())
-      reference.push(await sides.reference())
-      if (round % 2 === 1) ours.push(await sides.ours())
-      note(`${id} round ${round + 1}: ${shown(ours.at(-1))} / ${shown(reference.at(-1))}\n`)
+    for (let round = 0; round < Math.min(rounds, figure.rounds ?? rounds); round++) {
+      // A B C, C B A: whatever gets slower over time is not always the same side's bad luck.
+      for (const [name, run] of round % 2 === 0 ? runs : [...runs].reverse()) {
+        const yielded = await run()
+        values.set(name, [...(values.get(name) ?? []), yielded])
+        note(`${label} round ${round + 1}, ${name}: ${yielded.map(rounded).join(', ')}\n`)
+      }
     }
   } finally {
     await sides.close()
   }
-  return rows.map((row, n) => ({ id, ...row, ...compare(column(ours, n), column(reference, n)) }))
+  return wanted.map((row) => compared(row, values))
 }
 
-function compare(ours: readonly number[], reference: readonly number[]): Omit<Measured, 'id' | keyof Row> {
-  const ratios = ours.map((value, n) => value / (reference[n] ?? Number.NaN))
-  return {
-    rounds: ours.length,
-    ours: median(ours),
-    reference: median(reference),
-    ratio: median(ratios),
-    min: Math.min(...ratios),
-    max: Math.max(...ratios),
+type WantedRow = Row & { id: string; value: number; against: string }
+type Run = [name: string, run: () => Promise<number[]>]
+
+function sidesFor(rows: readonly WantedRow[], { ours, reference, others = {} }: Sides): Run[] {
+  const all: Run[] = [...(reference === undefined ? [] : [['reference', reference] as Run]), ...Object.entries(others)]
+  return [['ours', ours], ...all.filter(([name]) => rows.some(({ against }) => against === name))]
+}
+
+function compared(
+  { id, what, unit, value, against, goal }: WantedRow,
+  values: ReadonlyMap<string, number[][]>,
+): Measured {
+  const column = (side: string) => values.get(side)?.map((yielded) => yielded[value] ?? Number.NaN)
+  const ours = column('ours') ?? []
+  const reference = column(against)
+  const ratios = reference === undefined ? undefined : ours.map((one, n) => one / (reference[n] ?? Number.NaN))
+  const spread = ratios ?? ours
+  const measured: Measured = {
+    ...{ id, what, unit, rounds: ours.length, ours: median(ours) },
+    ...(reference === undefined || ratios === undefined ? {} : { reference: median(reference), ratio: median(ratios) }),
+    ...{ min: Math.min(...spread), max: Math.max(...spread) },
   }
+  return goal === undefined ? measured : { ...measured, goal, met: isMet(goal, measured) }
 }
 
-function column(rounds: readonly number[][], n: number): number[] {
-  return rounds.map((values) => values[n] ?? Number.NaN)
+function isMet(goal: Goal, { ours, ratio = Number.NaN }: Measured): boolean {
+  const held = goal.of === 'ours' ? ours : ratio
+  return 'atLeast' in goal ? held >= goal.atLeast : held <= goal.atMost
 }
 
 function median(values: readonly number[]): number {
@@ -69,8 +118,4 @@ function median(values: readonly number[]): number {
 /** Whole where the whole number says enough. */
 export function rounded(value: number): string {
   return Math.abs(value) >= 100 ? String(Math.round(value)) : value.toPrecision(3)
-}
-
-function shown(values: readonly number[] = []): string {
-  return values.map(rounded).join(', ')
 }

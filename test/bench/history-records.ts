@@ -34,10 +34,15 @@ const UNIT = 'Redis bytes per account'
 export const historyRecords = (count: number): Figure => ({
   id: 'P7',
   rows: [
-    { what: 'a month of history, against full JSON per poll in a sorted set; lower is better', unit: UNIT },
+    {
+      what: 'a month of history, against full JSON per poll in a sorted set; lower is better',
+      unit: UNIT,
+      goal: { of: 'ours', atMost: 6_000 },
+    },
     {
       what: 'all that there is of an account after that month, its share of due sets and lists too; lower is better',
       unit: UNIT,
+      goal: { of: 'ours', atMost: 16_000 },
     },
     { what: 'the same by MEMORY USAGE of every key; lower is better', unit: UNIT },
   ],

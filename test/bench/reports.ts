@@ -59,7 +59,7 @@ function associations(roll: Roll): object {
   }
 }
 
-function percentage(usage: number, limit: number): number {
+export function percentage(usage: number, limit: number): number {
   return Math.round((usage * 100_000) / limit) / 1_000
 }
 

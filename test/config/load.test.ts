@@ -18,6 +18,7 @@ test('fills in every default of the smallest file', () => {
     scopes: ['oauth'],
     optionalScopes: [],
     timeout: 10_000,
+    connections: 64,
     accountRate: { requests: 20, per: 10_000 },
     tokenRate: { requests: 1_000, per: 1_000 },
     errorCeiling: 0.05,

@@ -37,9 +37,9 @@ test.each([
 
 test('of the provider, who the app is and what it may be granted is taken over; where it is, is not', () => {
   const text =
-    'provider: { clientId: other, clientSecret: other, scopes: [oauth, crm], baseUrl: "https://other.example.com" }'
+    'provider: { clientId: other, clientSecret: other, scopes: [oauth, crm], baseUrl: "https://other.example.com", connections: 800 }'
   expect(appliedOf(text)).toEqual(['provider.clientId', 'provider.clientSecret', 'provider.scopes'])
-  expect(restartsFor(text)).toEqual(['provider.baseUrl'])
+  expect(restartsFor(text)).toEqual(['provider.baseUrl', 'provider.connections'])
 })
 
 test('keys that are left out of the file stay what they are', () => {

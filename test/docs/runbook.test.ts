@@ -7,6 +7,7 @@ import { KINDS } from '../../config/routes.ts'
 import type { PollCause } from '../../src/alerts/alert.ts'
 import type { ReceiverTrouble } from '../../src/delivery/receiver-health.ts'
 import type { COVERAGE } from '../../src/limits/coverage.ts'
+import type { DATA } from '../../src/redis/data-trouble.ts'
 import { LOG_CODES } from '../../src/runtime/log-codes.ts'
 import type { Cause } from '../../src/tokens/endpoint/breaker.ts'
 import { anchorsOf, ROOT } from '../support/documents.ts'
@@ -21,10 +22,15 @@ function part(heading: string): string {
 const headingsIn = (heading: string) => [...part(heading).matchAll(/^### (.*)$/gm)].map(([, name = '']) => name)
 
 /** By their types, so that a cause that is new does not compile before it stands here. */
-const FLEET = { credentials: 0, refused: 0, unreachable: 0, throttled: 0, clock: 0, coverage: 0 } satisfies Record<
-  Cause | 'clock' | typeof COVERAGE,
-  0
->
+const FLEET = {
+  credentials: 0,
+  refused: 0,
+  unreachable: 0,
+  throttled: 0,
+  clock: 0,
+  coverage: 0,
+  data: 0,
+} satisfies Record<Cause | 'clock' | typeof COVERAGE | typeof DATA, 0>
 const POLL = { scopes: 0, failing: 0 } satisfies Record<PollCause, 0>
 const RECEIVER = { failing: 0, disabled: 0, unproven: 0 } satisfies Record<ReceiverTrouble['is'], 0>
 const CAUSES: Partial<Record<(typeof KINDS)[number], string[]>> = {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Daemon, DaemonStore } from '../../src/heartbeat/daemon-store.ts'
+import { ROLES } from '../../src/heartbeat/roles.ts'
 import { daemonStatus } from '../../src/views/daemon-status.ts'
 import { useRedis } from '../support/test-store.ts'
 
@@ -8,7 +9,7 @@ const NOW = 1_763_719_200_000
 const HOUR = 3_600_000
 
 const daemon = (name: string, lastSeenAt: number, startedAt = NOW - HOUR): Daemon => {
-  return { name, version: '1.0.0', startedAt, lastSeenAt, config: 'f00d' }
+  return { name, version: '1.0.0', startedAt, lastSeenAt, config: 'f00d', roles: ROLES }
 }
 
 test('daemons are listed from when they say that they run until they stop, longest running first', async () => {

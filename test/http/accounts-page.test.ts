@@ -87,7 +87,7 @@ test('the fleet page names who is near a limit, who is running, and what stands 
   const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   expect(words).toContain('acme.example.com 2 custom properties 96 % 960 of 1,000')
   expect(words).toContain('poll-limits 12 1 0 2 3 min ago')
-  expect(words).toContain('ops-1 pid 7 1.0.0 61 min ago silent 2 min ago'.replace('61 min', '1 h'))
+  expect(words).toContain('ops-1 pid 7 1.0.0 clock, worker, web 61 min ago silent 2 min ago'.replace('61 min', '1 h'))
   expect(words).toContain('nearest expiry in 29 min')
   expect(text).toMatch(/<noscript><meta http-equiv="refresh" content="10"><\/noscript>/)
 
@@ -101,7 +101,7 @@ test('the fleet page names who is near a limit, who is running, and what stands 
   expect(json.queues).toEqual([{ ...depth, oldestWaitingAt: '2026-11-21T09:58:00.000Z' }])
   expect(json.daemons).toEqual([
     {
-      ...{ name: 'ops-1 pid 7', version: '1.0.0', silent: true },
+      ...{ name: 'ops-1 pid 7', version: '1.0.0', roles: ['clock', 'worker', 'web'], silent: true },
       ...{ startedAt: '2026-11-21T09:00:00.000Z', lastSeenAt: '2026-11-21T09:59:00.000Z' },
     },
   ])

@@ -59,3 +59,23 @@ test('while it starts it is alive and not ready', () => {
   const report = judgeHealth({ ...FACTS, startedAt: undefined, lastSweeps: {} })
   expect(report).toMatchObject({ alive: true, ready: false })
 })
+
+test('a clock whose ticks others follow is judged by those, and not by the sweeps that others do', () => {
+  const expected = { 'refresh-tokens': 10_000 }
+  const clock = { ...FACTS, lastSweeps: {}, standstills: {}, expected: {} }
+  const ticked = (quietMs: number) =>
+    judgeHealth({ ...clock, ticks: { last: { 'refresh-tokens': NOW - quietMs }, expected } })
+  expect(ticked(45_000).alive).toBe(true)
+  expect(ticked(45_001).checks.filter((check) => !check.ok)).toEqual([
+    { name: 'tick:refresh-tokens', ok: false, detail: 'last handed on 45 s ago, at most 45 s allowed' },
+  ])
+})
+
+test('a worker that is idle while jobs wait is not alive, and the check names its queue', () => {
+  expect(judgeHealth({ ...FACTS, untaken: { deliver: 45_000, sweep: 0 } }).alive).toBe(true)
+  const report = judgeHealth({ ...FACTS, untaken: { deliver: 45_001, sweep: 0 } })
+  expect(report).toMatchObject({ alive: false, ready: true })
+  expect(report.checks.filter((check) => !check.ok)).toEqual([
+    { name: 'worker:deliver', ok: false, detail: 'jobs wait, and none was taken for 45 s' },
+  ])
+})

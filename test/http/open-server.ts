@@ -126,6 +126,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const acknowledgeForMs = 7 * DAY_MS
   const deps: HttpDeps = {
     listen: { host: '127.0.0.1', port: 0 },
+    probesOnly: false,
     publicUrl: 'http://127.0.0.1',
     adminToken: new Secret(ADMIN_TOKEN),
     install: {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accountSteps } from '../../src/redis/account-steps.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, BEARER, openServer } from './open-server.ts'
 
@@ -103,7 +104,7 @@ describe('there is none', () => {
     const { get, steps, keys, clock } = await connected()
     await steps.hset(keys.account(7).account, 'metadataDue', '1')
     // Others have used up what may be asked in this second.
-    await steps.takeCalls(1, keys.metadataCalls, clock.now(), 10, 10, 1_000)
+    await accountSteps(steps).takeCalls(keys.metadataCalls, clock.now(), 10, 10, 1_000)
     const { status, headers, text } = await get(PATH)
     expect([status, headers['retry-after'], text.includes(ACCESS_TOKEN)]).toEqual([503, '2', false])
     clock.move(2_000)

@@ -95,4 +95,22 @@ describe('a queue', () => {
     await watching
     expect(alive()).toBe(true)
   })
+
+  test('whose jobs wait while none is under way here has been left for as long as the oldest waits, and we have been idle', async () => {
+    const { movement: one, clock } = movement()
+    const begunAt = clock.now()
+    const left = (queue: string) => one.untaken([{ queue, oldestWaitingAt: begunAt }], begunAt)[queue]
+    clock.move(10_000)
+    expect(left('poll')).toBe(10_000)
+    await one.watch('poll', async () => {})
+    clock.move(5_000)
+    expect(left('poll')).toBe(5_000)
+    const slow = job()
+    const watching = one.watch('poll', slow.work)
+    clock.move(60_000)
+    expect(left('poll')).toBe(0)
+    slow.end()
+    await watching
+    expect(one.untaken([{ queue: 'poll', oldestWaitingAt: null }], begunAt)).toEqual({ poll: 0 })
+  })
 })

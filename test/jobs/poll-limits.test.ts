@@ -12,6 +12,7 @@ import type { RecordChoice } from '../../src/limits/samples.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
+import { accountSteps } from '../../src/redis/account-steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -66,7 +67,7 @@ async function imported(
   const registry = new Registry(redis.store, keys)
   return {
     ...{ keys, clock, provider, due, says, samples: job.samples },
-    useUpRate: () => redis.store.takeCalls(1, keys.metadataCalls, clock.now(), 10, 10, 1_000),
+    useUpRate: () => accountSteps(redis.store).takeCalls(keys.metadataCalls, clock.now(), 10, 10, 1_000),
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),

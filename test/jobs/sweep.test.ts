@@ -13,6 +13,7 @@ import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
 const MINUTE = 60_000
+const SLOW = { mostPerSecond: 10, errorCeiling: 0.05 }
 
 /** Accounts whose tokens, of different lives, are all due; and a queue that shows what is handed on. */
 async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCeiling: 0.05 }) {
@@ -25,18 +26,36 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
   const due = new DueSets(redis.store, keys)
   clock.move(39 * MINUTE)
   const endpoint = openEndpoint(redis.store, keys, clock, { settings })
-  const world = { handedOn: [] as number[], woken: [] as [string, number, boolean][], waiting: 0, random: 0 }
+  const world = {
+    handedOn: [] as number[],
+    woken: [] as [string, number, boolean][],
+    waiting: 0,
+    random: 0,
+    ...noSpares(),
+  }
   const queue = {
     name: 'refresh-tokens',
-    getWaitingCount: async () => world.waiting,
+    getWaitingCount: async () => {
+      if (world.dies !== undefined) throw world.dies
+      return world.waiting
+    },
     addBulk: async (jobs: { data: ChunkJob }[]) => {
       world.handedOn.push(...jobs.flatMap(({ data }) => data.hubIds))
     },
   }
   const queues = {
     refreshTokens: queue,
-    wake: async (kind: string, at: number, _until: number, chained = false) => {
-      world.woken.push([kind, at - clock.now(), chained])
+    wake: async (kind: string, at: number, _until: number, link?: { spare: string | undefined }) => {
+      world.woken.push([kind, at - clock.now(), link !== undefined])
+      world.left = link?.spare
+    },
+    planSpare: async (_kind: string, at: number) => {
+      const id = `spare-${at - clock.now()}-${world.handedOn.length}`
+      world.spares.push(id)
+      return id
+    },
+    takeBack: async (id: string) => {
+      world.spares = world.spares.filter((spare) => spare !== id)
     },
   }
   let steadyMs = 0
@@ -52,7 +71,11 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
     metrics: createMetrics(),
     progress: async () => {},
   } as never
-  const run = (chained = false) => sweep(deps, { kind: 'refresh-tokens', until: clock.now() + 10_000, chained })
+  const run = (chained = false, spare?: string) =>
+    sweep(deps, {
+      ...{ kind: 'refresh-tokens', until: clock.now() + 10_000, chained },
+      ...(spare === undefined ? {} : { spare }),
+    })
   const setBack = (ms: number) => {
     clock.move(-ms)
     steadyMs += 1
@@ -70,7 +93,7 @@ describe('a sweep for tokens', () => {
   })
 
   test('hands on no more than the endpoint takes soon, and looks again at once for the rest', async () => {
-    const { world, run } = await overdue(60, { mostPerSecond: 10, errorCeiling: 0.05 })
+    const { world, run } = await overdue(60, SLOW)
     await run()
     expect(world.handedOn.length).toBeGreaterThan(5)
     expect(world.handedOn.length).toBeLessThanOrEqual(30)
@@ -125,7 +148,29 @@ describe('a sweep for tokens', () => {
 
   test('of a chain plans a spare one before it begins, so that a killed worker takes no chain along', async () => {
     const { world, run } = await overdue(1)
+    world.dies = new Error('killed')
+    await expect(run(true)).rejects.toBe(world.dies)
+    expect(world.spares).toEqual(['spare-1500-0'])
+  })
+
+  test('of a chain leaves its spare to the next link where that comes sooner, which takes it back', async () => {
+    const { world, run } = await overdue(90, SLOW)
     await run(true)
-    expect(world.woken[0]).toEqual(['refresh-tokens', 1_500, false])
+    expect(world.left).toBe('spare-1500-0')
+    expect(world.spares).toEqual(['spare-1500-0'])
+    await run(true, world.left)
+    expect(world.spares).toHaveLength(1)
+    expect(world.spares).not.toContain('spare-1500-0')
+  })
+
+  test('of a chain takes its spare back in the end where nothing else is due so soon', async () => {
+    const { world, run } = await overdue(1)
+    await run(true)
+    expect(world.handedOn).toEqual([1])
+    expect(world.spares).toEqual([])
   })
 })
+
+function noSpares(): { spares: string[]; left: string | undefined; dies: Error | undefined } {
+  return { spares: [], left: undefined, dies: undefined }
+}

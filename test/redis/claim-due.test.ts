@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { accountSteps } from '../../src/redis/account-steps.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { useRedis } from '../support/test-store.ts'
 
@@ -8,7 +9,7 @@ const NOW = 1_763_719_200_000
 
 /** One partition's claim, as the due sets make it. */
 async function claim(keys: Keys, now: number, limit: number) {
-  const [hubIds, next] = await redis.store.claimDue(keys.partition(1).due.refresh, now, limit, 60_000)
+  const [hubIds, next] = await accountSteps(redis.store).claimDue(keys.partition(1).due.refresh, now, limit, 60_000)
   return { hubIds: hubIds.map(Number), next: next === '' ? undefined : Number(next) }
 }
 

@@ -22,15 +22,15 @@ afterAll(() => {
 describe('a connection', () => {
   test('knows every atomic step, and says who it is', async () => {
     const store = connect('steps')
-    expect(await store.claimDue('nothing', 0, 1, 1, 1, '')).toEqual([[], ''])
+    expect(await store.claimDue(1, 'nothing', 0, 1, 1)).toEqual([[[], '']])
     expect(String(await store.client('LIST'))).toContain(`name=plimsoll:${process.pid}:steps`)
   })
 
   test('finds its steps again after the server forgot them', async () => {
     const store = connect('steps')
-    await store.claimDue('nothing', 0, 1, 1, 1, '')
+    await store.claimDue(1, 'nothing', 0, 1, 1)
     await store.script('FLUSH')
-    expect(await store.claimDue('nothing', 0, 1, 1, 1, '')).toEqual([[], ''])
+    expect(await store.claimDue(1, 'nothing', 0, 1, 1)).toEqual([[[], '']])
   })
 
   test('for steps waits until Redis is back, and the step is done then', async () => {

@@ -21,15 +21,25 @@ export interface Daemon {
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 
 /** Starts a daemon and waits until it is at work. `main`: the program, if it isn't the sources. */
-export async function startDaemon(configFile: string, env: Record<string, string> = {}, main = MAIN): Promise<Daemon> {
-  const daemon = spawnDaemon(configFile, env, main)
+export async function startDaemon(
+  configFile: string,
+  env: Record<string, string> = {},
+  main = MAIN,
+  more: readonly string[] = [],
+): Promise<Daemon> {
+  const daemon = spawnDaemon(configFile, env, main, more)
   const started = JSON.parse(await daemon.line(/"daemon.started"/, 0)) as { url: string }
   return Object.assign(daemon, { url: started.url })
 }
 
-/** Starts a daemon without waiting for anything. */
-export function spawnDaemon(configFile: string, env: Record<string, string> = {}, main = MAIN): Daemon {
-  const child = spawn(process.execPath, [main, 'start', '--config', configFile], {
+/** Starts a daemon without waiting for anything. `more`: options of `plimsoll start`. */
+export function spawnDaemon(
+  configFile: string,
+  env: Record<string, string> = {},
+  main = MAIN,
+  more: readonly string[] = [],
+): Daemon {
+  const child = spawn(process.execPath, [main, 'start', '--config', configFile, ...more], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

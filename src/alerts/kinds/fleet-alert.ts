@@ -1,11 +1,12 @@
 import type { COVERAGE } from '../../limits/coverage.ts'
+import type { DATA } from '../../redis/data-trouble.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import type { FleetAnnouncer } from '../../tokens/endpoint/announce-troubles.ts'
 import type { EndpointTrouble } from '../../tokens/endpoint/state.ts'
 import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
-export type FleetTrouble = EndpointTrouble | typeof COVERAGE
+export type FleetTrouble = EndpointTrouble | typeof COVERAGE | typeof DATA
 
 export interface FleetAlertSettings {
   /** How often a trouble that lasts is told again, ms. */

@@ -1,4 +1,3 @@
-import nodemailer from 'nodemailer'
 import type { Secret } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
@@ -31,13 +30,14 @@ export interface EmailOptions {
 export function createEmailReceiver(options: EmailOptions): Receiver {
   const { name, from, to, timeoutMs = 60_000, links = NO_LINKS } = options
   const server = smtpServer(name, options.smtp)
-  const transport = createTransport(server, options.tls, timeoutMs)
+  let transport: ReturnType<typeof createTransport> | undefined
   const underWay = new Set<Promise<AttemptOutcome>>()
 
   async function attempt(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
     try {
-      const sent = await transport.sendMail({
+      transport ??= createTransport(server, options.tls, timeoutMs)
+      const sent = await (await transport).sendMail({
         ...mailFor(delivery, from, links),
         from,
         to,
@@ -59,20 +59,25 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
 
   async function close(): Promise<void> {
     await Promise.all(underWay)
-    transport.close()
+    const opened = await transport
+    opened?.close()
   }
 
   return { name, type: 'email', atATime: CONNECTIONS, send, close }
 }
 
-/** A pool of connections to a mail server; whoever makes it closes it. */
-export function createTransport(
+/**
+ * A pool of connections to a mail server; whoever makes it closes it. The library is loaded with the first: a daemon that
+ * has nothing to mail does without its megabytes.
+ */
+export async function createTransport(
   { host, port, secure, auth }: SmtpServer,
   tls: 'required' | 'optional',
   timeoutMs: number,
 ) {
+  const { createTransport: open } = await import('nodemailer')
   const required = tls === 'required'
-  return nodemailer.createTransport({
+  return open({
     pool: true,
     maxConnections: CONNECTIONS,
     maxMessages: Number.POSITIVE_INFINITY,

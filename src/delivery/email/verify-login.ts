@@ -10,7 +10,7 @@ export async function verifyLogin({
   timeoutMs,
 }: Pick<EmailOptions, 'name' | 'smtp' | 'tls'> & { timeoutMs: number }): Promise<string | undefined> {
   const server = smtpServer(name, smtp)
-  const transport = createTransport(server, tls, timeoutMs)
+  const transport = await createTransport(server, tls, timeoutMs)
   try {
     await transport.verify()
     return undefined

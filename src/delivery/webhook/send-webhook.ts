@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Secret } from '../../runtime/secret.ts'
 import { formatSeconds } from '../../text/format-number.ts'
@@ -35,10 +35,7 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
   const context = { ...options.context, receiver: name }
   const { url, authorization } = parseUrl(name, options.url)
   const keys = options.secrets.map(signingKey)
-  // Not shared: a slow receiver holds up nobody else.
-  const ownAgent =
-    options.dispatcher === undefined ? new Agent({ connections: CONNECTIONS, allowH2: false }) : undefined
-  const dispatcher = options.dispatcher ?? ownAgent
+  let ownAgent: Agent | undefined
 
   async function send({ id, message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
@@ -46,6 +43,11 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
     const body = bodyOf(message, context)
     const timestamp = Math.floor(now / 1000)
     try {
+      // Loaded with the first: a daemon that has nothing to tell does without its megabytes.
+      const { Agent, request } = await import('undici')
+      // Not shared: a slow receiver holds up nobody else.
+      if (options.dispatcher === undefined) ownAgent ??= new Agent({ connections: CONNECTIONS, allowH2: false })
+      const dispatcher = options.dispatcher ?? ownAgent
       const answer = await request(url, {
         method: 'POST',
         headers: {

@@ -20,6 +20,11 @@ export function freshForecasts(forecasts: AccountForecasts | undefined, now: num
   return forecasts === undefined || now - forecasts.at > KEPT_MS ? undefined : forecasts
 }
 
+/** Whether forecasts as they are stored are fresh; '' = there are none. Nothing is parsed for it: every poll asks. */
+export function areFresh(stored: string, now: number): boolean {
+  return now - Number.parseInt(stored.slice(1), 10) <= KEPT_MS
+}
+
 /** Replaces what was told before; undefined takes it away. An account that leaves, or is forgotten, gets none any more. */
 export function storeForecasts(
   store: Store,
@@ -40,7 +45,7 @@ function encode({ at, rising, tooFew }: AccountForecasts): string {
 
 /** Undefined for what is no forecast: it is told anew within a day. */
 export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
-  if (stored === null) return undefined
+  if (stored === null || stored === '') return undefined
   try {
     const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, number, number, number][], [string, number][]]
     if (!Number.isFinite(at)) return undefined

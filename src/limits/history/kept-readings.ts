@@ -1,15 +1,21 @@
 import type { AccountKeys } from '../../redis/keys.ts'
+import type { Readings } from '../readings.ts'
 import { decodeReadings, type KeptReadings } from './packed-readings.ts'
 import { readKey } from './unreadable-key.ts'
 
 /**
- * The last numbers of an account from what Redis holds; undefined if it was never polled.
+ * The last numbers of an account from what Redis holds; undefined if it was never polled. `names`: see `decodeReadings`.
  *
  * @throws UnreadableKey
  */
-export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | null): KeptReadings | undefined {
+export function keptReadings(
+  hubId: number,
+  keys: AccountKeys,
+  stored: Buffer | null,
+  names?: Readings,
+): KeptReadings | undefined {
   if (stored === null) return undefined
   // Records of the history are told from the readings: without these they say nothing.
   const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
-  return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored))
+  return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored, names))
 }

@@ -9,9 +9,10 @@ export function packPoll(
   readings: Readings,
   before: Slots,
   change: Change | undefined,
+  packedTexts?: Buffer,
 ): { readings: Buffer; record: Buffer | undefined } {
   const { slots, record } = packChange(readings, before, change)
-  return { readings: encodeReadings(readings, slots), record }
+  return { readings: encodeReadings(readings, slots, packedTexts), record }
 }
 
 export function packChange(

@@ -10,6 +10,8 @@ import type { Slots } from './standing.ts'
 export interface KeptReadings {
   readings: Readings
   slots: Slots
+  /** Their names as they are packed. */
+  packedTexts: Buffer
 }
 
 const VERSION = 1
@@ -18,13 +20,54 @@ const WITH_CUSTOM_PROPERTIES = 1
 /**
  * As kept in Redis: version and flags, the time of the last reading (others are told by how much earlier they were),
  * custom properties, pairs, slots, and at the end all texts. Numbers are as short as they get; of the texts, two thirds
- * are left by compressing them.
+ * are left by compressing them; `packedTexts` are those of readings with the same names, where there are any.
  */
-export function encodeReadings(readings: Readings, slots: Slots): Buffer {
-  const { customProperties, associations } = readings
-  const pairs = Object.entries(associations)
-  const last = lastReadAt(readings) ?? 0
+export function encodeReadings(readings: Readings, slots: Slots, packedTexts?: Buffer): Buffer {
   const out = new PackedWriter()
+  writeNumbers(out, readings)
+  writeSlots(
+    out,
+    seriesOf(readings).map(({ id }) => slots.get(id) ?? missingSlot(id)),
+  )
+  // Compressing costs more than all the rest of a poll's writing: what was packed with the same texts is as good.
+  if (packedTexts !== undefined) out.append(packedTexts)
+  else writeTexts(out, textsOf(readings), DICTIONARY)
+  return out.done()
+}
+
+/** The time of readings that were all read at once; everything else is told from it. */
+export const TIME_PLACE = { at: 1, bytes: 6 }
+
+/** When packed readings were read last, ms; undefined for what is none. */
+export function packedAt(packed: Buffer): number | undefined {
+  const { at, bytes } = TIME_PLACE
+  const isOurs = packed.length > at + bytes && Math.floor((packed[0] as number) / 16) === VERSION
+  return isOurs ? packed.readUIntBE(at, bytes) : undefined
+}
+
+/** Whether `readings` have the numbers of the packed ones, and each the same age: only the moment may be another. */
+export function hasNumbersOf(readings: Readings, packed: Buffer): boolean {
+  const out = new PackedWriter()
+  writeNumbers(out, readings)
+  const from = TIME_PLACE.at + TIME_PLACE.bytes
+  const numbers = out.done()
+  return (
+    numbers[0] === packed[0] &&
+    packed.length >= numbers.length &&
+    numbers.compare(packed, from, numbers.length, from, numbers.length) === 0
+  )
+}
+
+/** All names in the readings, in the order in which they are packed. */
+export function textsOf({ customProperties, associations }: Readings): string[] {
+  const types = customProperties?.report.byObjectType ?? []
+  return [...types.flatMap(typeTexts), ...Object.keys(associations)]
+}
+
+function writeNumbers(out: PackedWriter, readings: Readings): void {
+  const { customProperties, associations } = readings
+  const pairs = Object.values(associations)
+  const last = lastReadAt(readings) ?? 0
   out.byte(VERSION * 16 + (customProperties === undefined ? 0 : WITH_CUSTOM_PROPERTIES))
   out.time(last)
   if (customProperties !== undefined) {
@@ -32,21 +75,21 @@ export function encodeReadings(readings: Readings, slots: Slots): Buffer {
     writeReport(out, customProperties.report)
   }
   out.whole(pairs.length)
-  for (const [, { at, limit, atLimit, nearLimit, fullest }] of pairs) {
-    for (const value of [last - at, limit, atLimit, nearLimit, fullest]) out.whole(value)
+  for (const { at, limit, atLimit, nearLimit, fullest } of pairs) {
+    out.whole(last - at)
+    out.whole(limit)
+    out.whole(atLimit)
+    out.whole(nearLimit)
+    out.whole(fullest)
   }
-  writeSlots(
-    out,
-    seriesOf(readings).map(({ id }) => slots.get(id) ?? missingSlot(id)),
-  )
-  const types = customProperties?.report.byObjectType ?? []
-  const texts = [...types.flatMap(typeTexts), ...pairs.map(([pair]) => pair)]
-  writeTexts(out, texts, DICTIONARY)
-  return out.done()
 }
 
-/** @throws UnreadableBytes where that can't have been written */
-export function decodeReadings(stored: Buffer): KeptReadings {
+/**
+ * `names`: readings with the same names, where that is known: then they need not be unpacked.
+ *
+ * @throws UnreadableBytes where that can't have been written
+ */
+export function decodeReadings(stored: Buffer, names?: Readings): KeptReadings {
   const input = new PackedReader(stored)
   const head = input.byte()
   if (Math.floor(head / 16) !== VERSION || head % 16 > WITH_CUSTOM_PROPERTIES) {
@@ -59,16 +102,20 @@ export function decodeReadings(stored: Buffer): KeptReadings {
   for (let left = input.whole(); left > 0; left--) pairs.push(readPair(input, last))
   const runs = readSlots(input)
   const types = customProperties?.report.byObjectType ?? []
-  const texts = readTexts(input, types.length * TEXTS_OF_TYPE + pairs.length, DICTIONARY)
+  const packedTexts = input.rest()
+  const texts =
+    names === undefined
+      ? readTexts(new PackedReader(packedTexts), types.length * TEXTS_OF_TYPE + pairs.length, DICTIONARY)
+      : textsOf(names)
   types.forEach((type, n) => {
     Object.assign(type, namesOf(texts.slice(n * TEXTS_OF_TYPE, (n + 1) * TEXTS_OF_TYPE)))
   })
-  const names = texts.slice(types.length * TEXTS_OF_TYPE)
+  const pairNames = texts.slice(types.length * TEXTS_OF_TYPE)
   const readings: Readings = {
     ...(customProperties === undefined ? {} : { customProperties }),
-    associations: Object.fromEntries(pairs.map((pair, n) => [names[n] ?? '', pair])),
+    associations: Object.fromEntries(pairs.map((pair, n) => [pairNames[n] ?? '', pair])),
   }
-  return { readings, slots: slotsOf(readings, runs) }
+  return { readings, slots: slotsOf(readings, runs), packedTexts }
 }
 
 function writeReport(out: PackedWriter, report: CustomPropertyReport): void {

@@ -1,7 +1,7 @@
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { InFlight } from '../../runtime/in-flight.ts'
-import type { CallShare } from './call-share.ts'
+import type { CallShare, Taken } from './call-share.ts'
 import { pausedUntil } from './pause.ts'
 
 export interface AccountCallsDeps {
@@ -13,7 +13,7 @@ export interface AccountCallsDeps {
 }
 
 /** Of one account at a time: more would all be refused before the first refusal is heard. */
-const AT_ONCE = 5
+export const AT_ONCE = 5
 
 /**
  * The calls of one poll of one account: within its share, several at a time. What an answer says of the account's rate
@@ -32,16 +32,20 @@ export class AccountCalls {
   readonly #deps: AccountCallsDeps
   readonly #hubId: number
   readonly #signal: AbortSignal
+  #ahead: Taken | undefined
 
-  constructor(deps: AccountCallsDeps, hubId: number, signal: AbortSignal) {
+  /** `ahead`: what the account's share gave for the first calls when the poll began. */
+  constructor(deps: AccountCallsDeps, hubId: number, signal: AbortSignal, ahead?: Taken) {
     this.#deps = deps
     this.#hubId = hubId
     this.#signal = signal
+    this.#ahead = ahead
   }
 
   /** Makes these calls in their order, as many as there is leave for. */
   async make(calls: readonly (() => Promise<CrmResult<unknown>>)[]): Promise<void> {
     for (let begun = 0; begun < calls.length && !this.stopped; ) {
+      if (this.#signal.aborted) this.#ahead = undefined
       if (this.pausedUntil !== undefined) {
         this.leftOut = true
         return
@@ -49,7 +53,8 @@ export class AccountCalls {
       // Only what is made at once: a call that is made later than it is counted meets those of the next window.
       const wanted = Math.min(AT_ONCE, calls.length - begun)
       const stillPolling = () => this.#deps.stillPolling(this.#hubId)
-      const taken = await this.#deps.share.take(this.#hubId, wanted, this.#signal, stillPolling)
+      const taken = this.#ahead ?? (await this.#deps.share.take(this.#hubId, wanted, this.#signal, stillPolling))
+      this.#ahead = undefined
       this.pausedUntil = taken.pausedUntil
       if (taken.pausedUntil !== undefined) continue
       if (taken.granted === 0) this.stopped = true

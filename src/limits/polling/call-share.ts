@@ -1,3 +1,4 @@
+import { accountSteps } from '../../redis/account-steps.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -16,6 +17,14 @@ export interface Taken {
   granted: number
   /** Nobody calls for the account before this moment, ms since 1970. */
   pausedUntil?: number
+}
+
+export type AskedCalls = readonly [now: number, calls: number, allowed: number, perMs: number]
+
+/** What a step that takes calls has answered; undefined: there were none, to be waited for. */
+export function takenNow(granted: number, pausedUntil: number): Taken | undefined {
+  if (pausedUntil > 0) return { granted: 0, pausedUntil }
+  return granted > 0 ? { granted } : undefined
 }
 
 /** Whoever waits says so as often: what keeps others from the account meanwhile may last no longer than a minute. */
@@ -44,17 +53,20 @@ export class CallShare {
     signal: AbortSignal,
     onWait: () => Promise<void> = async () => {},
   ): Promise<Taken> {
-    const { requests, perMs } = this.#settings
-    const keys = this.#keys.account(hubId)
+    const key = this.#keys.account(hubId).calls
     while (!signal.aborted) {
-      const asked = [this.#clock.now(), calls, requests, perMs]
-      const [granted, wait, pausedUntil] = await this.#store.takeCalls(2, keys.calls, keys.paused, ...asked)
-      if (pausedUntil > 0) return { granted: 0, pausedUntil }
-      if (granted > 0) return { granted }
+      const [granted, wait, pausedUntil] = await accountSteps(this.#store).takeCalls(key, ...this.asking(calls))
+      const taken = takenNow(granted, pausedUntil)
+      if (taken !== undefined) return taken
       await onWait()
       await this.#clock.wait(Math.min(wait, LONGEST_WAIT_MS), signal)
     }
     return { granted: 0 }
+  }
+
+  /** What a step is given that takes so many calls: the moment, how many, how many are allowed within how long (ms). */
+  asking(calls: number): AskedCalls {
+    return [this.#clock.now(), calls, this.#settings.requests, this.#settings.perMs]
   }
 
   /** No worker calls for this account, and for no other, before `until` (ms since 1970); never shorter than it is. */

@@ -1,6 +1,8 @@
-import type { AssociationReport, BusyObjectType } from '../../provider/answers.ts'
-import type { ProviderClient } from '../../provider/client.ts'
+import type { AssociationReport, BusyObjectType, CustomPropertyReport } from '../../provider/answers.ts'
+import { classifyError } from '../../provider/classify.ts'
+import type { Later, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
+import { Unread } from '../../provider/unread.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import {
   type AssociationReading,
@@ -13,7 +15,9 @@ import {
   pairOf,
   type Readings,
 } from '../readings.ts'
+import { answersFingerprint } from '../seen.ts'
 import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
+import type { Taken } from './call-share.ts'
 import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import { objectTypesOf } from './object-types.ts'
 
@@ -27,14 +31,20 @@ export interface Asked {
   pairs: readonly Pair[] | 'auto'
   /** With `auto`: the most pairs of one poll. */
   pairsPerPoll: number
-  /** The last readings. */
-  readings: Readings | undefined
+  /** The last readings. Looked at only where they matter: whoever has them packed unpacks them then. */
+  readonly readings: Readings | undefined
+  /** Those were all read at once. */
+  isOfOneAge?: boolean
+  /** Calls that were taken from the account's share already. */
+  taken?: Taken | undefined
   /** With `auto`: until when the provider is known to have no companion endpoints, ms since 1970; 0: it may have. */
   companionsAwayUntil: number
 }
 
 /** What was heard, also of calls that are no reports. */
-export interface Answers extends Fetched {
+export interface Answers extends Fetched, Calls {}
+
+interface Calls {
   /** Calls that were made. 0: the account is paused, and nothing was asked. */
   calls: number
   failedCalls: number
@@ -48,29 +58,53 @@ export interface Answers extends Fetched {
   companionsAwayUntil?: number
 }
 
+/** What a poll has heard, its reports not read yet: whoever knows them by their bytes need not read them. */
+export interface Heard {
+  /** When it began, ms. */
+  at: number
+  calls: number
+  failures: readonly ProviderFailure[]
+  /** Of all reports there are, as they came; undefined where not all came, or some were read already. */
+  fingerprint: string | undefined
+  pausedUntil: number | undefined
+  read(): Answers
+}
+
+/** As `hearReports`, all of them read. */
+export async function fetchReports(...asked: Parameters<typeof hearReports>): Promise<Answers | undefined> {
+  return (await hearReports(...asked))?.read()
+}
+
 /**
  * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
  * more once the provider says that it is enough; undefined if `signal` came first.
  */
-export async function fetchReports(
+export async function hearReports(
   deps: FetchDeps,
   hubId: number,
   accessToken: Secret,
   asked: Asked,
   signal: AbortSignal,
-): Promise<Answers | undefined> {
+): Promise<Heard | undefined> {
   const { provider, clock } = deps
-  const fetched: Fetched = { at: clock.now(), customProperties: PAUSED, associations: new Map() }
-  const calls = new AccountCalls(deps, hubId, signal)
+  const fetched: Unfetched = { at: clock.now(), customProperties: PAUSED, associations: new Map() }
+  const calls = new AccountCalls(deps, hubId, signal, asked.taken)
   const poll: Poll = { provider, accessToken, asked, calls, fetched, companions: { failures: [] }, now: fetched.at }
   if (asked.pairs === 'auto') await askForAll(poll)
   else await askForListed(poll, asked.pairs)
-  return calls.stopped ? undefined : answersOf(poll)
+  return calls.stopped ? undefined : heardIn(poll)
 }
 
 /** Whether the access token was not accepted: worth one refresh and one more try. */
-export function wasUnauthorized({ failures }: Pick<Answers, 'failures'>): boolean {
+export function wasUnauthorized({ failures }: { failures: readonly ProviderFailure[] }): boolean {
   return failures.some((failure) => failure.class === 'unauthorized')
+}
+
+/** `Fetched`, some of it not read yet. */
+interface Unfetched {
+  at: number
+  customProperties: Later<CustomPropertyReport> | ProviderFailure
+  associations: Map<string, Later<AssociationReport> | ProviderFailure>
 }
 
 interface Poll {
@@ -78,7 +112,7 @@ interface Poll {
   accessToken: Secret
   asked: Asked
   calls: AccountCalls
-  fetched: Fetched
+  fetched: Unfetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
   pairsSeen?: boolean
   now: number
@@ -91,14 +125,60 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function answersOf({ asked, calls, fetched, companions, pairsSeen }: Poll): Answers {
+function heardIn(poll: Poll): Heard {
+  const { calls, fetched, companions } = poll
+  return {
+    at: fetched.at,
+    calls: calls.made,
+    failures: [...failuresOf(fetched), ...companions.failures],
+    fingerprint: fingerprintOf(poll),
+    pausedUntil: calls.pausedUntil,
+    read: () => answersOf(poll),
+  }
+}
+
+function fingerprintOf({ asked, fetched }: Poll): string | undefined {
+  const { customProperties, associations } = fetched
+  if (asked.pairs === 'auto' || !(customProperties instanceof Unread)) return undefined
+  const bodies = [customProperties.body]
+  let pairs = ''
+  for (const pair of asked.pairs) {
+    const id = pairId(pair)
+    const report = associations.get(id)
+    if (!(report instanceof Unread)) return undefined
+    bodies.push(report.body)
+    pairs += `${id} `
+  }
+  return answersFingerprint(pairs, bodies)
+}
+
+/** What can't be read is a failure of its report, and its call one that failed. */
+function readNow<T extends object>(report: Later<T> | ProviderFailure, unreadable: () => void): T | ProviderFailure {
+  if (!(report instanceof Unread)) return report
+  try {
+    return report.read()
+  } catch (error) {
+    unreadable()
+    return classifyError(error)
+  }
+}
+
+function answersOf({ asked, calls, fetched: heard, companions, pairsSeen }: Poll): Answers {
+  let failedCalls = calls.failed
+  const unreadable = () => {
+    failedCalls++
+  }
+  const associations = new Map<string, AssociationReport | ProviderFailure>()
+  for (const [id, report] of heard.associations) associations.set(id, readNow(report, unreadable))
+  const customProperties = readNow(heard.customProperties, unreadable)
+  const fetched: Fetched = { at: heard.at, customProperties, associations }
   const failures = [...failuresOf(fetched), ...companions.failures]
   if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
   return {
     ...fetched,
-    associations: inOrder(fetched.associations, asked.pairs),
+    associations: inOrder(associations, asked.pairs),
     calls: calls.made,
-    failedCalls: calls.failed,
+    failedCalls,
     failures,
     ...(calls.pausedUntil === undefined ? {} : { pausedUntil: calls.pausedUntil }),
     ...(pairsSeen === true ? { pairsSeen } : {}),
@@ -120,16 +200,22 @@ function inOrder(reports: Fetched['associations'], pairs: Asked['pairs']): Fetch
 }
 
 async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
-  const ordered = listedPairs(pairs, poll.asked.readings?.associations ?? {})
-  await poll.calls.make([customProperties(poll), ...ordered.map((pair) => associations(poll, pair))])
-  keepTheRest(poll, pairs)
+  const { asked } = poll
+  // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
+  const ordered = asked.isOfOneAge === true ? pairs : listedPairs(pairs, asked.readings?.associations ?? {})
+  await poll.calls.make([
+    customProperties(poll, 'unread'),
+    ...ordered.map((pair) => associations(poll, pair, 'unread')),
+  ])
+  if (poll.calls.made <= pairs.length) keepTheRest(poll, pairs)
 }
 
 /** Custom properties first: they say which object types there are. */
 async function askForAll(poll: Poll): Promise<void> {
   const { asked, calls, fetched } = poll
   await calls.make([customProperties(poll)])
-  const report = fetched.customProperties
+  // It was read at once: the rest hangs on it.
+  const report = fetched.customProperties as CustomPropertyReport | ProviderFailure
   const types = objectTypesOf(isFailure(report) ? asked.readings?.customProperties?.report : report)
   const readings = asked.readings?.associations ?? {}
   if (types.length > 0 && !closesAll(report)) {
@@ -143,22 +229,31 @@ async function askForAll(poll: Poll): Promise<void> {
 }
 
 /** A refusal that the other endpoints would only repeat: the token, or its scopes. */
-function closesAll(report: Fetched['customProperties']): boolean {
+function closesAll(report: CustomPropertyReport | ProviderFailure): boolean {
   return isFailure(report) && (report.class === 'unauthorized' || report.class === 'forbidden')
 }
 
-function customProperties({ provider, accessToken, fetched }: Poll) {
+function customProperties({ provider, accessToken, fetched }: Poll, how?: 'unread') {
   return async () => {
-    const result = await provider.customProperties(accessToken)
+    const result: CrmResult<Later<CustomPropertyReport>> =
+      how === 'unread'
+        ? await provider.customProperties(accessToken, how)
+        : await provider.customProperties(accessToken)
     fetched.customProperties = valueOrFailure(result)
     return result
   }
 }
 
-function associations({ provider, accessToken, asked, fetched }: Poll, pair: Pair) {
+function associations({ provider, accessToken, asked, fetched }: Poll, pair: Pair, how?: 'unread') {
   return async () => {
-    const result = await provider.associations(accessToken, pair.from, pair.to)
+    const { from, to } = pair
     const id = pairId(pair)
+    if (how === 'unread') {
+      const result = await provider.associations(accessToken, from, to, how)
+      fetched.associations.set(id, valueOrFailure(result))
+      return result
+    }
+    const result = await provider.associations(accessToken, from, to)
     // Nobody listed this pair: one that the provider doesn't know has nothing at its limit, now and when asked again.
     const before = asked.readings?.associations[id]
     const isUnheardOf = asked.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)

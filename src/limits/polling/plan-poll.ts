@@ -130,6 +130,13 @@ export function planSooner(
   return turnAt(now, periodMs, periodMs, 0, { is: 'still' })
 }
 
+/** Whether any series stands so near a threshold that it is polled sooner for it. */
+export function isNearAny(all: readonly Series[], boundaries: Boundaries): boolean {
+  return all.some(
+    (series) => boundaries.get(series.id)?.some((boundary) => distanceTo(boundary, series) < FAR) === true,
+  )
+}
+
 interface Wish {
   periodMs: number
   because: Near | Rising | { is: 'changed'; at: number }

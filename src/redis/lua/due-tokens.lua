@@ -2,8 +2,8 @@
 -- longest and half those that came last: a thousand that were imported at once must not hide who came due after them.
 -- Reads only.
 -- KEYS: due set. ARGV: now, most to return, prefix of account keys.
--- Returns { hubId, obtainedAt, expiresAt, failures, state, refreshedAt, ..., the earliest moment that is not due or '',
---   how many accounts there are }.
+-- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, state, refreshedAt, ..., the earliest
+--   moment that is not due or '', how many accounts there are. Texts of their own cost who reads them three times as much.
 local due, now, most, accounts = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local chosen = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
@@ -23,4 +23,4 @@ for _, hubId in ipairs(chosen) do
 end
 found[#found + 1] = redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2] or ''
 found[#found + 1] = redis.call('ZCARD', due)
-return found
+return table.concat(found, ',')

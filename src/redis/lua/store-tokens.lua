@@ -2,17 +2,20 @@
 -- Stores what a refresh brought, unless somebody else wrote tokens since (the generation has moved on) or the account
 -- was uninstalled meanwhile. An account that is being uninstalled takes a new refresh token only to have it deleted too,
 -- beside the one that it may still have; so does one that is forgotten already.
--- ARGV: hubId, owner of the lease, generation as read, access token, refresh token ('' = keep the one there is),
---   obtainedAt, expiresAt, next refresh, next poll ('' = as it is), alert writes (JSON).
+-- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
+--   poll ('-' = as it is); access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
 -- Returns 'stored' | 'lost' | 'uninstalled'.
-local hubId, owner, generation = ARGV[1], ARGV[2], ARGV[3]
-local access, refresh, obtainedAt, expiresAt = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local refreshAt, pollAt, writes = ARGV[8], ARGV[9], cjson.decode(ARGV[10])
+local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt =
+  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
+-- All that a refresh that worked puts an end to.
+local ENDED = { 'refreshing', 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt',
+  'parkedUntil', 'failingSince', 'interruptedAt' }
 
 releaseLease(owner)
-endRefreshing(owner)
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', unpack(ENDED))
 if not isLive(a[1]) then
+  endRefreshing(owner)
   if refresh ~= '' then
     local before = redis.call('HGET', TOKENS, 'refresh')
     if before then redis.call('HSET', TOKENS, 'previous', before) end
@@ -30,22 +33,31 @@ if not isLive(a[1]) then
   end
   return 'uninstalled'
 end
-if a[2] ~= generation then return 'lost' end
+if a[2] ~= generation then
+  endRefreshing(owner)
+  return 'lost'
+end
 
 if refresh ~= '' then
   -- The one before stays until the new one has worked once.
-  redis.call('HSET', TOKENS, 'previous', redis.call('HGET', TOKENS, 'refresh'), 'refresh', refresh)
+  redis.call('HSET', TOKENS, 'previous', redis.call('HGET', TOKENS, 'refresh'), 'refresh', refresh, 'access', access)
 else
   redis.call('HDEL', TOKENS, 'previous')
+  redis.call('HSET', TOKENS, 'access', access)
 end
-redis.call('HSET', TOKENS, 'access', access)
 redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
-redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt',
-  'parkedUntil', 'failingSince', 'refreshing', 'interruptedAt')
-setState(hubId, 'active')
+local there = {}
+for n, name in ipairs(ENDED) do
+  if a[n + 2] then there[#there + 1] = name end
+end
+if #there > 0 then redis.call('HDEL', ACCOUNT, unpack(there)) end
+if a[1] ~= 'active' then setState(hubId, 'active') end
 redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
-if pollAt ~= '' then startPolling(hubId, pollAt, obtainedAt) end
--- An alert that changed since it was read is left for the next refresh to close; the tokens must not wait for it.
-if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
+if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end
+if writes ~= '' then
+  writes = cjson.decode(writes)
+  -- An alert that changed since it was read is left for the next refresh to close; the tokens must not wait for it.
+  if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
+end
 return 'stored'

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ROLES } from '../../heartbeat/roles.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import { OpenAlertShape } from './alert.ts'
@@ -35,6 +36,7 @@ export const DaemonShape = z
   .object({
     name: text('Its machine and process.'),
     version: text('Which version runs.'),
+    roles: z.array(z.enum(ROLES)).describe('What it does: tick, work, serve pages and the API.'),
     startedAt: moment('When it started.'),
     lastSeenAt: moment('When it last said that it runs.'),
     silent: z.boolean().describe('It said nothing for so long that it must have died, or cannot reach Redis.'),

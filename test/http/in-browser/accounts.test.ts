@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DaemonStore } from '../../../src/heartbeat/daemon-store.ts'
+import { ROLES } from '../../../src/heartbeat/roles.ts'
 import { type ListedAccount, seedListed } from '../../accounts/search/seed-listed.ts'
 import { openBrowserPages } from '../../support/browser-pages.ts'
 import { openChromium } from '../../support/chromium.ts'
@@ -41,6 +42,7 @@ async function openFleet(count: number) {
     startedAt: now - 90_000_000,
     lastSeenAt: now - 4_000,
     config: 'f00d',
+    roles: ROLES,
   })
   await daemons.report({
     name: 'ops-2 pid 815',
@@ -48,6 +50,7 @@ async function openFleet(count: number) {
     startedAt: now - 9_000_000,
     lastSeenAt: now - 400_000,
     config: 'f00d',
+    roles: ROLES,
   })
   const near = [980, 910, 760, 640, 1_000]
   for (const [n, usage] of near.entries()) {

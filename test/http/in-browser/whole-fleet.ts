@@ -1,5 +1,6 @@
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { DaemonStore } from '../../../src/heartbeat/daemon-store.ts'
+import { ROLES } from '../../../src/heartbeat/roles.ts'
 import type { AccountState } from '../../../src/redis/keys.ts'
 import { seedListed } from '../../accounts/search/seed-listed.ts'
 import type { TestRedis } from '../../support/redis-server.ts'
@@ -49,7 +50,13 @@ export async function openWholeFleet(redis: TestRedis) {
     }),
   )
   const daemons = new DaemonStore(steps, keys)
-  const ops = { name: 'ops-1.example.com pid 4711', version: '1.2.0', startedAt: now - 90_000_000, config: 'a1b2c3' }
+  const ops = {
+    name: 'ops-1.example.com pid 4711',
+    version: '1.2.0',
+    startedAt: now - 90_000_000,
+    config: 'a1b2c3',
+    roles: ROLES,
+  }
   await daemons.report({ ...ops, lastSeenAt: now - 4_000 })
   await daemons.report({ ...ops, name: 'ops-2.example.com pid 815', lastSeenAt: now - 400_000 })
   await deps.actions.silence({

@@ -58,7 +58,12 @@ test('readings read back as they were kept, with the slots of their series', () 
     fc.property(anyReadings, anyReadings, (before, after) => {
       const first = slotsFor(idsOf(before), new Map())
       const slots = slotsFor(idsOf(after), first)
-      expect(decodeReadings(encodeReadings(after, slots))).toEqual({ readings: after, slots })
+      const { packedTexts, ...kept } = decodeReadings(encodeReadings(after, slots))
+      expect(kept).toEqual({ readings: after, slots })
+      // As well without unpacking or packing the names, where they are known.
+      const again = encodeReadings(after, slots, packedTexts)
+      expect(again).toEqual(encodeReadings(after, slots))
+      expect(decodeReadings(again, after)).toEqual({ ...kept, packedTexts })
     }),
     { numRuns: 400 },
   )

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CallShare } from '../../../src/limits/polling/call-share.ts'
+import { accountSteps } from '../../../src/redis/account-steps.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { useRedis } from '../../support/test-store.ts'
@@ -83,13 +84,13 @@ describe('the share of an account', () => {
 
   test('never grants more than it may within any window, whatever is asked when', async () => {
     const { keys, clock } = worker(5)
-    const { calls, paused } = keys.account(HUB)
+    const { calls } = keys.account(HUB)
     const granted: number[] = []
     let random = 7
     for (let step = 0; step < 300; step++) {
       random = (random * 1_103_515_245 + 12_345) % 2_147_483_648
       clock.move(random % 1_700)
-      const [now] = await redis.store.takeCalls(2, calls, paused, clock.now(), 1 + (random % 4), 5, 10_000)
+      const [now] = await accountSteps(redis.store).takeCalls(calls, clock.now(), 1 + (random % 4), 5, 10_000)
       granted.push(...Array<number>(now).fill(clock.now()))
     }
     for (const at of granted) {

@@ -8,10 +8,11 @@ import { when } from '../parts/when.ts'
 export function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
   return table(
     'Running daemons',
-    [{ title: 'Daemon' }, { title: 'Version' }, { title: 'Started' }, { title: 'Last seen' }],
-    daemons.map(({ name, version, startedAt, lastSeenAt, silent }) => [
+    [{ title: 'Daemon' }, { title: 'Version' }, { title: 'Does' }, { title: 'Started' }, { title: 'Last seen' }],
+    daemons.map(({ name, version, roles, startedAt, lastSeenAt, silent }) => [
       cleanText(name, 80),
       cleanText(version, 40),
+      roles.join(', '),
       when(Date.parse(startedAt), now),
       silent
         ? html`<span class="badge critical">silent</span> ${when(Date.parse(lastSeenAt), now)}`

@@ -1,4 +1,5 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
+import { leftUndone } from '../../../heartbeat/roles.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { isLow, shareText } from '../../../views/coverage-status.ts'
@@ -16,8 +17,10 @@ interface Trouble {
 /** Whether somebody has to do something: what is wrong, each leading to where it is looked at. */
 export function verdict(status: FleetStatus, health: HealthReport): Html {
   const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
+  const undone = leftUndone(status.daemons.filter(({ silent }) => !silent))
   const troubles = [
     ...stuck.map((check): Trouble => ({ says: `${check.name}: ${check.detail}` })),
+    ...undone.map((says): Trouble => ({ says })),
     ...workTroubles(status),
     ...accountTroubles(status),
     ...status.deliveries.receivers
@@ -26,7 +29,8 @@ export function verdict(status: FleetStatus, health: HealthReport): Html {
   ]
   if (troubles.length === 0) return html`<p class="verdict good">All is well.</p>`
   const { tokenEndpoint, tokens, alerts } = status
-  const isGrave = stuck.length > 0 || isInTrouble(tokenEndpoint) || tokens.overdue > 0 || alerts.critical > 0
+  const isGrave =
+    stuck.length > 0 || undone.length > 0 || isInTrouble(tokenEndpoint) || tokens.overdue > 0 || alerts.critical > 0
   const sentences = troubles.map(
     ({ says, at }, n) => html`${n === 0 ? '' : ' · '}${at === undefined ? says : html`<a href="${at}">${says}</a>`}`,
   )

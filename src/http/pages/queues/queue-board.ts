@@ -4,7 +4,7 @@ export interface QueueBoard {
   page: string
   /** A folder of scripts, styles and pictures. */
   files: string
-  config: object
+  config(): Promise<object>
   reads: readonly {
     /** Below the board's own address. */
     path: string

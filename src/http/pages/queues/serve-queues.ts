@@ -38,12 +38,14 @@ const VIEWS = ['/', '/queue/:queueName', '/queue/:queueName/:jobId', '/job-sched
 
 function serveBoard(app: FastifyInstance, deps: PagesDeps): void {
   const { queueBoard: board } = deps
-  const page = boardPage(readFileSync(board.page, 'utf8'), board.config)
+  const template = readFileSync(board.page, 'utf8')
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('content-security-policy', POLICY)
   })
   for (const view of VIEWS) {
-    app.get(BOARD_PATH + view, async (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
+    app.get(BOARD_PATH + view, async (_request, reply) =>
+      reply.type('text/html; charset=utf-8').send(boardPage(template, await board.config())),
+    )
   }
   for (const { path, answer } of board.reads) {
     app.get(BOARD_PATH + path, (request, reply) => answerRead(deps, answer, request, reply))

@@ -1,17 +1,24 @@
 -- What every step on an account shares. KEYS[1] is the account's own, and declares the slot; the names of its others and
 -- of its partition's, all of that slot, are made here as `keys.ts` makes them.
-local AT, OF = string.match(KEYS[1], '^(.*}):account:(%d+)$')
-local ACCOUNT, TOKENS, LEASE = KEYS[1], AT .. ':tokens:' .. OF, AT .. ':lease:' .. OF
-local READINGS, HISTORY, ALERTS = AT .. ':readings:' .. OF, AT .. ':history:' .. OF, AT .. ':alerts:' .. OF
-local SAMPLES = AT .. ':samples:' .. OF
-local FORECAST = AT .. ':forecast:' .. OF
-local ALERTING, OUTBOX = AT .. ':alerting', AT .. ':outbox'
-local SEQUENCE, LOG = AT .. ':sequence', AT .. ':log'
+local AT, OF, ACCOUNT, TOKENS, LEASE, READINGS, HISTORY, ALERTS, SAMPLES, FORECAST
+local ALERTING, OUTBOX, SEQUENCE, LOG, DUE_REFRESH, DUE_POLL, DUE_UNINSTALL
+local FRESH, POLL_FAILING, NEAREST, DOMAINS_VERSION
 -- Of each partition's log. A transition takes some 0.7 kB there: 45 MB for all 64 partitions, once they are full.
 local MOST_LOGGED = 1000
-local DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = AT .. ':due:refresh', AT .. ':due:poll', AT .. ':due:uninstall'
-local FRESH, POLL_FAILING = AT .. ':fresh', AT .. ':poll-failing'
-local NEAREST, DOMAINS_VERSION = AT .. ':nearest', AT .. ':domains-version'
+
+-- All below is about this account. A call for many goes from one to the next with it.
+local function standAt(account)
+  AT, OF = string.match(account, '^(.*}):account:(%d+)$')
+  ACCOUNT, TOKENS, LEASE = account, AT .. ':tokens:' .. OF, AT .. ':lease:' .. OF
+  READINGS, HISTORY, ALERTS = AT .. ':readings:' .. OF, AT .. ':history:' .. OF, AT .. ':alerts:' .. OF
+  SAMPLES, FORECAST = AT .. ':samples:' .. OF, AT .. ':forecast:' .. OF
+  ALERTING, OUTBOX = AT .. ':alerting', AT .. ':outbox'
+  SEQUENCE, LOG = AT .. ':sequence', AT .. ':log'
+  DUE_REFRESH, DUE_POLL, DUE_UNINSTALL = AT .. ':due:refresh', AT .. ':due:poll', AT .. ':due:uninstall'
+  FRESH, POLL_FAILING = AT .. ':fresh', AT .. ':poll-failing'
+  NEAREST, DOMAINS_VERSION = AT .. ':nearest', AT .. ':domains-version'
+end
+standAt(KEYS[1])
 
 local function inState(state)
   return AT .. ':accounts:' .. state

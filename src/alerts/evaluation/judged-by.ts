@@ -1,0 +1,61 @@
+import { areFresh } from '../../limits/forecast/account-forecasts.ts'
+import type { PollContext } from '../../limits/poll-store.ts'
+import type { RecordChoice } from '../../limits/samples.ts'
+import { fingerprint, NOT_JUDGED } from '../../limits/seen.ts'
+import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
+import type { AlertSettings } from './decide.ts'
+
+/**
+ * The fingerprint of all that a judgement rests on beside the numbers: whoever judged the same numbers by it before has
+ * nothing to add, as long as no time comes into it (`mayRest`).
+ *
+ * @param states as the judgement left them
+ */
+export function judgedBy(
+  settings: AlertSettings,
+  { hubDomain, packed }: Pick<PollContext, 'hubDomain' | 'packed'>,
+  states: Readonly<Record<string, string>>,
+  records: RecordChoice,
+): string {
+  const fields = Object.keys(states).filter(isOfSeries).sort()
+  let text = `${textOf(settings)}\0${records}\0${hubDomain}\0${packed.forecasts}`
+  for (const field of fields) text += `\0${field}\0${states[field]}`
+  return fingerprint(text)
+}
+
+/** Settings are read once: each account's judgement names them. */
+const TEXTS = new WeakMap<AlertSettings, string>()
+
+function textOf(settings: AlertSettings): string {
+  const before = TEXTS.get(settings)
+  if (before !== undefined) return before
+  const { rules, recoverBelow, for: polls, repeatEveryMs, firstRun } = settings
+  const text = fingerprint(JSON.stringify([rules, recoverBelow, polls, repeatEveryMs, firstRun]))
+  TEXTS.set(settings, text)
+  return text
+}
+
+/**
+ * Whether numbers that are what they were need not be judged again at `now`: nothing counts polls or waits for its time.
+ * An alert about polls, or polls that failed, are over once one works: that is for it to say.
+ */
+export function mayRest(settings: AlertSettings, context: PollContext, records: RecordChoice, now: number): boolean {
+  const { alertStates, seen, pollFailures, pollFailingSince, pollBlockedSince, polledAt } = context
+  if (seen === undefined || seen.judged === NOT_JUDGED) return false
+  if (pollFailures > 0 || pollFailingSince > 0 || pollBlockedSince > 0) return false
+  for (const [field, stored] of Object.entries(alertStates)) {
+    if (field === POLL_FIELD || (isOfSeries(field) && !isQuiet(stored, settings.repeatEveryMs, now))) return false
+  }
+  if (seen.judged !== judgedBy(settings, context, alertStates, records)) return false
+  // A forecast grows too old between two polls: what rests on it is another matter then.
+  return areFresh(context.packed.forecasts, polledAt) === areFresh(context.packed.forecasts, now)
+}
+
+function isQuiet(stored: string, repeatEveryMs: number, now: number): boolean {
+  const { pending, acknowledged, toldAt } = decodeState(stored)
+  return pending === null && acknowledged === undefined && now - toldAt < repeatEveryMs
+}
+
+function isOfSeries(field: string): boolean {
+  return field !== TOKEN_FIELD && field !== POLL_FIELD
+}

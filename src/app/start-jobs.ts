@@ -1,0 +1,18 @@
+import { NO_CLOCK, startClock, type Clock as Ticks } from '../../jobs/clock.ts'
+import { NO_WORKERS, startWorkers, type Workers } from '../../jobs/workers.ts'
+import type { Role } from '../heartbeat/roles.ts'
+import { connectRedis } from '../redis/connect.ts'
+import type { Running } from './reload.ts'
+
+/** Who works on the queues: nobody, where that is left to other daemons. */
+export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role>): Workers {
+  if (!roles.has('worker')) return NO_WORKERS
+  const store = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  parts.lifecycle.onClose("the workers' connection", () => store.disconnect())
+  return startWorkers(store, parts.keys.queues, work, parts.log)
+}
+
+/** Who says when to look: nobody, where other daemons do. */
+export function startClockOf({ parts }: Running, roles: ReadonlySet<Role>): Ticks {
+  return roles.has('clock') ? startClock(parts.queues, parts.config.schedule, parts.log, parts.tracing) : NO_CLOCK
+}

@@ -1,0 +1,22 @@
+/**
+ * What a daemon does: `clock` says when to look who is due, `worker` does the work, `web` serves people, programs and the
+ * install page. Probes and metrics every daemon serves.
+ */
+export const ROLES = ['clock', 'worker', 'web'] as const
+export type Role = (typeof ROLES)[number]
+
+export const isRole = (text: string): text is Role => (ROLES as readonly string[]).includes(text)
+
+/** What nobody does of what must be done, a sentence each; nothing where nobody is at work at all. */
+export function leftUndone(atWork: readonly { roles: readonly string[] }[]): string[] {
+  if (atWork.length === 0) return []
+  return ROLES.filter((role) => !atWork.some(({ roles }) => roles.includes(role))).flatMap(
+    (role) => WITHOUT[role] ?? [],
+  )
+}
+
+/** Without pages a fleet may well be: it has a command line. */
+const WITHOUT: Partial<Record<Role, string>> = {
+  clock: 'NO CLOCK is at work: nobody looks who is due (plimsoll start --roles clock)',
+  worker: 'NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
+}

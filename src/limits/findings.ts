@@ -1,0 +1,63 @@
+import { type Change, changeBetween } from './history/change.ts'
+import { hasNumbersOf } from './history/packed-readings.ts'
+import type { PollContext } from './poll-store.ts'
+import type { Fetched } from './readings.ts'
+import { mergeReadings, type Readings } from './readings.ts'
+import { mergeSamples, type SampleSettings, type Samples } from './samples.ts'
+import { namesFingerprint, type Seen, samplesFingerprint } from './seen.ts'
+
+/** What a poll read, beside what was known. */
+export interface Findings {
+  before: Readings | undefined
+  after: Readings
+  change: Change | undefined
+  /** The names in the readings as they are packed, where they are those from before. */
+  packedTexts: Buffer | undefined
+  /** Of a poll that read everything: the records that it was shown. */
+  shown: Samples | undefined
+  /** These are the records that are kept. */
+  isShownAlike: boolean
+  /** Of a poll that read everything: what it saw. */
+  seen: Pick<Seen, 'names' | 'samples'> | undefined
+}
+
+/** Of a poll that did not read everything, or of pairs that take turns. */
+export function partialFindings({ readings: before }: PollContext, fetched: Fetched, gapMs: number): Findings {
+  const after = mergeReadings(before, fetched)
+  const change = changeBetween(before, after, fetched.at, gapMs)
+  const nothing = { packedTexts: undefined, shown: undefined, isShownAlike: false, seen: undefined }
+  return { before, after, change, ...nothing }
+}
+
+/** Of a poll that read everything. */
+export function wholeFindings(
+  context: PollContext,
+  fetched: Fetched,
+  settings: SampleSettings,
+  gapMs: number,
+): Findings {
+  const { packed, seen: last } = context
+  const after = mergeReadings(undefined, fetched)
+  const shown = mergeSamples({}, fetched, settings)
+  const seen = { names: namesFingerprint(after), samples: samplesFingerprint(shown) }
+  const isShownAlike = last?.samples === seen.samples && packed.hasSamples && Object.keys(shown).length > 0
+  // Numbers can be read without the names, which are most of what it takes to unpack readings, and to pack them.
+  const kept = last?.names === seen.names ? packed.readingsNamedAs(after) : undefined
+  const before = kept === undefined ? context.readings : kept.readings
+  const change = changeBetween(before, after, fetched.at, gapMs)
+  return { before, after, change, packedTexts: kept?.packedTexts, shown, isShownAlike, seen }
+}
+
+/**
+ * Whether a poll that read everything found what the last one did, although the answers' bytes are others. Compared as it
+ * is packed: nothing is unpacked for it.
+ */
+export function readsTheSame({ packed, seen }: PollContext, fetched: Fetched, settings: SampleSettings): boolean {
+  if (seen === undefined || packed.readings === null) return false
+  const after = mergeReadings(undefined, fetched)
+  return (
+    hasNumbersOf(after, packed.readings) &&
+    namesFingerprint(after) === seen.names &&
+    samplesFingerprint(mergeSamples({}, fetched, settings)) === seen.samples
+  )
+}

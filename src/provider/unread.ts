@@ -1,0 +1,17 @@
+import { parseJson } from './read.ts'
+
+/** An answer that says success and was not read: whoever asked may know it by its bytes. */
+export class Unread<T> {
+  readonly body: Buffer
+  readonly #read: (json: unknown) => T
+
+  constructor(body: Buffer, read: (json: unknown) => T) {
+    this.body = body
+    this.#read = read
+  }
+
+  /** @throws UnreadableError */
+  read(): T {
+    return this.#read(parseJson(this.body))
+  }
+}

@@ -1,0 +1,37 @@
+/** What is wrong with what Redis holds, for as long as it answers and takes writes as if nothing were. */
+export interface DataTrouble {
+  /** Whether it is what this daemon began with, be it not all of it. */
+  isOurs: boolean
+  detail: string
+}
+
+/** The field of the alert about it. */
+export const DATA = 'data'
+
+export interface DataFacts {
+  /** The mark of the installation that this daemon began with, and what is there now. */
+  began: string
+  installation: string | null
+  /** Keys that Redis threw away since this daemon began. */
+  evicted: number
+}
+
+export function judgeData({ began, installation, evicted }: DataFacts): DataTrouble | undefined {
+  if (installation !== began) {
+    const what = installation === null ? 'it was emptied' : 'it was emptied or replaced, and begun anew'
+    return { isOurs: false, detail: `Redis no longer holds what this daemon began with: ${what}` }
+  }
+  if (evicted === 0) return undefined
+  return {
+    isOurs: true,
+    detail: `Redis threw away ${evicted} keys for want of memory since this daemon began: tokens may be among them`,
+  }
+}
+
+/** For whoever is alerted. */
+export function describeData({ isOurs, detail }: DataTrouble): string {
+  const todo = isOurs
+    ? 'Set maxmemory-policy noeviction and give it memory; accounts that are missing must be connected again.'
+    : 'The accounts that it held are known to nobody now: no token of theirs is kept alive. Restore the backup, then restart the daemons.'
+  return `${detail}. ${todo}`
+}

@@ -1,0 +1,103 @@
+import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { type DueKind, type Keys, PARTITIONS } from '../../src/redis/keys.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { accessTokenOf, refreshTokenOf } from './account-tokens.ts'
+import { hubIdOf, isToBeRefreshed } from './cycle-run.ts'
+
+export const BENCH_KEY = Buffer.alloc(32, 1)
+
+const LIFE_MS = 1_800_000
+const vault = createVault([{ id: 'k1', key: BENCH_KEY }])
+
+/** Accounts as a connect leaves them, with a forecast as the daily job leaves one: due for their first poll, their tokens fresh. */
+export async function seedAccounts(store: Store, keys: Keys, count: number): Promise<void> {
+  const now = Date.now()
+  for (let place = 0; place < count; place++) {
+    const hubId = hubIdOf(place)
+    const account = keys.account(hubId)
+    const { state, due, fresh } = keys.partition(keys.partitionOf(hubId))
+    const seeded = Promise.all([
+      store.hset(account.account, {
+        ...{
+          state: 'active',
+          hubDomain: `customer-${hubId}.example.com`,
+          generation: 1,
+          user: `admin@${hubId}.example`,
+        },
+        ...{ refreshedAt: now, obtainedAt: now, expiresAt: now + LIFE_MS, connectedAt: now },
+      }),
+      store.hset(account.tokens, {
+        access: vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access'),
+        refresh: vault.seal(new Secret(refreshTokenOf(hubId)), hubId, 'refresh'),
+        scopes: 'oauth crm.objects.contacts.read',
+      }),
+      storeForecasts(store, keys, hubId, { at: now, rising: RISING, tooFew: {} }),
+      store.zadd(state.active, hubId, hubId),
+      store.zadd(due.refresh, now + (LIFE_MS * 2) / 3, hubId),
+      store.zadd(fresh, now, hubId),
+      store.zadd(due.poll, now, hubId),
+    ])
+    if (place % 200 === 199) await seeded
+  }
+  await store.ping()
+}
+
+/** Most series stand still. */
+const RISING = { overall: { perDay: 1.5, perDayLow: 0.5, perDayHigh: 2.5 } }
+
+/** Accounts `from` to `to` are due for a poll at `at`, and a share of them for a refresh. */
+export async function bringDue(
+  store: Store,
+  keys: Keys,
+  lot: { from: number; to: number; refreshShare: number },
+  at: number,
+): Promise<void> {
+  const obtainedAt = at - 0.9 * LIFE_MS
+  for (let place = lot.from; place < lot.to; place++) {
+    const hubId = hubIdOf(place)
+    const { due } = keys.partition(keys.partitionOf(hubId))
+    const moved: Promise<unknown>[] = [store.zadd(due.poll, at, hubId)]
+    if (isToBeRefreshed(place, lot.refreshShare)) {
+      moved.push(
+        store.hset(keys.account(hubId).account, { obtainedAt, expiresAt: obtainedAt + LIFE_MS }),
+        store.zadd(due.refresh, at, hubId),
+      )
+    }
+    if (place % 200 === 199) await Promise.all(moved)
+  }
+  await store.ping()
+}
+
+/** How many have their next refresh or poll by `at`: those that were claimed and not finished come due within a minute. */
+export async function countDueBy(store: Store, keys: Keys, at: number): Promise<number> {
+  const sets = dueSets(keys, ['refresh', 'poll'])
+  // One call: whoever looks has its CPU seconds counted too.
+  return (await store.eval(COUNT, sets.length, ...sets, '-inf', at)) as number
+}
+
+/** Every account has exactly one moment to come in each due set, was polled as often as it came due, and no poll of one failed. */
+export async function checkAccounts(store: Store, keys: Keys, count: number, times: number): Promise<void> {
+  const now = Date.now()
+  for (const kind of ['refresh', 'poll'] as const) {
+    const sets = dueSets(keys, [kind])
+    const planned = await store.eval(COUNT, sets.length, ...sets, now, '+inf')
+    if (planned !== count) throw new Error(`${planned} of ${count} accounts have a next ${kind}`)
+  }
+  const failing = Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).pollFailing)
+  if ((await store.eval(COUNT, failing.length, ...failing, '-inf', '+inf')) !== 0) throw new Error('polls failed')
+  for (let place = 0; place < count; place += 100) {
+    const { state, polls = '0' } = await store.hgetall(keys.account(hubIdOf(place)).account)
+    if (state !== 'active' || Number(polls) !== times) throw new Error(`account ${place}: ${state}, ${polls} polls`)
+  }
+}
+
+function dueSets(keys: Keys, kinds: DueKind[]): string[] {
+  return kinds.flatMap((kind) => Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).due[kind]))
+}
+
+const COUNT = `
+local count = 0
+for _, key in ipairs(KEYS) do count = count + redis.call('ZCOUNT', key, ARGV[1], ARGV[2]) end
+return count`

@@ -1,0 +1,99 @@
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { planRefresh, shareOf } from '../../src/tokens/plan-refresh.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+
+export const FIRST_HUB_ID = 20_000_000
+export const KEY = { id: 'k1', key: Buffer.alloc(32, 1) }
+
+/** When in its life a token is refreshed: as the config has it by default. */
+export const SHARES = { refreshFrom: 0.5, refreshBy: 0.8 }
+
+/** Accounts whose commands travel together. */
+const AT_ONCE = 2_000
+
+/** When a token was made and when it ends, and when the account is polled, ms. */
+export interface Turn {
+  obtainedAt: number
+  expiresAt: number
+  pollAt: number
+}
+
+/** Accounts as a connect leaves them, one after the other: 100,000 take some five seconds. */
+export async function seedFleet(store: Store, keys: Keys, count: number): Promise<void> {
+  const vault = createVault([KEY])
+  await eachAccount(store, { from: 0, count }, (commands, hubId) => {
+    const own = keys.account(hubId)
+    const { state, fresh } = keys.partition(keys.partitionOf(hubId))
+    commands.hset(own.account, {
+      ...{ state: 'active', hubDomain: domainOf(hubId), generation: 1, connectedAt: 1 },
+      ...{ user: `admin@${domainOf(hubId)}`, firstConnectedAt: 1, refreshedAt: 1 },
+    })
+    commands.hset(own.tokens, {
+      access: vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access'),
+      refresh: vault.seal(new Secret(refreshTokenOf(hubId)), hubId, 'refresh'),
+      scopes: 'oauth crm.objects.contacts.read crm.schemas.custom.read',
+    })
+    commands.zadd(state.active, hubId, hubId)
+    commands.zadd(fresh, Date.now(), hubId)
+  })
+}
+
+/** Gives accounts other tokens' lives and other turns. */
+export async function plan(
+  store: Store,
+  keys: Keys,
+  accounts: { from: number; count: number; turn(place: number): Turn },
+): Promise<void> {
+  await eachAccount(store, accounts, (commands, hubId) => {
+    const { obtainedAt, expiresAt, pollAt } = accounts.turn(hubId - FIRST_HUB_ID)
+    const { due } = keys.partition(keys.partitionOf(hubId))
+    commands.hset(keys.account(hubId).account, { obtainedAt, expiresAt, refreshedAt: obtainedAt })
+    commands.zadd(due.refresh, planRefresh(hubId, { obtainedAt, expiresAt }, SHARES).dueAt, hubId)
+    commands.zadd(due.poll, pollAt, hubId)
+  })
+}
+
+/** The life of a token that is due at a moment. */
+export function lifeUntilDue(place: number, dueAt: number, lifeMs: number): { obtainedAt: number; expiresAt: number } {
+  // Rounded down: nobody may come to be due a moment later.
+  const obtainedAt = Math.floor(dueAt - lifeMs * shareOfLife(place))
+  return { obtainedAt, expiresAt: obtainedAt + lifeMs }
+}
+
+/** After which share of its token's life the account is refreshed. */
+export function shareOfLife(place: number): number {
+  return SHARES.refreshFrom + (SHARES.refreshBy - SHARES.refreshFrom) * shareOf(FIRST_HUB_ID + place)
+}
+
+export function domainOf(hubId: number): string {
+  return `customer-${hubId}.example.com`
+}
+
+export function refreshTokenOf(hubId: number): string {
+  return `na1-6f18f21e-a743-4509-b7fd-${String(hubId).padStart(12, '0')}`
+}
+
+/** As long as a real one, and of the account. */
+export function accessTokenOf(hubId: number): string {
+  return `${'A'.repeat(387)}-${String(hubId).padStart(12, '0')}`
+}
+
+export function hubIdIn(token: string): number {
+  return Number(token.slice(-12))
+}
+
+/** Adds the commands of each account, and sends those of many together. */
+export async function eachAccount(
+  store: Store,
+  { from, count }: { from: number; count: number },
+  add: (commands: ReturnType<Store['pipeline']>, hubId: number) => void,
+): Promise<void> {
+  const end = FIRST_HUB_ID + from + count
+  for (let first = FIRST_HUB_ID + from; first < end; first += AT_ONCE) {
+    const commands = store.pipeline()
+    for (let hubId = first; hubId < Math.min(first + AT_ONCE, end); hubId++) add(commands, hubId)
+    for (const [error] of (await commands.exec()) ?? []) if (error !== null) throw error
+  }
+}

@@ -1,0 +1,183 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Store } from '../../src/redis/connect.ts'
+import { copyPolledAccount } from './copy-polled-account.ts'
+import type { Figure } from './figure.ts'
+import { lifeUntilDue, plan, seedFleet } from './fleet-of-accounts.ts'
+import { startProcess } from './process.ts'
+import type { Seen } from './remembering-provider.ts'
+import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
+
+/** Accounts that come due together, in each fleet as many: what differs is how many others there are. */
+const LOT = 1_000
+const WARM_UP_LOTS = 6
+const LOTS_A_ROUND = 4
+const LIFE_MS = 1_800_000
+const LATER_MS = 6 * 3_600_000
+const PAIRS = [
+  { from: '0-1', to: '0-2' },
+  { from: '0-2', to: '0-1' },
+  { from: '0-1', to: '0-3' },
+]
+
+/**
+ * P8: what an account costs in a large fleet against a small one - CPU of a whole daemon for a full cycle (refresh, four
+ * reports read, stored, next turn), and bytes in Redis. The three daemons take turns, lot by lot, so that whatever the
+ * machine does meets all of them; after each lot somebody looks at the metrics and at the fleet's status.
+ */
+export function growth(largest = 100_000): Figure {
+  const sizes = [LOT, Math.max(LOT, largest / 10), largest] as const
+  const [small, middle, large] = sizes.map((size) => size.toLocaleString('en-US'))
+  const goal = { of: 'ratio', atMost: 1.1 } as const
+  const cycle = 'a full cycle and its part of the looks at status and metrics'
+  return {
+    id: 'P8',
+    rounds: 3,
+    rows: [
+      { what: `${cycle}, ${large} accounts against ${small}`, unit: 'client CPU us per account', goal },
+      { what: `${cycle}, ${middle} accounts against ${small}`, unit: 'client CPU us per account', goal },
+      { what: `an account that was polled, ${large} against ${small}`, unit: 'Redis bytes per account', goal },
+      { what: `an account that was polled, ${middle} against ${small}`, unit: 'Redis bytes per account', goal },
+      { what: `${cycle}, ${large} against ${small}`, unit: 'Redis CPU us per account', goal },
+      { what: `${cycle}, ${large} against ${small}`, unit: 'bytes to and from Redis per account', goal },
+    ],
+    open: async () => {
+      const provider = await startProcess('remembering-provider.ts')
+      const fleets: Fleet[] = []
+      for (const size of sizes) fleets.push(await openFleet(provider.firstLine, size))
+      for (let lot = 0; lot < WARM_UP_LOTS; lot++) await oneLotEach(fleets)
+      const bytes = fleets.map((fleet) => fleet.bytesPerAccount)
+      const turns = takingTurns(() => round(fleets))
+      return {
+        ours: async () => {
+          const [, ofMiddle, ofLarge] = await turns('ours')
+          return [ofLarge?.client, ofMiddle?.client, bytes[2], bytes[1], ofLarge?.redis, ofLarge?.traffic].map(Number)
+        },
+        reference: async () => {
+          const [ofSmall] = await turns('reference')
+          return [ofSmall?.client, ofSmall?.client, bytes[0], bytes[0], ofSmall?.redis, ofSmall?.traffic].map(Number)
+        },
+        close: async () => {
+          for (const { running } of fleets) await running.close()
+          await provider.stop('at once')
+        },
+      }
+    },
+  }
+}
+
+interface Fleet {
+  running: WholeDaemon
+  providerUrl: string
+  size: number
+  bytesPerAccount: number
+  /** Where the next lot begins. */
+  next: number
+}
+
+async function openFleet(providerUrl: string, size: number): Promise<Fleet> {
+  const running = await startWholeDaemon(providerUrl, {
+    limits: { every: '1h', soonest: '1h', associations: PAIRS },
+  })
+  const { store, keys } = running
+  const empty = await dataBytes(store)
+  await seedFleet(store, keys, size)
+  const later = Date.now() + LATER_MS
+  await plan(store, keys, {
+    ...{ from: 0, count: size },
+    turn: (place) => ({ ...lifeUntilDue(place, later, LIFE_MS), pollAt: place === 0 ? 0 : later }),
+  })
+  await copyPolledAccount(store, keys, size)
+  return { running, providerUrl, size, bytesPerAccount: ((await dataBytes(store)) - empty) / size, next: 0 }
+}
+
+/** One round is measured for both sides at once: whoever asks second gets what was measured for the first. */
+function takingTurns<T>(run: () => Promise<T>): (side: string) => Promise<T> {
+  let last: { side: string; values: Promise<T> } | undefined
+  return (side) => {
+    const values = last !== undefined && last.side !== side ? last.values : run()
+    last = last?.values === values ? undefined : { side, values }
+    return values
+  }
+}
+
+/** CPU in us, traffic in bytes. */
+interface Spent {
+  client: number
+  redis: number
+  traffic: number
+}
+
+/** Per account, by fleet. */
+async function round(fleets: readonly Fleet[]): Promise<Spent[]> {
+  const lots: Spent[][] = []
+  for (let lot = 0; lot < LOTS_A_ROUND; lot++) lots.push(await oneLotEach(fleets))
+  const perAccount = (of: keyof Spent, n: number) =>
+    lots.reduce((sum, spent) => sum + (spent[n]?.[of] ?? Number.NaN), 0) / (LOT * LOTS_A_ROUND)
+  return fleets.map((_, n) => ({
+    ...{ client: perAccount('client', n), redis: perAccount('redis', n), traffic: perAccount('traffic', n) },
+  }))
+}
+
+async function oneLotEach(fleets: readonly Fleet[]): Promise<Spent[]> {
+  const spent: Spent[] = []
+  for (const fleet of fleets) spent.push(await oneLot(fleet))
+  return spent
+}
+
+/** From the moment that a lot is due until it is done. */
+async function oneLot(fleet: Fleet): Promise<Spent> {
+  const { running, providerUrl, next, size } = fleet
+  const dueAt = Math.ceil((Date.now() + 400) / 1_000) * 1_000
+  await plan(running.store, running.keys, {
+    ...{ from: next, count: LOT },
+    turn: (place) => ({ ...lifeUntilDue(place, dueAt, LIFE_MS), pollAt: dueAt }),
+  })
+  fleet.next = (next + LOT) % size
+  await fetch(`${providerUrl}/seen`)
+  await pause(Math.max(0, dueAt - Date.now() - 20))
+  const before = await spentBy(running)
+  await allDone(providerUrl)
+  await running.ask('/metrics')
+  await running.ask('/api/v1/status')
+  // What the last ones still have to store.
+  await pause(100)
+  const after = await spentBy(running)
+  return {
+    client: after.client - before.client,
+    redis: after.redis - before.redis,
+    traffic: after.traffic - before.traffic,
+  }
+}
+
+async function spentBy({ store, cpuSeconds }: WholeDaemon): Promise<Spent> {
+  const [cpu, stats] = await Promise.all([store.info('cpu'), store.info('stats')])
+  return {
+    client: cpuSeconds() * 1e6,
+    redis: (numberIn(cpu, 'used_cpu_user') + numberIn(cpu, 'used_cpu_sys')) * 1e6,
+    traffic: numberIn(stats, 'total_net_input_bytes') + numberIn(stats, 'total_net_output_bytes'),
+  }
+}
+
+function numberIn(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? Number.NaN)
+}
+
+async function allDone(providerUrl: string): Promise<void> {
+  for (const until = Date.now() + 120_000; Date.now() < until; await pause(20)) {
+    const { refreshes, polls } = (await (await fetch(`${providerUrl}/count`)).json()) as Seen
+    if (refreshes >= LOT && polls >= LOT) return
+  }
+  throw new Error(`a lot of ${LOT} accounts was not done within two minutes`)
+}
+
+/** Without the buffers of connections, once the tables that grew have been moved over: they exist twice meanwhile. */
+async function dataBytes(store: Store): Promise<number> {
+  for (let last = 0, quiet = 0; ; ) {
+    const text = await store.info('memory')
+    const bytes = numberIn(text, 'used_memory') - numberIn(text, 'mem_clients_normal')
+    quiet = Math.abs(bytes - last) < last / 500 ? quiet + 1 : 0
+    if (quiet === 5) return bytes
+    last = bytes
+    await pause(100)
+  }
+}

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Figure } from './figure.ts'
+import { type IdleScene, openIdleScene } from './idle-scene.ts'
+import { childrenOf, cpuSecondsOf, residentMiBOf } from './process-cost.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** By then the start is over, and all that it left behind is gone. */
+const SETTLED_AFTER_MS = 8_000
+const WATCHED_MS = 20_000
+
+/**
+ * P10: what a daemon costs while nothing happens: 1,000 accounts with tokens of 30 minutes that rotate, polled every 15
+ * minutes, none near a limit. Daemon and courier as users run them, from `npm run build`; Redis is not in it. Against
+ * the least that a daemon on BullMQ can be, in the same seconds.
+ */
+export const idle: Figure = {
+  id: 'P10',
+  // One long look: some sweeps come twice a minute.
+  rounds: 1,
+  rows: [
+    {
+      ...{ what: 'idle daemon with 1,000 accounts and its courier; lower is better', unit: '% of a core' },
+      goal: { of: 'ours', atMost: 1 },
+    },
+    { what: 'the same: the daemon', unit: 'resident MiB', goal: { of: 'ours', atMost: 120 } },
+    { what: 'the same: its courier, which is there where tokens rotate', unit: 'resident MiB' },
+  ],
+  open: async () => {
+    execFileSync('npm', ['run', '-s', 'build'], { cwd: ROOT, stdio: 'inherit' })
+    const scene = await openIdleScene(join(ROOT, 'dist/src/main.js'))
+    await pause(SETTLED_AFTER_MS)
+    // One look for both: they share the machine's seconds.
+    const watched = watch(scene)
+    watched.catch(() => undefined)
+    return {
+      ours: async () => (await watched).ours,
+      reference: async () => (await watched).reference,
+      close: scene.close,
+    }
+  },
+}
+
+async function watch({ daemon, peer }: IdleScene): Promise<{ ours: number[]; reference: number[] }> {
+  const [courier] = childrenOf(daemon)
+  if (courier === undefined) throw new Error('tokens rotate, and there is no courier')
+  const spent = () => [cpuSecondsOf(daemon) + cpuSecondsOf(courier), cpuSecondsOf(peer)] as const
+  const [before, peersBefore] = spent()
+  const from = performance.now()
+  await pause(WATCHED_MS)
+  const [after, peersAfter] = spent()
+  const percent = (cpuSeconds: number) => (cpuSeconds * 100_000) / (performance.now() - from)
+  return {
+    ours: [percent(after - before), residentMiBOf(daemon), residentMiBOf(courier)],
+    reference: [percent(peersAfter - peersBefore), residentMiBOf(peer), residentMiBOf(peer)],
+  }
+}

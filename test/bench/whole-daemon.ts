@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys, type Keys } from '../../src/redis/keys.ts'
+import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
+import { freePort } from '../support/fleet.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { KEY } from './fleet-of-accounts.ts'
+import { cpuSecondsOf } from './process-cost.ts'
+
+export const ADMIN_TOKEN = 'the-admin-token-of-the-benchmark'
+
+/** A daemon as users run it, a process of its own, with a Redis of its own. */
+export interface WholeDaemon {
+  readonly daemon: Daemon
+  readonly store: Store
+  readonly keys: Keys
+  /** CPU of all its threads so far, seconds. In steps of 10 ms: worth asking about seconds. Linux only. */
+  cpuSeconds(): number
+  /** A page or an answer of the API, as somebody who is signed in gets it. */
+  ask(path: string): Promise<string>
+  close(): Promise<void>
+}
+
+export async function startWholeDaemon(
+  providerUrl: string,
+  settings: Record<string, object>,
+  { env = {}, isPersisted = false }: { env?: Record<string, string>; isPersisted?: boolean } = {},
+): Promise<WholeDaemon> {
+  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
+  const redis = await startRedis(isPersisted ? folder : undefined)
+  const port = await freePort()
+  const file = writeDaemonConfig(folder, {
+    ...{ sandboxUrl: providerUrl, smtpUrl: 'smtp://127.0.0.1:1', redisUrl: redis.url, port },
+    settings: {
+      ...settings,
+      provider: {
+        ...{ api: '2026-03', scopes: ['oauth'] },
+        // What is measured is the work, not the manners.
+        ...{ tokenRate: { requests: 1_000_000, per: '1s' }, accountRate: { requests: 10_000, per: '10s' } },
+      },
+      encryption: { keys: [{ id: KEY.id, key: KEY.key.toString('base64') }] },
+      http: { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}`, adminToken: ADMIN_TOKEN },
+      log: { level: 'info' },
+    },
+  })
+  const daemon = await startDaemon(file, env)
+  return {
+    ...{ daemon, store: redis.store(), keys: createKeys('plimsoll') },
+    cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),
+    ask: async (path) => {
+      const answer = await fetch(daemon.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+      const text = await answer.text()
+      if (!answer.ok || answer.redirected) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 200)}`)
+      return text
+    },
+    close: async () => {
+      await daemon.stop()
+      await redis.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { eventually, journalOf } from '../../support/fleet.ts'
+import { at } from '../../support/look-into.ts'
+import { type FleetAtWork, fleetAtWork, isReady, readiness } from './fleet-at-work.ts'
+
+/** How long Redis refuses: long enough for refreshes to come due in it. */
+const REFUSES_MS = 7_000
+
+const BUSY_MS = 5_000
+
+/** Redis refuses writes, for the first time while an answer of the provider is on its way. */
+async function whileWritesAreRefused(
+  fleet: FleetAtWork,
+  refuse: () => Promise<unknown>,
+  allow: () => Promise<unknown>,
+) {
+  const { scene, daemon, hubIds, addFault, faultMet } = fleet
+  const [hubId = 0] = hubIds
+  await addFault({ endpoint: 'token', hubId, after: true, delayMs: 2_500, times: 1 })
+  await faultMet(hubId)
+  await refuse()
+  const since = Date.now()
+  const seen = await eventually('not ready', async () => {
+    const found = await readiness(daemon)
+    return found.status === 503 && found
+  })
+  // The fault itself.
+  await pause(REFUSES_MS)
+  const during = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since + 500)
+  const served = await fleet.tokenOf(daemon, hubIds.at(-1) as number)
+  await allow()
+  const allowedAt = Date.now()
+  await isReady(daemon)
+  await fleet.worksSince(allowedAt)
+  return { seen, during, served }
+}
+
+test.concurrent('Redis without memory left (noeviction): nothing is redeemed that could not be stored, /readyz says why, and nobody expires', async (context) => {
+  const fleet = await fleetAtWork(context)
+  const store = fleet.scene.redis.store()
+  const { seen, during, served } = await whileWritesAreRefused(
+    fleet,
+    () => store.config('SET', 'maxmemory', '1'),
+    () => store.config('SET', 'maxmemory', '0'),
+  )
+  expect(seen.failing.redis).toMatch(/^refuses: OOM /)
+  // The one whose answer was on its way had been asked for before.
+  expect(during.filter(({ endpoint }) => endpoint === 'token')).toEqual([])
+  // The vendor's other services go on.
+  expect(served.status).toBe(200)
+  await fleet.expectUnhurt()
+  expect(await fleet.told()).toEqual([])
+})
+
+test.concurrent('Redis made a replica under our hands (READONLY): nothing is redeemed, and it goes on by itself once it is a master again', async (context) => {
+  const fleet = await fleetAtWork(context)
+  const store = fleet.scene.redis.store()
+  const { seen, during, served } = await whileWritesAreRefused(
+    fleet,
+    // Of a master that is not there: it goes on answering with what it has.
+    () => store.replicaof('127.0.0.1', 1),
+    () => store.replicaof('NO', 'ONE'),
+  )
+  expect(seen.failing.redis).toMatch(/^refuses: READONLY /)
+  expect(served.status).toBe(200)
+  expect(during.filter(({ endpoint }) => endpoint === 'token')).toEqual([])
+  await fleet.expectUnhurt()
+  expect(await fleet.told()).toEqual([])
+})
+
+test.concurrent('somebody flushes the scripts of Redis again and again: each step is sent anew, and nobody notices', async (context) => {
+  const fleet = await fleetAtWork(context)
+  const store = fleet.scene.redis.store()
+  const since = Date.now()
+  const flushing = setInterval(() => void store.script('FLUSH'), 200)
+  context.onTestFinished(() => clearInterval(flushing))
+  await fleet.worksSince(since)
+  await fleet.expectUnhurt()
+  expect(fleet.daemon.lines.filter((line) => line.includes('NOSCRIPT'))).toEqual([])
+})
+
+test.concurrent('somebody’s endless script keeps Redis busy: nothing is redeemed meanwhile, and after SCRIPT KILL all goes on', async (context) => {
+  const fleet = await fleetAtWork(context)
+  const [strangers, ours] = [fleet.scene.redis.store(), fleet.scene.redis.store()]
+  await ours.config('SET', 'lua-time-limit', '500')
+  const killed = strangers.eval('while true do end', 0).catch((error: Error) => error.message)
+  const seen = await eventually('not ready', async () => {
+    const found = await readiness(fleet.daemon)
+    return /BUSY/.test(found.failing.redis ?? '') && found
+  })
+  expect(seen.status).toBe(503)
+  const busyAt = Date.now()
+  await pause(BUSY_MS)
+  expect((await fleet.tokenOf(fleet.daemon, fleet.hubIds[0] as number)).status).toBe(503)
+  const during = (await journalOf(fleet.scene.sandbox.url)).filter((entry) => at(entry) > busyAt + 500)
+  expect(during.filter(({ endpoint }) => endpoint === 'token')).toEqual([])
+  await ours.script('KILL')
+  expect(await killed).toContain('killed')
+  await isReady(fleet.daemon)
+  await fleet.worksSince(Date.now())
+  await fleet.expectUnhurt()
+})

@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { couriersIn } from '../../support/couriers.ts'
+import { eventually, journalOf } from '../../support/fleet.ts'
+import { openEmbedded, startWithEmbedded } from './embedded-redis.ts'
+import { EARLY, fleetAtWork, isReady, readiness } from './fleet-at-work.ts'
+import { startPreloaded } from './preloaded.ts'
+
+/** Longer than a lease of two seconds, and than half of what is left of a life. */
+const STOPPED_MS = 8_000
+
+test.concurrent('one of two machines is frozen amid refreshes (SIGSTOP of daemon and courier): the other takes over, and nothing late does harm', async (context) => {
+  const fleet = await fleetAtWork(context)
+  const { scene, daemon: frozen, hubIds } = fleet
+  const other = await scene.daemon(EARLY)
+  const [hubId = 0] = hubIds
+  const pids = [frozen.child.pid as number, ...couriersIn(frozen.lines)]
+  // Its answer is on the way when the machine freezes, and the old token is dead by then.
+  await fleet.addFault({ endpoint: 'token', hubId, after: true, delayMs: 1_000, times: 1 })
+  await fleet.faultMet(hubId)
+  const frozenAt = Date.now()
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  await pause(STOPPED_MS)
+  for (const pid of pids) process.kill(pid, 'SIGCONT')
+  await fleet.refreshedSince(hubIds, frozenAt)
+  await eventually('all active', async () => (await fleet.statesOf(other)).active === hubIds.length)
+  await isReady(frozen)
+  expect(await fleet.statesOf(frozen)).toEqual({ active: hubIds.length })
+  // The one whose answer was frozen is refused to the other daemon, as if it were lost; thawed, the answer is stored all the same.
+  const refused = (await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)
+  expect(new Set(refused.map((entry) => entry.hubId)).size).toBeLessThanOrEqual(1)
+  const told = (await fleet.told()).filter(({ kind }) => kind === 'token')
+  expect(told.every(({ account }) => account?.hubId === hubId)).toBe(true)
+  expect(told.at(-1)?.reason ?? 'nothing').toMatch(/^(recovered|nothing)$/)
+})
+
+test.concurrent('the event loop of the one daemon is blocked for eight seconds: what it held is fenced, and nobody expires', async (context) => {
+  let order = (_: { blockedUntil: number }) => {}
+  const fleet = await fleetAtWork(context, async (scene) => {
+    const preloaded = await startPreloaded(scene, 'blocked', EARLY)
+    context.onTestFinished(async () => {
+      await preloaded.daemon.stop()
+    })
+    order = preloaded.order
+    return preloaded.daemon
+  })
+  order({ blockedUntil: Date.now() + STOPPED_MS })
+  await pause(1_000)
+  // A probe with a deadline, as every monitoring system has one.
+  const probe = fetch(`${fleet.daemon.url}/healthz`, { signal: AbortSignal.timeout(2_000) })
+  await expect(probe).rejects.toThrow()
+  await eventually('it answers', async () => (await fetch(`${fleet.daemon.url}/healthz`)).status === 200)
+  await fleet.worksSince(Date.now())
+  await fleet.expectUnhurt()
+})
+
+test.concurrent('the embedded Redis is frozen for five seconds: /readyz says so, nothing is redeemed twice, and all goes on', async (context) => {
+  const fleet = await fleetAtWork(context, (scene) => startWithEmbedded(context, scene))
+  const { pid: server } = await openEmbedded(context, fleet.scene)
+  const frozenAt = Date.now()
+  process.kill(server, 'SIGSTOP')
+  const seen = await eventually('not ready', async () => {
+    const found = await readiness(fleet.daemon)
+    return found.status === 503 && found
+  })
+  expect(seen.failing.redis).toBe('does not answer')
+  await pause(Math.max(0, frozenAt + 5_000 - Date.now()))
+  process.kill(server, 'SIGCONT')
+  await isReady(fleet.daemon)
+  await fleet.worksSince(Date.now())
+  await fleet.expectUnhurt()
+})

@@ -1,0 +1,237 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
+import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import { CallShare } from '../../src/limits/polling/call-share.ts'
+import type { RecordChoice } from '../../src/limits/samples.ts'
+import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
+import { Unread } from '../../src/provider/unread.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
+import { outboxOf, seedAccount } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { useRedis } from '../support/test-store.ts'
+
+/*
+ * A poll that finds nothing new by the fingerprints of what it saw leaves out nearly everything. Here the same happens to two
+ * accounts, one of which forgets its fingerprints before each poll: whatever comes, both must be told the same.
+ */
+const redis = useRedis()
+const MINUTE = 60_000
+const PAIRS = [
+  { from: '0-1', to: '0-2' },
+  { from: '0-2', to: '0-1' },
+]
+
+/** Numbers far from the thresholds below, near them and beyond: levels come and go, and some stand for long. */
+const usage = fc.constantFrom(10, 30, 50, 50, 79, 85, 130, 130)
+const pair = fc.record({
+  atLimit: fc.nat(2),
+  near: fc.constantFrom([], [90], [90, 95]),
+  name: fc.constantFrom('A', 'B'),
+})
+const poll = fc.record({
+  overall: usage,
+  types: fc.subarray(['0-1', '0-2', '2-7']),
+  percentage: fc.constantFrom('usual', 'another'),
+  pairs: fc.tuple(pair, pair),
+  fails: fc.constantFrom('nothing', 'nothing', 'nothing', 'properties', 'a pair', 'unreadable', 'forbidden'),
+})
+type Said = Parameters<Parameters<typeof poll.map>[0]>[0]
+
+/** What else may happen to an account or its settings between two polls. */
+const meddling = fc.constantFrom(
+  ...([
+    '',
+    '',
+    '',
+    '',
+    '',
+    '',
+    '',
+    'acknowledged',
+    'state gone',
+    'samples gone',
+    'readings gone',
+    'rules',
+    'records',
+    'for',
+  ] as const),
+  ...(['forecast', 'forecast gone', 'domain', 'left and came back'] as const),
+)
+const step = fc.record({
+  poll,
+  /** How often it is said again, word for word but for what nobody reads. */
+  again: fc.nat(3),
+  otherBytes: fc.boolean(),
+  minutes: fc.constantFrom(1, 5, 10, 15, 15, 25, 60 * 24),
+  meddling,
+})
+
+const RULES = [
+  [{ name: 'sum', on: 'customProperties.*', warning: { percent: 80 }, critical: { percent: 100 } }],
+  [
+    { name: 'sum', on: 'customProperties.*', warning: { percent: 75, daysLeft: 10 } },
+    { name: 'full', on: 'associations.atLimit', warning: { count: 1 }, critical: { count: 2 } },
+  ],
+]
+
+function propertiesJson({ overall, types, percentage }: Said, served: number) {
+  const reported = (used: number) => (percentage === 'usual' ? used : used + 7)
+  const byObjectType = types.map((objectTypeId, n) => ({
+    ...{ objectTypeId, singularLabel: 'Thing', pluralLabel: 'Things', limit: 100, usage: overall - n },
+    percentage: reported(overall - n),
+  }))
+  return { overallLimit: 100, overallUsage: overall, overallPercentage: reported(overall), byObjectType, served }
+}
+
+function pairJson({ atLimit, near, name }: Said['pairs'][0], served: number) {
+  return {
+    ...{ limit: 100, totalRecordsAtLimit: atLimit, totalRecordsNearLimit: near.length, served },
+    atLimitFromRecordSamples: Array.from({ length: atLimit }, (_, n) => ({ label: `${name}${n}`, objectId: n + 1 })),
+    nearLimitFromRecordSamples: near.map((used, n) => ({
+      ...{ label: `${name}-${n}`, objectId: n + 10, usage: used, percentage: used },
+    })),
+  }
+}
+
+async function account(forgets: boolean) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  let said: { poll: Said; served: number } | undefined
+  let parsed = 0
+  const answer = <T>(json: object, read: (json: unknown) => T) => {
+    const text = said?.poll.fails === 'unreadable' ? '{' : JSON.stringify(json)
+    const counted = (value: unknown) => {
+      parsed++
+      return read(value)
+    }
+    return { ok: true as const, value: new Unread(Buffer.from(text), counted) as T }
+  }
+  const { deps } = office(
+    redis.store,
+    keys,
+    {
+      customProperties: async () => {
+        const { poll, served } = said as NonNullable<typeof said>
+        if (poll.fails === 'properties') return failure('transient', { status: 503 })
+        return answer(propertiesJson(poll, served), readCustomPropertyReport)
+      },
+      associations: async (_token: unknown, from: string) => {
+        const { poll, served } = said as NonNullable<typeof said>
+        if (poll.fails === 'a pair' && from === '0-2') return failure('transient', { status: 503 })
+        if (poll.fails === 'forbidden' && from === '0-2') return failure('forbidden', { status: 403 })
+        return answer(pairJson(poll.pairs[from === '0-1' ? 0 : 1], served), readAssociationReport)
+      },
+    },
+    clock,
+  )
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })
+  const settings = { rules: 0, for: 0, records: 'full' as RecordChoice }
+  const job = (): PollLimitsDeps => ({
+    ...deps,
+    ...{ due: new DueSets(redis.store, keys), polls: new PollStore(redis.store, keys), metrics: createMetrics() },
+    share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),
+    ...{ random: () => 0.5, stillPolling: async () => {}, inFlight: new InFlight(64) },
+    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>() },
+    ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
+    polling: { every: 15 * MINUTE, soonest: 5 * MINUTE, pairsPerPoll: 20, accounts: [], associations: PAIRS },
+    ...{ callBudget: undefined, announcePoll, alertAfter: 3 },
+    samples: new KeptSamples(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
+    coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
+    alerts: {
+      ...{ rules: RULES[settings.rules] ?? [], recoverBelow: 3, for: settings.for },
+      ...{ repeatEveryMs: 60 * MINUTE, firstRun: 'alert', pageOf },
+    },
+  })
+  let deps_ = job()
+  return {
+    keys,
+    parsed: () => parsed,
+    meddle: async (how: string) => {
+      await meddle(keys, how, clock.now())
+      if (how === 'rules') settings.rules = 1 - settings.rules
+      if (how === 'for') settings.for = 3 - settings.for
+      if (how === 'records') settings.records = settings.records === 'full' ? 'ids' : 'full'
+      if (['rules', 'for', 'records'].includes(how)) deps_ = job()
+    },
+    poll: async (next: NonNullable<typeof said>, minutes: number) => {
+      clock.move(minutes * MINUTE)
+      said = next
+      if (forgets) await redis.store.hset(keys.account(HUB).account, 'seen', '')
+      await pollLimits(deps_, { hubIds: [HUB] }, new AbortController().signal)
+    },
+  }
+}
+
+async function meddle(keys: Keys, how: string, now: number): Promise<void> {
+  const own = keys.account(HUB)
+  const partition = keys.partition(keys.partitionOf(HUB))
+  if (how === 'acknowledged') {
+    for (const [field, state] of Object.entries(await redis.store.hgetall(own.alerts))) {
+      const list = JSON.parse(state)
+      list[7] ??= null
+      list[8] = [now, now + 90 * MINUTE, 'ada', null, 80, 80, 20]
+      if (list[0] !== 'ok' && field !== 'poll') await redis.store.hset(own.alerts, field, JSON.stringify(list))
+    }
+  }
+  if (how === 'state gone') await redis.store.del(own.alerts)
+  if (how === 'samples gone') await redis.store.del(own.samples)
+  if (how === 'readings gone') await redis.store.del(own.readings, own.history)
+  if (how === 'forecast gone') await redis.store.del(own.forecast)
+  if (how === 'domain') await redis.store.hset(own.account, 'hubDomain', `at-${now}.example.com`)
+  if (how === 'left and came back') await redis.store.zrem(partition.nearest, HUB)
+  if (how === 'forecast') {
+    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3 } }
+    await storeForecasts(redis.store, keys, HUB, { at: now - 2 * 86_400_000, rising, tooFew: {} })
+  }
+}
+
+/** All that a poll leaves, but for the names of the keys. */
+async function left(keys: Keys) {
+  const own = keys.account(HUB)
+  const { due, fresh, nearest, pollFailing } = keys.partition(keys.partitionOf(HUB))
+  const { store } = redis
+  return {
+    account: await store.hgetall(own.account),
+    alerts: await store.hgetall(own.alerts),
+    alerting: await store.smembers(keys.partition(keys.partitionOf(HUB)).alerting),
+    readings: (await store.getBuffer(own.readings))?.toString('hex'),
+    samples: (await store.getBuffer(own.samples))?.toString('hex'),
+    history: (await store.lrangeBuffer(own.history, 0, -1)).map((record) => record.toString('hex')),
+    scores: await Promise.all([due.poll, fresh, nearest, pollFailing].map((key) => store.zscore(key, HUB))),
+    outbox: await outboxOf(store, keys, HUB),
+  }
+}
+
+test('whoever knows what was seen last leaves the same, and tells the same, as who judges every answer anew', async () => {
+  let saved = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 6 }), async (steps) => {
+      const [knows, forgets] = await Promise.all([account(false), account(true)])
+      let served = 0
+      for (const { poll, again, otherBytes, minutes, meddling } of steps) {
+        await Promise.all([knows.meddle(meddling), forgets.meddle(meddling)])
+        for (let turn = 0; turn <= again; turn++) {
+          if (otherBytes) served++
+          await Promise.all([knows, forgets].map((one) => one.poll({ poll, served }, minutes)))
+          expect(await left(knows.keys)).toEqual(await left(forgets.keys))
+        }
+      }
+      saved += forgets.parsed() - knows.parsed()
+    }),
+    { numRuns: 25 },
+  )
+  // It proves nothing if nothing was left out.
+  expect(saved).toBeGreaterThan(10)
+})

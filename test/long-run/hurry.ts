@@ -1,0 +1,29 @@
+import type { Store } from '../../src/redis/connect.ts'
+import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
+
+/** Polls come every second at the most often; within a week's worth of minutes they must come sooner. */
+const SOONEST_MS = 1_600
+/** Whose next turn is planned is due now. Who is claimed stands further ahead, and is left alone. */
+const FORWARD = `
+for _, hubId in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], ARGV[2])) do
+  redis.call('ZADD', KEYS[1], 'XX', ARGV[1], hubId)
+end`
+
+export async function hurryPolls(store: Store, keys: Keys): Promise<void> {
+  const now = Date.now()
+  const commands = store.pipeline()
+  for (let number = 0; number < PARTITIONS; number++) {
+    commands.eval(FORWARD, 1, keys.partition(number).due.poll, now, now + SOONEST_MS)
+  }
+  await commands.exec()
+}
+
+/** What comes once a day comes again: histories are thinned out, digests are sent. */
+export async function beginNextDay(store: Store, keys: Keys): Promise<void> {
+  const commands = store.pipeline()
+  for (let number = 0; number < PARTITIONS; number++) commands.del(keys.partition(number).tended)
+  for (const receiver of await store.zrange(keys.digests.due, 0, '-1')) {
+    commands.zadd(keys.digests.due, 'XX', Date.now(), receiver)
+  }
+  await commands.exec()
+}

@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { findServer } from '../../src/redis/embedded.ts'
+
+/** A server process that may be ended and started again on its port, with its files. */
+export interface RedisProcess {
+  readonly port: number
+  /** SIGKILL is a crash. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** With these arguments too. */
+  again(extra?: readonly string[]): Promise<void>
+}
+
+/** Resolves once it answers. `args` are those beside its port and address. */
+export async function startRedisProcess(port: number, args: readonly string[]): Promise<RedisProcess> {
+  let child = await launch(port, args)
+  return {
+    port,
+    end: async (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill(signal)
+      await exited
+    },
+    again: async (extra = []) => {
+      child = await launch(port, [...args, ...extra])
+    },
+  }
+}
+
+async function launch(port: number, more: readonly string[]): Promise<ChildProcess> {
+  // A file of its own comes ahead of all options.
+  const [file = '', ...options] = more[0]?.startsWith('/') === true ? more : ['', ...more]
+  const args = [...(file === '' ? [] : [file]), '--port', String(port), '--bind', '127.0.0.1', ...options]
+  const child = spawn(findServer(), args, { stdio: 'ignore' })
+  const failed = once(child, 'exit').then(() => {
+    throw new Error('redis-server ended at once')
+  })
+  failed.catch(() => undefined)
+  while (!(await Promise.race([answers(port), failed]))) await pause(10)
+  return child
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const end = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.on('error', () => end(false))
+    socket.on('data', (data) => end(data.toString().startsWith('+PONG')))
+    socket.write('PING\r\n')
+  })
+}
