@@ -25,7 +25,10 @@ function makeCertificates(folder: string) {
   sign('2', 'good.pem', ...ours)
   sign('-1', 'expired.pem', ...ours)
   sign('2', 'self-signed.pem', '-key', 'key.pem')
-  const read = (name: string) => ({ key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(join(folder, name)) })
+  const read = (name: string) => ({
+    key: readFileSync(join(folder, 'key.pem')),
+    cert: readFileSync(join(folder, name)),
+  })
   return { authority: join(folder, 'ca.pem'), read }
 }
 

@@ -54,7 +54,9 @@ test.concurrent('each answer comes a second too late: one alert, one probe at a 
   const { rough, daemon, hubIds, refreshedSince, statesOf, told } = await fleetBehind(context, 30, { timeout: '4s' })
   rough.fault = () => after(5_000)
   await daemon.line(/"endpoint\.open".*no complete answer within 4 s/, 0)
-  await eventually('the alert', async () => (await told()).some(({ kind, status }) => kind === 'fleet' && status === 'firing'))
+  await eventually('the alert', async () =>
+    (await told()).some(({ kind, status }) => kind === 'fleet' && status === 'firing'),
+  )
   const states = await statesOf(daemon)
   expect(Object.keys(states).filter((is) => !['active', 'failing'].includes(is))).toEqual([])
   rough.fault = () => undefined
@@ -65,7 +67,9 @@ test.concurrent('each answer comes a second too late: one alert, one probe at a 
 })
 
 test.concurrent('the provider redeems a rotating token and its answer is lost: the account must be connected again, and that is told with what was lost', async (context) => {
-  const { rough, daemon, hubIds, statesOf, told, inState, refreshedSince } = await fleetBehind(context, 6, { rotates: true })
+  const { rough, daemon, hubIds, statesOf, told, inState, refreshedSince } = await fleetBehind(context, 6, {
+    rotates: true,
+  })
   let lost = 0
   rough.fault = (request) => {
     if (lost > 0 || !isToken(request) || !request.raw.includes('grant_type=refresh_token')) return undefined
@@ -77,6 +81,9 @@ test.concurrent('the provider redeems a rotating token and its answer is lost: t
   const alert = await eventually('the alert', async () => (await told())[0])
   expect(alert).toMatchObject({ kind: 'token', level: 'critical', account: { hubId: failed.hubId } })
   expect(alert.message).toMatch(/broke off at .*the answer lost.*\/install/)
-  await refreshedSince(hubIds.filter((id) => id !== failed.hubId), Date.now())
+  await refreshedSince(
+    hubIds.filter((id) => id !== failed.hubId),
+    Date.now(),
+  )
   expect(await statesOf(daemon)).toEqual({ active: hubIds.length - 1, reauthorize: 1 })
 })
