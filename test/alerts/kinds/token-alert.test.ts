@@ -71,9 +71,7 @@ describe('the alert about an account that fails for long', () => {
 
 test('that a refresh broke off is told to whoever has to connect the account again', () => {
   const { entries } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, 'x')
-  expect(decodeEntry(entries[0] ?? '').alert.message).toMatch(
-    /broke off at 2026-11-21T09:59:00.*may have been lost/,
-  )
+  expect(decodeEntry(entries[0] ?? '').alert.message).toMatch(/broke off at 2026-11-21T09:59:00.*may have been lost/)
   expect(announcer.reauthorize(account, 'x').entries[0]).not.toContain('killed')
 })
 

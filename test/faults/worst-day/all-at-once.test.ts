@@ -125,6 +125,12 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
       .active
   const all = FEW + CALLBACKS + MANY
   await eventually('all connected', async () => (await active()) === all, 200_000)
+  const seconds = Math.round((Date.now() - begun) / 1_000)
+  // Of the older ones each came through its turn meanwhile, or has it now.
+  await eventually('refreshes of the older accounts', async () => {
+    const refreshed = new Set(provider.grants.flatMap(({ hubId, at }) => (hubId <= FEW && at > begun ? [hubId] : [])))
+    return refreshed.size === FEW
+  })
   looking.on = false
   await look
 
@@ -133,13 +139,11 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
   const sorted = looks.toSorted((a, b) => a - b)
   const p95 = sorted[Math.floor(sorted.length * 0.95)] ?? 0
   say(
-    `${all} accounts active after ${Math.round((Date.now() - begun) / 1_000)} s, at most ${mostInASecond(firstOfMany)} first ` +
+    `${all} accounts active after ${seconds} s, at most ${mostInASecond(firstOfMany)} first ` +
       `refreshes in a second; the status page took ${sorted[Math.floor(sorted.length / 2)]} ms, 95 % within ${p95} ms`,
   )
   // What the setting allows, and a burst of a fifth of it.
   expect(mostInASecond(firstOfMany)).toBeLessThanOrEqual(1.3 * MOST_PER_SECOND)
   expect(p95).toBeLessThan(5_000)
   expect(daemon.lines.filter((line) => /"token\.(?:expired|transient|reauthorize)"/.test(line))).toEqual([])
-  const refreshes = provider.grants.filter(({ hubId, at }) => hubId <= FEW && at > begun).length
-  expect(refreshes).toBeGreaterThanOrEqual(FEW)
 })
