@@ -65,8 +65,13 @@ export async function connectAll(daemonUrl: string, hubIds: readonly number[]): 
   const waiting = [...hubIds]
   const lane = async () => {
     for (let hubId = waiting.shift(); hubId !== undefined; hubId = waiting.shift()) {
-      const { status } = await connectAccount(daemonUrl, hubId)
-      if (status !== 200) throw new Error(`account ${hubId} could not be connected: ${status}`)
+      const id = hubId
+      await eventually(`account ${id} connected`, async () => {
+        const { status } = await connectAccount(daemonUrl, id)
+        // On a busy machine: the page says to start again.
+        if (status !== 200 && status !== 503) throw new Error(`account ${id} could not be connected: ${status}`)
+        return status === 200
+      })
     }
   }
   await Promise.all(Array.from({ length: 20 }, lane))
