@@ -69,17 +69,17 @@ export default defineConfig({
           maxConcurrency: 10,
         },
       },
+      alone('worst-day-thousands', [thousands], 3, 5),
       {
         extends: true,
         // Two at a time: each mostly waits for what it did to a daemon.
         test: {
           ...{ name: 'worst-day', include: worstDay, exclude: [thousands], maxWorkers: 2 },
-          ...{ sequence: { groupOrder: 3 }, testTimeout: 5 * 60_000, hookTimeout: 120_000, maxConcurrency: 10 },
+          ...{ sequence: { groupOrder: 4 }, testTimeout: 5 * 60_000, hookTimeout: 120_000, maxConcurrency: 10 },
         },
       },
-      alone('worst-day-thousands', [thousands], 6, 5),
-      alone('machines', machines, 4, 5),
-      alone('long-run', longRun, 5, 30),
+      alone('machines', machines, 5, 5),
+      alone('long-run', longRun, 6, 30),
     ],
   },
 })
