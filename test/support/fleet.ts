@@ -56,7 +56,8 @@ export const hooksOf = (sandboxUrl: string) => getJson<Hook[]>(`${sandboxUrl}/sa
 /** Through the install link, the provider's page and back, as a customer goes. */
 export async function connectAccount(daemonUrl: string, hubId: number): Promise<Response> {
   const install = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
-  const page = install.headers.get('location') ?? ''
+  const page = install.headers.get('location')
+  if (page === null) return install
   const approved = await fetch(`${page}&account=${hubId}`, { method: 'POST', redirect: 'manual' })
   return fetch(approved.headers.get('location') ?? '', { redirect: 'manual' })
 }
