@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -92,7 +92,9 @@ test('every command in the documents is run by a test', async () => {
   const all = commands()
   expect(all.length).toBeGreaterThan(40)
   const unknown: string[] = []
-  for (const command of all.filter((one) => RUN_ELSEWHERE[one] === undefined && !isTestRun(one) && !isSuite(one))) {
+  for (const command of all.filter(
+    (one) => RUN_ELSEWHERE[one] === undefined && ![isTestRun, isSuite, isBench].some((is) => is(one)),
+  )) {
     const args = argsOf(command)
     if (args === undefined) {
       unknown.push(command)
@@ -118,14 +120,25 @@ function isTestRun(command: string): boolean {
   return variable === undefined || readFileSync(join(ROOT, path), 'utf8').includes(variable)
 }
 
-/** `npm run NAME` of tests that are no part of `npm test`: a project of that name, which has files. */
+/** `npm run NAME -- FILE` of tests that are no part of `npm test`: there are such a project and such a file. */
 function isSuite(command: string): boolean {
-  const [, name = ''] = /^npm run ([a-z-]+)$/.exec(command) ?? []
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>
-  }
-  if (scripts[name]?.endsWith(` --project ${name}`) !== true) return false
-  return readFileSync(join(ROOT, 'test/vitest.config.ts'), 'utf8').includes(`alone('${name}'`)
+  const [, name = '', file] = /^(?:[A-Z_]+=\S+ )?npm run ([a-z-]+)(?: -- ([a-z-]+))?$/.exec(command) ?? []
+  if (!new RegExp(` --project "?${name}\\*?"?$`).test(SCRIPTS[name] ?? '')) return false
+  const folder = ['test', 'test/faults'].map((at) => join(ROOT, at, name)).find(existsSync)
+  return folder !== undefined && (file === undefined || existsSync(join(folder, `${file}.test.ts`)))
+}
+
+const SCRIPTS = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
+  .scripts
+
+/** `npm run bench -- FIGURES AND OPTIONS`: there are such figures and options. That it runs is shown once. */
+function isBench(command: string): boolean {
+  const [, rest] = /^npm run bench -- (.+)$/.exec(command) ?? []
+  const texts = readdirSync(join(ROOT, 'test/bench')).map((name) =>
+    readFileSync(join(ROOT, 'test/bench', name), 'utf8'),
+  )
+  const known = (word: string) => texts.some((text) => text.includes(`'${word}'`) || text.includes(`${word}: {`))
+  return rest?.split(' ').every((word) => /^\d+$/.test(word) || known(word.replace('--', ''))) === true
 }
 
 test('what is run elsewhere is run by a test that has its words', () => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, expect, test } from 'vitest'
+import { startDaemon } from '../support/daemon.ts'
 import { eventually } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
@@ -25,4 +26,14 @@ test('a signal to npm start reaches the daemon, which stops in good order', asyn
   await closed
   expect(lines.join('\n')).toContain('"daemon.stopped"')
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
+})
+
+test('a daemon that is started with one role does that part only, and says so', async () => {
+  scene = await openScene({ accounts: 1 })
+  const daemon = await startDaemon(await scene.configFile(), {}, undefined, ['--roles', 'worker'])
+  const status = async (path: string) => (await fetch(`${daemon.url}${path}`)).status
+  expect(await status('/healthz')).toBe(200)
+  expect(await status('/metrics')).toBe(200)
+  expect(await status('/')).toBe(404)
+  expect(await daemon.stop()).toBe(0)
 })

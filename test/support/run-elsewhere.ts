@@ -6,6 +6,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm run demo': 'test/e2e/demo.test.ts',
   'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
   'npm start -- --config config/plimsoll.yaml': 'test/e2e/npm-start.test.ts',
+  'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/npm-start.test.ts',
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
@@ -22,7 +23,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll sandbox --token-lifetime 20s': 'test/e2e/sandbox-command.test.ts',
   'npm run build': 'test/e2e/package.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',
-  'npm run bench -- P5': 'test/e2e/bench.test.ts',
   'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
   // What it does is this run and two programs.
   'npm run check': 'package.json',
