@@ -6,7 +6,7 @@ export interface Timed {
 
 /**
  * Deadlines that are all equally far away, on one timer: whatever began first is late first. A timer of its own for each
- * call was set and taken back in vain, 2 % of a refresh. By the monotonic clock: a clock that is set ends no call.
+ * call was set and taken back in vain. By the monotonic clock: a clock that is set ends no call.
  */
 export class Deadlines {
   readonly #ms: number
