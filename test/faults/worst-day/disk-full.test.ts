@@ -40,7 +40,8 @@ test.concurrent('the disk of log.file is full: the daemon says so once on its er
     expect(await daemon.stop()).toBe(0)
   })
   const url = `http://127.0.0.1:${/plimsoll-(\d+)\.yaml$/.exec(file)?.[1]}`
-  await eventually('ready', async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200)
+  const isThere = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200
+  await eventually('ready', isThere, 90_000)
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(url, hubIds)
   await eventually('refreshes', async () => {

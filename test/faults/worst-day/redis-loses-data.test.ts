@@ -30,7 +30,9 @@ test.concurrent('Redis that comes back empty: /readyz answers 503, one alert goe
   await eventually('its end', async () => (await fleet.told()).at(-1)?.reason === 'recovered')
   const [hubId = 0] = fleet.hubIds
   expect((await connectAccount(next.url, hubId)).status).toBe(200)
-  expect(await fleet.statesOf(next)).toEqual({ active: 1 })
+  // A rotated token that came just after the loss has no account any more, and is deleted at the provider.
+  const { uninstalling: _, uninstalled: __, ...kept } = await fleet.statesOf(next)
+  expect(kept).toEqual({ active: 1 })
 })
 
 test.concurrent('Redis that may evict and keeps nothing on disk: said at the start; keys that it throws away are an alert', async (context) => {
