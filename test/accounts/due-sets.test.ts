@@ -142,4 +142,20 @@ describe('the first expiry', () => {
     expect(await due.nearestExpiry(clock.now())).toBeUndefined()
     expect(await (await fleet([])).due.nearestExpiry(clock.now())).toBeUndefined()
   })
+
+  test('is read anew at most every five seconds where many must be looked at for it', async () => {
+    const { due, keys, clock } = await fleet([])
+    const now = clock.now()
+    const expiresAt = now + 1_800_000
+    const commands = redis.store.pipeline()
+    for (let hubId = 1; hubId <= 6_400; hubId++) {
+      commands.zadd(keys.partition(keys.partitionOf(hubId)).due.refresh, now + hubId, hubId)
+      commands.hset(keys.account(hubId).account, { state: 'active', expiresAt })
+    }
+    await commands.exec()
+    expect(await due.nearestExpiry(now)).toBe(expiresAt)
+    await redis.store.hset(keys.account(6_400).account, 'expiresAt', expiresAt - 1_000)
+    expect(await due.nearestExpiry(now + 4_999)).toBe(expiresAt)
+    expect(await due.nearestExpiry(now + 5_000)).toBe(expiresAt - 1_000)
+  })
 })

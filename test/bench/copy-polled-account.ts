@@ -6,10 +6,13 @@ import { domainOf, eachAccount, FIRST_HUB_ID } from './fleet-of-accounts.ts'
 /** What a poll leaves of an account beside its own record, each copied as it is stored. */
 const COPIED: readonly (keyof AccountKeys)[] = ['readings', 'samples', 'history', 'alerts', 'forecast']
 
-/** Waits until the daemon has polled the first account, and leaves the others as if it had polled them as well. */
-export async function copyPolledAccount(store: Store, keys: Keys, count: number): Promise<void> {
+/**
+ * Waits until the daemon has polled the first account, which adds to the records it had, and leaves the others as if they
+ * had lived as it did.
+ */
+export async function copyPolledAccount(store: Store, keys: Keys, count: number, records: number): Promise<void> {
   const first = keys.account(FIRST_HUB_ID)
-  await eventually('the first account polled', async () => (await store.exists(first.readings)) === 1, 60_000)
+  await eventually('the first account polled', async () => (await store.llen(first.history)) > records, 60_000)
   const { user, hubDomain, refreshedAt, obtainedAt, expiresAt, ...polled } = await store.hgetall(first.account)
   const dumps: { name: keyof AccountKeys; dump: Buffer; ttl: number }[] = []
   for (const name of COPIED) {
