@@ -13,10 +13,7 @@ const ACCOUNTS = 1_200
 const LIFE_MS = 36_000
 /** Watched for so long that each account is refreshed once in it, and a third of them twice. */
 const WATCH_MS = 24_000
-/**
- * Less of a fair share is a worker that idles. Nothing more is asked: who asks for a job first has it, up to 200 accounts
- * at once, and on two cores with a load of 20 the shares of three were seen between 22 % and 200 % in one watch.
- */
+/** Less of a fair share is a worker that idles. Who asks for a job first has it, up to 200 accounts at once: no more is asked. */
 const IDLE = 0.1
 
 let redis: TestRedis
