@@ -10,7 +10,7 @@ import { wakeNow } from './app/account-actions.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { createCourier } from './app/courier.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
-import { readHealth, startHttp } from './app/http.ts'
+import { type RedisSeen, readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
 import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
@@ -87,7 +87,8 @@ export async function startApp(
   const accessTokens = createAccessTokens(running, pages)
   let ticks: Ticks = NO_CLOCK
   let dataWatch: DataWatch | undefined
-  const own = () => ({ roles, movement, ticks: ticks.lastTicks(), dataTrouble: dataWatch?.trouble })
+  const redisSeen: RedisSeen = { ok: true, since: undefined }
+  const own = () => ({ roles, movement, ticks: ticks.lastTicks(), dataTrouble: dataWatch?.trouble, redisSeen })
   const health = () => readHealth(running.parts, pages, startedAt, own())
   const stopping = new AbortController()
   const jobs = accountJobs(parts, () => running.work, stopping.signal)

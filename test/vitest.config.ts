@@ -14,16 +14,18 @@ const whole = ['test/e2e/**/*.test.ts', 'test/faults/**/*.test.ts']
 
 /** Too long for every run, or in need of the whole machine: each has a command of its own. */
 const worstDay = ['test/faults/worst-day/**/*.test.ts']
+/** The one part that takes all the machine has. */
+const thousands = 'test/faults/worst-day/all-at-once.test.ts'
 const machines = ['test/machines/**/*.test.ts']
 const longRun = ['test/long-run/**/*.test.ts']
 const apart = [...worstDay, ...machines, ...longRun]
 
-/** One file after the other, with the machine to itself. */
-function alone(name: string, include: string[], groupOrder: number, minutes: number) {
+/** Files that have the machine to themselves: one after the other, or so many at a time. */
+function alone(name: string, include: string[], groupOrder: number, minutes: number, files = 1) {
   return {
     extends: true as const,
     test: {
-      ...{ name, include, fileParallelism: false, sequence: { groupOrder } },
+      ...{ name, include, maxWorkers: files, sequence: { groupOrder } },
       ...{ testTimeout: minutes * 60_000, hookTimeout: 120_000 },
     },
   }
@@ -67,9 +69,18 @@ export default defineConfig({
           maxConcurrency: 10,
         },
       },
-      alone('worst-day', worstDay, 3, 5),
-      alone('machines', machines, 4, 5),
-      alone('long-run', longRun, 5, 30),
+      alone('worst-day-thousands', [thousands], 3, 5),
+      {
+        extends: true,
+        // Two at a time: each mostly waits for what it did to a daemon.
+        test: {
+          ...{ name: 'worst-day', include: worstDay, exclude: [thousands], maxWorkers: 2 },
+          ...{ sequence: { groupOrder: 4 }, testTimeout: 5 * 60_000, hookTimeout: 120_000, maxConcurrency: 10 },
+        },
+      },
+      // Two at a time: they mostly wait, for tokens to come due and for nodes to notice that one is gone.
+      alone('machines', machines, 5, 5, 2),
+      alone('long-run', longRun, 6, 30),
     ],
   },
 })

@@ -62,7 +62,7 @@ export class DueSets {
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
     const parts = await this.#everyPartition((partition) =>
-      accountSteps(this.#store).claimDue(partition.due[kind], ...[now, perPartition, CLAIM_MS[kind]]),
+      accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, CLAIM_MS[kind]),
     )
     const moments = parts.map(([, next]) => next).filter((next) => next !== '')
     return {

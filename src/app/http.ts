@@ -120,13 +120,27 @@ export interface OwnProgress {
   ticks: Partial<Record<string, number>>
   /** What is wrong with what Redis holds, as far as it has looked. */
   dataTrouble: DataTrouble | undefined
+  /** Since when Redis has been as it was found last. */
+  redisSeen: RedisSeen
+}
+
+export interface RedisSeen {
+  ok: boolean
+  /** ms; undefined: since the start. */
+  since: number | undefined
+}
+
+/** Set back, the clock must give nobody an hour of patience. */
+function noteRedis(seen: RedisSeen, ok: boolean, now: number): void {
+  seen.since = ok === seen.ok ? seen.since && Math.min(seen.since, now) : now
+  seen.ok = ok
 }
 
 export async function readHealth(
   parts: Parts,
   pages: Store,
   startedAt: number | undefined,
-  { roles, movement, ticks, dataTrouble }: OwnProgress,
+  { roles, movement, ticks, dataTrouble, redisSeen }: OwnProgress,
 ): Promise<HealthReport> {
   let redisRefuses: string | undefined
   // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
@@ -142,18 +156,21 @@ export async function readHealth(
   const expected = longestPauses(parts.config.schedule)
   // Where others work, or tick, that they don't is nothing that a restart of this daemon would mend.
   const [doesTick, doesBoth] = [roles.has('clock'), roles.has('clock') && roles.has('worker')]
+  const now = parts.clock.now()
+  noteRedis(redisSeen, sweeps !== undefined, now)
   return judgeHealth({
-    now: parts.clock.now(),
+    now,
     startedAt,
-    redisOk: sweeps !== undefined,
+    redisOk: redisSeen.ok,
+    redisSince: redisSeen.since,
     redisRefuses,
     dataTrouble,
     lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
     failingReceivers: (receivers ?? [])
-      .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, parts.clock.now()) !== undefined)
+      .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, now) !== undefined)
       .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
-    untaken: movement.untaken(waiting ?? [], startedAt ?? parts.clock.now()),
+    untaken: movement.untaken(waiting ?? [], startedAt ?? now),
     expected: doesBoth ? expected : {},
     ticks: doesTick && !doesBoth ? { last: ticks, expected } : undefined,
   })

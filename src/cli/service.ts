@@ -3,7 +3,6 @@ import { type HealthReport, RECEIVERS } from '../http/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { findServiceManager, type ServiceManager } from '../runtime/service-manager.ts'
 import { countOf } from '../text/format-number.ts'
-import { feedsWatchdog } from './feed-watchdog.ts'
 import type { Io } from './io.ts'
 
 /** What the service manager hears of the daemon; without one nothing happens. */
@@ -24,7 +23,7 @@ const STATUS_MS = 60_000
 export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger): Service {
   const manager = findServiceManager(io.env, process.pid, log)
   if (manager === undefined) return { reloading: async (work) => void (await work()), stopping: async () => {} }
-  const told: Told = { manager, isFileRefused: false, isStarving: false, redisAwaySince: undefined }
+  const told: Told = { manager, isFileRefused: false, isStarving: false }
   void tellOfStart(io, told, starting)
     .then((app) => app && tellOfWork(io, told, app, log))
     .catch(() => undefined) // A start that failed is the caller's to tell.
@@ -43,7 +42,6 @@ interface Told {
   isFileRefused: boolean
   /** It was told nothing for want of progress. */
   isStarving: boolean
-  redisAwaySince: number | undefined
 }
 
 const REFUSED = 'the config file was refused, the one before is in force: see the log'
@@ -68,31 +66,28 @@ async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger
     await clock.wait(periodMs, stop)
     if (stop.aborted) return
     // What can't be told is told next time: one that fell silent for good would be ended for it.
-    await tellOnce(told, app, clock.now(), log).catch((error: unknown) => {
+    await tellOnce(told, app, log).catch((error: unknown) => {
       log.warn({ code: 'systemd.unheard', err: error }, 'could not find out how it goes: systemd is told next time')
     })
   }
 }
 
-async function tellOnce(told: Told, app: App, now: number, log: Logger): Promise<void> {
+async function tellOnce(told: Told, app: App, log: Logger): Promise<void> {
   const health = await app.health()
-  const isFed = judge(told, health, now, log)
-  await told.manager.say(...(isFed ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
+  tellOfStarving(told, health, log)
+  await told.manager.say(...(health.alive ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
 }
 
-function judge(told: Told, health: HealthReport, now: number, log: Logger): boolean {
-  const isRedisAway = health.checks.some(({ name, ok }) => name === 'redis' && !ok)
-  told.redisAwaySince = isRedisAway ? (told.redisAwaySince ?? now) : undefined
-  const isFed = feedsWatchdog(health, now - (told.redisAwaySince ?? now))
-  if (!isFed && !told.isStarving) {
+/** Who is not fed is ended by the service manager, and another one started. */
+function tellOfStarving(told: Told, health: HealthReport, log: Logger): void {
+  if (!health.alive && !told.isStarving) {
     const reasons = troubles(health)
     log.error(
       { code: 'systemd.no-progress', reasons },
       `nothing moves: the watchdog is not fed until something does (${reasons.join('; ')})`,
     )
   }
-  told.isStarving = !isFed
-  return isFed
+  told.isStarving = !health.alive
 }
 
 async function statusText({ isFileRefused }: Told, app: App, health: HealthReport): Promise<string> {

@@ -21,6 +21,8 @@ export interface Pinger {
 
 /** A heartbeat service as Healthchecks has it: a POST to `url` says that all is well, one to `url/fail` that it is not. */
 export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
+  const library = import('undici')
+  library.catch(() => {}) // Whoever pings hears of it.
   let agent: Agent | undefined
   const closing = new AbortController()
 
@@ -28,7 +30,7 @@ export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
     const deadline = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([closing.signal, deadline])
     try {
-      const { Agent, request } = await import('undici')
+      const { Agent, request } = await library
       agent ??= new Agent({ connections: 1, allowH2: false })
       const { statusCode, body } = await request(pingAddress(url, ok), {
         method: 'POST',

@@ -20,6 +20,8 @@ export interface HealthFacts {
   /** Undefined while it is still starting. */
   startedAt: number | undefined
   redisOk: boolean
+  /** Since when Redis has answered, or has not, ms; undefined: since the start. */
+  redisSince?: number | undefined
   /** Where it answers and refuses: its words. */
   redisRefuses?: string | undefined
   /** What is wrong with what it holds. */
@@ -47,20 +49,16 @@ const LONGEST_STANDSTILL_MS = 120_000
 const LONGEST_UNTAKEN_MS = 45_000
 const GRACE_MS = 15_000
 const PERIODS = 3
+/**
+ * While Redis is away nothing moves, and a restart would mend nothing: it would lose what is held in memory until Redis is
+ * back. After longer than any refused write is tried again, the fault may be our own connection.
+ */
+const REDIS_AWAY_MS = 15 * 60_000
 
 /** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end. */
 export function judgeHealth(facts: HealthFacts): HealthReport {
-  const moving = [
-    ...Object.entries(facts.expected).map(([kind, periodMs]) =>
-      judgePace(facts, `sweep:${kind}`, 'finished', facts.lastSweeps[kind], periodMs),
-    ),
-    ...Object.entries(facts.ticks?.expected ?? {}).map(([kind, periodMs]) =>
-      judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
-    ),
-    ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, ms)),
-    ...Object.entries(facts.untaken ?? {}).map(([queue, ms]) => judgeWorker(queue, ms)),
-  ]
   const started = facts.startedAt !== undefined
+  const moving = facts.redisOk || !started ? judgeMoves(facts) : [judgeWait(facts)]
   return {
     alive: moving.every((check) => check.ok),
     // What is connected or asked for in an emptied Redis is lost again once a backup takes its place.
@@ -75,6 +73,27 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
   }
 }
 
+function judgeMoves(facts: HealthFacts): HealthCheck[] {
+  // What stood still while Redis was away has its full time again from its return on.
+  const sinceBack = Math.max(0, facts.now - (facts.redisSince ?? Number.NEGATIVE_INFINITY))
+  return [
+    ...Object.entries(facts.expected).map(([kind, periodMs]) =>
+      judgePace(facts, `sweep:${kind}`, 'finished', facts.lastSweeps[kind], periodMs),
+    ),
+    ...Object.entries(facts.ticks?.expected ?? {}).map(([kind, periodMs]) =>
+      judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
+    ),
+    ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, Math.min(ms, sinceBack))),
+    ...Object.entries(facts.untaken ?? {}).map(([queue, ms]) => judgeWorker(queue, Math.min(ms, sinceBack))),
+  ]
+}
+
+function judgeWait({ now, startedAt = now, redisSince = startedAt }: HealthFacts): HealthCheck {
+  const awayMs = now - redisSince
+  const detail = `nothing can move without Redis, away for ${inSeconds(awayMs)} s`
+  return { name: 'waiting', ok: awayMs < REDIS_AWAY_MS, detail }
+}
+
 function judgeRedis({ redisOk, redisRefuses }: HealthFacts): HealthCheck {
   const trouble = redisRefuses === undefined ? 'does not answer' : `refuses: ${redisRefuses}`
   return { name: 'redis', ok: redisOk, detail: redisOk ? 'answers' : trouble }
@@ -86,7 +105,7 @@ function judgeReceivers(failing: readonly string[]): HealthCheck {
 }
 
 function judgePace(
-  { now, startedAt }: HealthFacts,
+  { now, startedAt, redisSince }: HealthFacts,
   name: string,
   done: string,
   last: number | undefined,
@@ -94,8 +113,8 @@ function judgePace(
 ): HealthCheck {
   if (startedAt === undefined) return { name, ok: true, detail: 'not expected before the start' }
   const allowedMs = PERIODS * periodMs + GRACE_MS
-  // Never earlier than the start: a daemon that was down for an hour is not stuck for an hour when it comes up.
-  const quietMs = now - Math.max(last ?? startedAt, startedAt)
+  // Never earlier than the start, or Redis' return: who was down for an hour is not stuck for an hour when it comes up.
+  const quietMs = now - Math.max(last ?? startedAt, startedAt, redisSince ?? startedAt)
   const finished = last === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - last)} s ago`
   if (last !== undefined && last - now > GRACE_MS) {
     return { name, ok: false, detail: `last ${done} in the future: the clock was set back` }

@@ -29,10 +29,27 @@ export interface Series {
 /** What a series is about, without its numbers. */
 export type SeriesName = Pick<Series, 'metric' | 'objectTypeId' | 'from' | 'to'>
 
-/** All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1. */
-export function seriesOf(readings: Readings): Series[] {
-  const all = [...customPropertySeries(readings), ...associationSeries(readings)]
-  // A report that names an object type twice has one series of it: the first.
+const OF_READINGS = new WeakMap<Readings, readonly Series[]>()
+
+/**
+ * All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1.
+ *
+ * Made once for readings, which nobody changes: a poll that finds something new asks eleven times.
+ */
+export function seriesOf(readings: Readings): readonly Series[] {
+  const before = OF_READINGS.get(readings)
+  if (before !== undefined) return before
+  const all: Series[] = []
+  addCustomProperties(all, readings)
+  addAssociations(all, readings)
+  const series = withoutRepeats(all)
+  OF_READINGS.set(readings, series)
+  return series
+}
+
+/** A report that names an object type twice has one series of it: the first. */
+function withoutRepeats(all: readonly Series[]): readonly Series[] {
+  if (new Set(all.map(({ id }) => id)).size === all.length) return all
   return [...new Map(all.toReversed().map((series) => [series.id, series])).values()].toReversed()
 }
 
@@ -63,37 +80,26 @@ export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string
   return objectTypeId === undefined ? word : `${word}/${encodeURIComponent(objectTypeId)}`
 }
 
-function customPropertySeries({ customProperties }: Readings): Series[] {
-  if (customProperties === undefined) return []
+function addCustomProperties(all: Series[], { customProperties }: Readings): void {
+  if (customProperties === undefined) return
   const { overallUsage, overallLimit, byObjectType } = customProperties.report
-  return [
-    { id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) },
-    ...byObjectType.map((type) => ({
-      id: `type/${encodeURIComponent(type.objectTypeId)}`,
-      metric: 'customProperties.objectType' as const,
-      objectTypeId: type.objectTypeId,
-      label: type.pluralLabel,
-      ...measured(type.usage, type.limit),
-    })),
-  ]
+  all.push({ id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) })
+  for (const { objectTypeId, pluralLabel: label, usage, limit } of byObjectType) {
+    const id = `type/${encodeURIComponent(objectTypeId)}`
+    all.push({ id, metric: 'customProperties.objectType', objectTypeId, label, ...measured(usage, limit) })
+  }
 }
 
-function associationSeries({ associations }: Readings): Series[] {
-  return Object.entries(associations).flatMap(([pair, reading]) => {
+function addAssociations(all: Series[], { associations }: Readings): void {
+  for (const [pair, { atLimit, nearLimit, fullest, limit }] of Object.entries(associations)) {
     const { from, to } = pairOf(pair)
-    const series = (name: string, metric: Metric, usage: number, limit: number | null): Series => ({
-      id: `${name}/${pair}`,
-      metric,
-      from,
-      to,
-      ...(limit === null ? { usage, limit, percent: null } : measured(usage, limit)),
-    })
-    return [
-      series('at', 'associations.atLimit', reading.atLimit, null),
-      series('near', 'associations.nearLimit', reading.nearLimit, null),
-      series('fullest', 'associations.fullest', reading.fullest, reading.limit),
-    ]
-  })
+    const count = { limit: null, percent: null }
+    all.push(
+      { id: `at/${pair}`, metric: 'associations.atLimit', from, to, usage: atLimit, ...count },
+      { id: `near/${pair}`, metric: 'associations.nearLimit', from, to, usage: nearLimit, ...count },
+      { id: `fullest/${pair}`, metric: 'associations.fullest', from, to, ...measured(fullest, limit) },
+    )
+  }
 }
 
 function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' | 'percent'> {

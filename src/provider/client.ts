@@ -94,34 +94,28 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     request: HttpRequest,
     secrets: readonly Secret[],
     read: (body: Buffer) => T,
-    hear: (headers: HttpResponse['headers']) => void = () => {},
+    hear?: (headers: HttpResponse['headers']) => void,
   ): Promise<ProviderResult<T>> {
     const sentAt = options.clock.now()
     // The one that this call goes out with: it may be another one by the time of the answer.
     const { clientSecret } = identity
-    const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, clientSecret)
+    let answer: HttpResponse
     try {
-      const answer = await send(endpoint, request, sentAt)
-      skew.note(answer.headers.date, sentAt, options.clock.now())
-      hear(answer.headers)
-      if (answer.status < 200 || answer.status >= 300) {
-        return failed(classifyAnswer(family, answer, options.clock.now(), clean))
-      }
-      return { ok: true, value: read(answer.body) }
+      answer = await http.send(request)
     } catch (error) {
+      options.observe?.({ endpoint, class: classOfError(error), ms: options.clock.now() - sentAt })
       return failed(classifyError(error))
     }
-  }
-
-  async function send(endpoint: Endpoint, request: HttpRequest, sentAt: number): Promise<HttpResponse> {
-    const ended = () => options.clock.now() - sentAt
+    const answeredAt = options.clock.now()
+    options.observe?.({ endpoint, class: classOfStatus(answer.status), ms: answeredAt - sentAt })
     try {
-      const answer = await http.send(request)
-      options.observe?.({ endpoint, class: classOfStatus(answer.status), ms: ended() })
-      return answer
+      skew.note(answer.headers.date, sentAt, answeredAt)
+      hear?.(answer.headers)
+      if (answer.status >= 200 && answer.status < 300) return { ok: true, value: read(answer.body) }
+      const clean = (text: string) => withoutSecrets(redactUrls(text), ...secrets, clientSecret)
+      return failed(classifyAnswer(family, answer, answeredAt, clean))
     } catch (error) {
-      options.observe?.({ endpoint, class: classOfError(error), ms: ended() })
-      throw error
+      return failed(classifyError(error))
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 // Not the whole package: with its fetch, caches and mocks a process holds 10 MB more.
-import Agent from 'undici/lib/dispatcher/agent.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
+import { Deadlines, type Timed } from './deadlines.ts'
 
 /**
  * The manners of one call, for all endpoints: one connection pool with HTTP/1.1 keep-alive, a deadline that covers
@@ -47,7 +48,8 @@ export interface HttpClientOptions {
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { origin, pathname } = new URL(options.baseUrl)
   const prefix = pathname.replace(/\/$/, '')
-  const agent = new Agent({
+  const deadlines = new Deadlines(options.timeoutMs)
+  const pool = new Pool(origin, {
     connections: options.connections,
     pipelining: 1,
     allowH2: false,
@@ -59,26 +61,25 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
-        agent.dispatch(
+        pool.dispatch(
           {
-            origin,
             path: prefix + request.path,
             method: request.method,
             headers: request.headers,
             body: request.body ?? null,
           },
-          new AnswerHandler(options, resolve, reject),
+          new AnswerHandler(options, deadlines, resolve, reject),
         )
       }),
-    close: () => agent.destroy(),
+    close: () => pool.destroy(),
   }
 }
 
-class AnswerHandler implements Dispatcher.DispatchHandler {
-  readonly #maxBytes: number
+class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
+  readonly #options: HttpClientOptions
+  readonly #deadlines: Deadlines
   readonly #resolve: (answer: HttpResponse) => void
   readonly #reject: (error: CallError) => void
-  readonly #deadline: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
   #controller: Dispatcher.DispatchController | undefined
   #bytes = 0
@@ -86,14 +87,21 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   #headers: HttpResponse['headers'] = {}
   #cutOff: CallError | undefined
 
-  constructor(options: HttpClientOptions, resolve: (answer: HttpResponse) => void, reject: (error: CallError) => void) {
-    this.#maxBytes = options.maxAnswerBytes
+  constructor(
+    options: HttpClientOptions,
+    deadlines: Deadlines,
+    resolve: (answer: HttpResponse) => void,
+    reject: (error: CallError) => void,
+  ) {
+    this.#options = options
+    this.#deadlines = deadlines
     this.#resolve = resolve
     this.#reject = reject
-    this.#deadline = setTimeout(
-      () => this.#stop(new CallError('timeout', `no complete answer within ${options.timeoutMs / 1000} s`)),
-      options.timeoutMs,
-    )
+    deadlines.begin(this)
+  }
+
+  expire(): void {
+    this.#stop(new CallError('timeout', `no complete answer within ${this.#options.timeoutMs / 1000} s`))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -109,22 +117,23 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (this.#bytes > this.#maxBytes) {
-      this.#stop(new CallError('too-large', `the answer is larger than ${this.#maxBytes} bytes`))
+    const { maxAnswerBytes } = this.#options
+    if (this.#bytes > maxAnswerBytes) {
+      this.#stop(new CallError('too-large', `the answer is larger than ${maxAnswerBytes} bytes`))
     } else {
       this.#chunks.push(chunk)
     }
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#deadline)
+    this.#deadlines.end(this)
     const [only] = this.#chunks
     const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks)
     this.#resolve({ status: this.#status, headers: this.#headers, body })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.#deadline)
+    this.#deadlines.end(this)
     this.#reject(this.#cutOff ?? new CallError('network', networkMessage(error)))
   }
 

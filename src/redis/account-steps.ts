@@ -9,7 +9,7 @@ export interface AccountSteps {
   beginPoll(account: string, asking: string): Promise<(Buffer | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */
-  claimDue(due: string, ...args: Argument[]): Promise<[claimed: string[], next: string]>
+  claimDue(due: string, now: number, most: number, claimMs: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
   takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }
@@ -82,7 +82,11 @@ class Gathering<Answer> {
     return new Promise((resolve, reject) => {
       const group = this.#group(this.#groupOf(key))
       const bytes = sizeOf(args)
-      if (group.waiting.length > 0 && group.bytes + bytes > MOST_BYTES) this.#leave(group)
+      const [first] = group.waiting
+      // The script cuts the arguments into parts of one length: with another one among them, all would get somebody else's.
+      if (first !== undefined && (group.bytes + bytes > MOST_BYTES || first.args.length !== args.length)) {
+        this.#leave(group)
+      }
       group.waiting.push({ key, args, resolve, reject })
       group.bytes += bytes
       if (group.waiting.length === MOST_ACCOUNTS) this.#leave(group)

@@ -43,7 +43,7 @@ export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (
     ...(purpose === 'pages'
       ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
-    // A pipeline for one command costs as much as the command. On a Cluster it has one for each slot, and needs it.
+    // A pipeline for one command costs as much as the command. A name here is also meant for its `Buffer` twin.
     autoPipeliningIgnoredCommands: OF_MANY_ACCOUNTS,
   }
   const store = open(address, options)

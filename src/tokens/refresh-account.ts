@@ -150,10 +150,15 @@ interface Attempt {
 }
 
 /** Where the old token is dead once the new one is made, this process may be killed over it: another one does it. */
-function redeem(deps: RefreshDeps, job: RedeemJob, lease: Lease): Promise<CourierAnswer> {
-  return deps.courier !== undefined && deps.endpoint.rotates
-    ? deps.courier.redeem(job, lease)
-    : redeemAndStore(deps, job, lease)
+async function redeem(deps: RefreshDeps, job: RedeemJob, lease: Lease): Promise<CourierAnswer> {
+  if (deps.courier !== undefined && deps.endpoint.rotates) return deps.courier.redeem(job, lease)
+  // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.
+  deps.unstored.add(job.hubId)
+  try {
+    return await redeemAndStore(deps, job, lease)
+  } finally {
+    deps.unstored.delete(job.hubId)
+  }
 }
 
 function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {

@@ -51,8 +51,35 @@ test('a queue whose jobs do not end is enough not to be alive, and the check nam
   ])
 })
 
-test('without Redis it is not ready, though it may be alive', () => {
-  expect(judgeHealth({ ...FACTS, redisOk: false })).toMatchObject({ alive: true, ready: false })
+const MINUTE = 60_000
+
+test.each([
+  ['while Redis is away it is not ready, but alive: a restart would mend nothing', 15 * MINUTE - 1, true],
+  ['of a Redis that is away for so long the fault may be its own', 15 * MINUTE, false],
+])('%s', (_, awayMs, alive) => {
+  const stood = { lastSweeps: {}, standstills: { 'refresh-tokens': awayMs }, untaken: {} }
+  const old = { ...FACTS, ...stood, startedAt: NOW - 60 * MINUTE, redisOk: false, redisSince: NOW - awayMs }
+  expect(judgeHealth(old)).toMatchObject({ alive, ready: false })
+})
+
+test('a clock that others follow is alive too while it can hand on nothing', () => {
+  const ticks = { last: { alerts: NOW - 400_000 }, expected: { alerts: 5_000 } }
+  const clock = { ...FACTS, expected: {}, standstills: {}, ticks }
+  expect(judgeHealth({ ...clock, redisOk: false, redisSince: NOW - 390_000 }).alive).toBe(true)
+  expect(judgeHealth({ ...clock, redisSince: NOW - 490_000 }).alive).toBe(false)
+})
+
+test('what stood still while Redis was away has its full time again once it is back', () => {
+  const stood = {
+    lastSweeps: { 'refresh-tokens': NOW - 400_000, 'poll-limits': NOW - 400_000 },
+    standstills: { 'refresh-tokens': 400_000 },
+    untaken: { deliver: 400_000 },
+  }
+  const backFor = (ms: number) => judgeHealth({ ...FACTS, ...stood, redisSince: NOW - ms })
+  expect(backFor(45_000)).toMatchObject({ alive: true, ready: true })
+  expect(backFor(120_001).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))).toEqual([
+    ...['sweep:refresh-tokens', 'sweep:poll-limits', 'queue:refresh-tokens', 'worker:deliver'],
+  ])
 })
 
 test('while it starts it is alive and not ready', () => {

@@ -12,10 +12,10 @@ test('a mail server that takes its time for each mail gets no more at once than 
   const server = await startMailServer({
     disabledCommands: ['STARTTLS'],
     // Slower than the third in a row could wait for.
-    onMailFrom: (_address, _session, done) => void pause(500).then(() => done()),
+    onMailFrom: (_address, _session, done) => void pause(1_000).then(() => done()),
   })
   const mail = createEmailReceiver({
-    ...{ name: 'ops-mail', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), tls: 'optional', timeoutMs: 1_300 },
+    ...{ name: 'ops-mail', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), tls: 'optional', timeoutMs: 2_700 },
     ...{ from: 'plimsoll@example.com', to: ['ops@example.com'] },
   })
   context.onTestFinished(async () => {

@@ -3,7 +3,7 @@ import { parseSeriesId, type Series, seriesOf } from '../../src/limits/series.ts
 import type { AssociationReport } from '../../src/provider/answers.ts'
 import { associations, properties, readings } from './reports.ts'
 
-const of = (id: string, series: Series[]) => series.find((one) => one.id === id)
+const of = (id: string, series: readonly Series[]) => series.find((one) => one.id === id)
 
 describe('the series of custom properties', () => {
   test('are one for all and one per object type, with percent computed from usage and limit', () => {

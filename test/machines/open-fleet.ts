@@ -61,19 +61,25 @@ export function isRunning({ child }: Daemon): boolean {
 
 /** Resolves with how long it took until every account had been refreshed since a moment, ms. */
 export async function allRefreshedSince(
-  { sandbox }: Pick<Fleet, 'sandbox'>,
+  { sandbox, daemons }: Pick<Fleet, 'sandbox' | 'daemons'>,
   hubIds: readonly number[],
   since: number,
   withinMs = 60_000,
 ): Promise<number> {
+  let missing = hubIds
   await eventually(
     'a refresh of every account',
     async () => {
       const times = refreshTimes(await journalOf(sandbox.url))
-      return hubIds.every((hubId) => times.get(hubId)?.some((at) => at > since))
+      missing = hubIds.filter((hubId) => times.get(hubId)?.some((at) => at > since) !== true)
+      return missing.length === 0
     },
     withinMs,
-  )
+  ).catch((error: unknown) => {
+    const told = daemons.flatMap(({ lines }) => lines.filter((line) => /"level":"?(40|50|60|warn|error)/.test(line)))
+    const what = `${missing.length} of ${hubIds.length} were not, such as ${missing.slice(0, 5).join(', ')}`
+    throw new Error(`${what}; the daemons said:\n${told.slice(-20).join('\n')}`, { cause: error })
+  })
   return Date.now() - since
 }
 

@@ -8,10 +8,16 @@ import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
 /** One machine that ticks, one that serves pages, two that work; then one of these dies and two more come. */
-const ACCOUNTS = 2_000
+const ACCOUNTS = 1_200
 const LIFE_MS = 24_000
-/** Watched for so long: most of a life, so that each account is refreshed once in it. */
-const WATCH_MS = 12_000
+/** Watched for so long: a life, so that each account is refreshed twice in it. */
+const WATCH_MS = LIFE_MS
+/**
+ * A worker asks for a job when it has ended one, and a job is of dozens of accounts: the 80 or so of a watch, given out
+ * blindly to three, lie 16 % off a fair share as a rule. And the cores are given out by the system, to seven processes
+ * here. Half lets neither fail a run; one that idles, or that takes most of the work, is far beyond it.
+ */
+const UNFAIR = 0.5
 const SETTINGS = { limits: { every: '2m' }, schedule: { refreshTokens: '* * * * * *', pollLimits: '*/5 * * * * *' } }
 
 let redis: TestRedis
@@ -56,8 +62,8 @@ async function refreshedBy({ url }: Daemon): Promise<number> {
 function expectEven(counts: readonly number[], says: string): void {
   const fair = counts.reduce((sum, count) => sum + count, 0) / counts.length
   say(`${says}: ${counts.map((count) => `${Math.round((count / fair) * 100)} %`).join(', ')} of a fair share`)
-  expect(fair).toBeGreaterThan(100)
-  for (const count of counts) expect(Math.abs(count / fair - 1)).toBeLessThan(0.25)
+  expect(fair).toBeGreaterThan(ACCOUNTS / counts.length)
+  for (const count of counts) expect(Math.abs(count / fair - 1)).toBeLessThan(UNFAIR)
 }
 
 test('two workers share the refreshes evenly, and no token expires', async () => {

@@ -92,6 +92,16 @@ describe('steps on accounts', () => {
     expect(right).toMatchObject({ status: 'fulfilled' })
   })
 
+  test('with another number of arguments are a call of their own: nobody gets those of somebody else', async () => {
+    const steps = accountSteps(store)
+    const before = await scriptsRun(store)
+    const asked = [1, 2, 3].map((hubId) =>
+      steps.takeCalls(callsOf(hubId), ...ASKED, ...(hubId === 2 ? ['more', ''] : [])),
+    )
+    expect(await Promise.all(asked)).toEqual(Array(3).fill([1, 0, 0]))
+    expect((await scriptsRun(store)) - before).toBe(3)
+  })
+
   test('say what Redis refuses, by its own code, each of them', async () => {
     await store.set('filling', 'x'.repeat(100_000))
     const steps = accountSteps(store)

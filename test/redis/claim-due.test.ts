@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -29,6 +31,20 @@ describe('a claim', () => {
     await plan(keys, { 1: NOW - 3, 65: NOW - 2, 129: NOW - 1 })
     expect(await claim(keys, NOW, 2)).toEqual({ hubIds: [1, 65], next: NOW - 1 })
     expect(await claim(keys, NOW, 2)).toEqual({ hubIds: [129], next: NOW + 60_000 })
+  })
+
+  test('of accounts and one of deliveries, asked for at once, each get what they asked for', async () => {
+    const keys = redis.freshKeys()
+    await redis.store.zadd(keys.partition(1).due.poll, NOW - 1, 1)
+    await redis.store.zadd(keys.partition(2).due.poll, NOW - 1, 2)
+    await redis.store.zadd(keys.delivery.deliveriesDue, NOW - 1, 'told')
+    const [deliveries, accounts] = await Promise.all([
+      new Deliveries(redis.store, keys).claim(NOW, 10),
+      new DueSets(redis.store, keys).claim('poll', NOW, 100),
+    ])
+    expect(deliveries).toEqual({ ids: ['told'], next: NOW + 60_000 })
+    expect(accounts).toEqual({ hubIds: [1, 2], next: NOW + 60_000 })
+    expect(await redis.store.zscore(keys.partition(2).due.poll, 2)).toBe(String(NOW + 60_000))
   })
 
   test('of nothing says when something is due, or that nothing is planned', async () => {

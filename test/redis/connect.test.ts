@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
@@ -41,6 +41,21 @@ describe('a connection', () => {
     await redis.again()
     expect(await step).toBe('OK')
     expect(await store.get('meanwhile')).toBe('1')
+  })
+
+  test('for steps lets commands of one moment travel together, but no step that is of many accounts already', async () => {
+    const store = connect('steps')
+    const pipelines = vi.spyOn(store, 'pipeline')
+    const account = 'test:{1}:account:1'
+    // Whatever they make of an account that has nothing: it is the way there that counts.
+    await Promise.allSettled([
+      ...[store.claimDue(1, account, Date.now(), 1, 1), store.dueTokens(1, account, Date.now(), 1)],
+      ...[store.beginRefreshBuffer(1, account), store.storeTokens(1, account), store.takeCalls(1, account)],
+      ...[store.beginPollBuffer(1, account), store.commitPoll(1, account)],
+    ])
+    expect(pipelines).not.toHaveBeenCalled()
+    await Promise.all([store.get('one'), store.get('other')])
+    expect(pipelines).toHaveBeenCalledOnce()
   })
 
   test('for pages gives up soon, and says so', async () => {

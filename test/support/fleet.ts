@@ -56,7 +56,8 @@ export const hooksOf = (sandboxUrl: string) => getJson<Hook[]>(`${sandboxUrl}/sa
 /** Through the install link, the provider's page and back, as a customer goes. */
 export async function connectAccount(daemonUrl: string, hubId: number): Promise<Response> {
   const install = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
-  const page = install.headers.get('location') ?? ''
+  const page = install.headers.get('location')
+  if (page === null) return install
   const approved = await fetch(`${page}&account=${hubId}`, { method: 'POST', redirect: 'manual' })
   return fetch(approved.headers.get('location') ?? '', { redirect: 'manual' })
 }
@@ -65,8 +66,13 @@ export async function connectAll(daemonUrl: string, hubIds: readonly number[]): 
   const waiting = [...hubIds]
   const lane = async () => {
     for (let hubId = waiting.shift(); hubId !== undefined; hubId = waiting.shift()) {
-      const { status } = await connectAccount(daemonUrl, hubId)
-      if (status !== 200) throw new Error(`account ${hubId} could not be connected: ${status}`)
+      const id = hubId
+      await eventually(`account ${id} connected`, async () => {
+        const { status } = await connectAccount(daemonUrl, id)
+        // On a busy machine: the page says to start again.
+        if (status !== 200 && status !== 503) throw new Error(`account ${id} could not be connected: ${status}`)
+        return status === 200
+      })
     }
   }
   await Promise.all(Array.from({ length: 20 }, lane))

@@ -56,12 +56,20 @@ function answers(port: number, pid: number | undefined): Promise<boolean> {
     let heard = ''
     socket.on('data', (data) => {
       heard += data.toString()
-      const [, found, loading] = /\r\nprocess_id:(\d+)\r\n.*\r\nloading:(\d)\r\n/s.exec(heard) ?? []
-      if (found === undefined && !heard.startsWith('-')) return
-      if (found === undefined || Number(found) === pid) end(loading === '0')
+      if (!isWhole(heard)) return
+      const found = /\r\nprocess_id:(\d+)\r\n/.exec(heard)?.[1]
+      // A sentinel has nothing to load, and says nothing of it.
+      if (found === undefined || Number(found) === pid) end(found !== undefined && !heard.includes('\r\nloading:1\r\n'))
       else end(new Error(`port ${port} belongs to the server ${found}`))
     })
     socket.on('close', () => end(false))
     socket.write('INFO\r\n')
   })
+}
+
+/** Of what a server answers to `INFO`: an error in one line, or as many bytes as it announces. */
+function isWhole(heard: string): boolean {
+  if (heard.startsWith('-')) return true
+  const [head, length] = /^\$(\d+)\r\n/.exec(heard) ?? []
+  return head !== undefined && heard.length >= head.length + Number(length)
 }

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { connectRedis, type Purpose, type Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { freePort } from './fleet.ts'
@@ -17,7 +20,9 @@ export async function startRedis(folder?: string, more: readonly string[] = []):
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
   const stores: Store[] = []
-  const persistence = folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--dir', folder]
+  // It writes some there in any case: what a replica is sent, the slots of a Cluster.
+  const own = mkdtempSync(join(tmpdir(), 'plimsoll-redis-'))
+  const persistence = ['--appendonly', folder === undefined ? 'no' : 'yes', '--dir', folder ?? own]
   const process = await startRedisProcess(port, ['--save', '', ...persistence, ...more])
   return {
     ...process,
@@ -30,6 +35,7 @@ export async function startRedis(folder?: string, more: readonly string[] = []):
     stop: async () => {
       for (const store of stores) store.disconnect()
       await process.end('SIGKILL')
+      rmSync(own, { recursive: true, force: true })
     },
   }
 }

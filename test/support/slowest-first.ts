@@ -12,6 +12,11 @@ const SLOW = [
   'e2e/hostile-strings',
   'faults/uninstall',
   'http/in-browser/every-page',
+  'faults/worst-day/provider-slow',
+  'faults/worst-day/redis-slow-or-cut-off',
+  'faults/worst-day/redis-refuses',
+  'faults/worst-day/names',
+  'faults/worst-day/certificates',
 ]
 
 export class SlowestFirst extends BaseSequencer {

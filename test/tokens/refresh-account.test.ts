@@ -243,6 +243,20 @@ describe('of several workers', () => {
     await refreshing
     expect(await w.lease()).toBe('somebody-else')
   })
+
+  test('one whose lease ran out while its process stood still is not begun anew there: its token is on the way', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await redis.store.del(w.keys.account(HUB).lease)
+    expect(await w.refresh()).toEqual({ is: 'held' })
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    w.clock.move(2 * LIFE)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
 })
 
 describe('a late writer', () => {
@@ -255,7 +269,8 @@ describe('a late writer', () => {
     await slow.asked
     await redis.store.del(keys.account(HUB).lease) // It ran out.
     const quick = fakeProvider({ refresh: async () => tokens('access-9', 'refresh-9') })
-    expect(await refreshAccount({ ...late.deps, provider: quick }, HUB)).toMatchObject({ is: 'refreshed' })
+    const other = { ...late.deps, provider: quick, unstored: new Set<number>() }
+    expect(await refreshAccount(other, HUB)).toMatchObject({ is: 'refreshed' })
     const before = await dump(redis.store, keys)
     slow.answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'lost' })

@@ -30,13 +30,14 @@ export interface EmailOptions {
 export function createEmailReceiver(options: EmailOptions): Receiver {
   const { name, from, to, timeoutMs = 60_000, links = NO_LINKS } = options
   const server = smtpServer(name, options.smtp)
-  let transport: ReturnType<typeof createTransport> | undefined
+  // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
+  const transport = createTransport(server, options.tls, timeoutMs)
+  transport.catch(() => {}) // Whoever sends hears of it.
   const underWay = new Set<Promise<AttemptOutcome>>()
 
   async function attempt(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
     try {
-      transport ??= createTransport(server, options.tls, timeoutMs)
       const sent = await (await transport).sendMail({
         ...mailFor(delivery, from, links),
         from,
@@ -59,7 +60,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
 
   async function close(): Promise<void> {
     await Promise.all(underWay)
-    const opened = await transport
+    const opened = await transport.catch(() => undefined)
     opened?.close()
   }
 
@@ -67,8 +68,8 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
 }
 
 /**
- * A pool of connections to a mail server; whoever makes it closes it. The library is loaded with the first: a daemon that
- * has nothing to mail does without its megabytes.
+ * A pool of connections to a mail server; whoever makes it closes it. The library is loaded with the first: commands, and
+ * daemons without a mail server, do without its megabytes.
  */
 export async function createTransport(
   { host, port, secure, auth }: SmtpServer,

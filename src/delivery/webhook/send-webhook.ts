@@ -35,6 +35,9 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
   const context = { ...options.context, receiver: name }
   const { url, authorization } = parseUrl(name, options.url)
   const keys = options.secrets.map(signingKey)
+  // Now, and not with the first message: that may be an alert at night, on a disk that an upgrade is just writing to.
+  const library = import('undici')
+  library.catch(() => {}) // Whoever sends hears of it.
   let ownAgent: Agent | undefined
 
   async function send({ id, message, now }: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -43,8 +46,7 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
     const body = bodyOf(message, context)
     const timestamp = Math.floor(now / 1000)
     try {
-      // Loaded with the first: a daemon that has nothing to tell does without its megabytes.
-      const { Agent, request } = await import('undici')
+      const { Agent, request } = await library
       // Not shared: a slow receiver holds up nobody else.
       if (options.dispatcher === undefined) ownAgent ??= new Agent({ connections: CONNECTIONS, allowH2: false })
       const dispatcher = options.dispatcher ?? ownAgent

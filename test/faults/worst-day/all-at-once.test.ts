@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
-import { plimsollHere } from '../../support/command.ts'
+import { plimsoll } from '../../support/command.ts'
 import { startDaemon, writeDaemonConfig } from '../../support/daemon.ts'
 import { customProperties, eventually, freePort, getJson } from '../../support/fleet.ts'
 import { startRedis } from '../../support/redis-server.ts'
@@ -72,10 +72,15 @@ async function callBack(daemonUrl: string, hubId: number): Promise<number> {
   return (await fetch(back, { redirect: 'manual' })).status
 }
 
-function mostInASecond(times: readonly number[]): number {
-  return Math.max(
-    ...times.map((from, n) => times.slice(n, n + 3 * MOST_PER_SECOND).filter((at) => at < from + 1_000).length),
-  )
+/** Of sorted times. */
+function mostWithin(ms: number, times: readonly number[]): number {
+  let most = 0
+  let from = 0
+  for (const [n, at] of times.entries()) {
+    while (at - (times[from] as number) >= ms) from++
+    most = Math.max(most, n - from + 1)
+  }
+  return most
 }
 
 test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers connect: paced, no older token expires, pages answer`, {
@@ -116,10 +121,11 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
       await pause(250)
     }
   })()
-  const imported = plimsollHere(['accounts', 'import', join(folder, 'fleet.csv'), '--config', config], folder)
+  const imported = plimsoll(['accounts', 'import', join(folder, 'fleet.csv'), '--config', config], folder)
   const customers = Promise.all(Array.from({ length: CALLBACKS }, (_, n) => callBack(daemon.url, 500 + n)))
   expect(await customers).toEqual(Array.from({ length: CALLBACKS }, () => 200))
-  expect((await imported).out).toContain(`imported ${MANY.toLocaleString('en')}, kept 0, replaced 0, bad 0`)
+  const summary = `imported ${MANY.toLocaleString('en')}, kept 0, replaced 0, bad 0`
+  expect(await imported).toMatchObject({ code: 0, out: expect.stringContaining(summary) })
   const active = async () =>
     (await getJson<{ accounts: { byState: { active: number } } }>(`${daemon.url}/api/v1/status`)).accounts.byState
       .active
@@ -141,11 +147,13 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
   const sorted = looks.toSorted((a, b) => a - b)
   const p95 = sorted[Math.floor(sorted.length * 0.95)] ?? 0
   say(
-    `${all} accounts have a token after ${seconds} s, at most ${mostInASecond(firstOfMany)} first ` +
+    `${all} accounts have a token after ${seconds} s, at most ${mostWithin(1_000, firstOfMany)} first ` +
       `refreshes in a second; the status page took ${sorted[Math.floor(sorted.length / 2)]} ms, 95 % within ${p95} ms`,
   )
-  // What the setting allows, and a burst of a fifth of it.
-  expect(mostInASecond(firstOfMany)).toBeLessThanOrEqual(1.3 * MOST_PER_SECOND)
+  // What the setting allows, a burst of a fifth of it, and what comes in a heap after a busy machine left daemon or provider
+  // without a turn.
+  expect(mostWithin(10_000, firstOfMany)).toBeLessThanOrEqual(11.5 * MOST_PER_SECOND)
+  expect(mostWithin(1_000, firstOfMany)).toBeLessThanOrEqual(2 * MOST_PER_SECOND)
   expect(p95).toBeLessThan(5_000)
   expect(daemon.lines.filter((line) => /"token\.(?:expired|transient|reauthorize)"/.test(line))).toEqual([])
 })

@@ -51,9 +51,9 @@ test.concurrent('each answer takes 9 seconds: refreshes go ahead of polls, no to
 })
 
 test.concurrent('each answer comes a second too late: one alert, one probe at a time, nobody is blamed, and all are refreshed once it is quick again', async (context) => {
-  const { rough, daemon, hubIds, refreshedSince, statesOf, told } = await fleetBehind(context, 30, { timeout: '4s' })
-  rough.fault = () => after(5_000)
-  await daemon.line(/"endpoint\.open".*no complete answer within 4 s/, 0)
+  const { rough, daemon, hubIds, refreshedSince, statesOf, told } = await fleetBehind(context, 30, { timeout: '6s' })
+  rough.fault = () => after(7_000)
+  await daemon.line(/"endpoint\.open".*no complete answer within 6 s/, 0)
   await eventually('the alert', async () =>
     (await told()).some(({ kind, status }) => kind === 'fleet' && status === 'firing'),
   )
