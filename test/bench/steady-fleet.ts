@@ -15,9 +15,12 @@ const LOAD = 0.6
 /** What it can do is measured with so many, after some to warm up. */
 const WARM_UP = 10_000
 const MEASURED = 20_000
-/** Of those one in so many is polled too, which is about what there will be. */
+/**
+ * Of those one in so many is polled too; and then a poll comes with so many refreshes, each account's once in a run. With a
+ * pace of their own, polls alone were more than a slow machine can do.
+ */
 const POLLED_PART = 10
-const POLL_EVERY_MS = 300_000
+const POLL_EVERY = '6h'
 /** Longer than the measuring takes. */
 const LATER_MS = 3_600_000
 /** 100,000 accounts are given their turns in about this time. */
@@ -41,7 +44,7 @@ type Unplanned = WholeDaemon &
 export async function openSteadyFleet(accounts: number): Promise<SteadyFleet> {
   const provider = await startProcess('remembering-provider.ts')
   const running = await startWholeDaemon(provider.firstLine, {
-    limits: { every: `${POLL_EVERY_MS / 1_000}s`, associations: [{ from: '0-1', to: '0-2' }] },
+    limits: { every: POLL_EVERY, associations: [{ from: '0-1', to: '0-2' }] },
   }).catch(async (error: unknown) => {
     await provider.stop('at once')
     throw error
@@ -72,8 +75,9 @@ async function setInMotion(fleet: Unplanned, accounts: number): Promise<Pick<Ste
   await measureCapacity(fleet, 0, warmUp)
   const capacity = await measureCapacity(fleet, warmUp, Math.min(MEASURED, accounts - warmUp))
   const middle = (SHARES.refreshFrom + SHARES.refreshBy) / 2
-  const lifeSeconds = Math.ceil(accounts / (capacity * LOAD) / middle)
-  await spread(fleet, accounts, lifeSeconds)
+  const refreshedAllIn = accounts / (capacity * LOAD)
+  const lifeSeconds = Math.ceil(refreshedAllIn / middle)
+  await spread(fleet, accounts, { lifeSeconds, polledAllInMs: Math.ceil(refreshedAllIn * POLLED_PART * 1_000) })
   return { capacity, lifeSeconds }
 }
 
@@ -98,7 +102,11 @@ async function measureCapacity(fleet: Unplanned, from: number, count: number): P
 }
 
 /** Everybody somewhere in the life of a token, as after a long time at work. */
-async function spread(fleet: Unplanned, accounts: number, lifeSeconds: number): Promise<void> {
+async function spread(
+  fleet: Unplanned,
+  accounts: number,
+  { lifeSeconds, polledAllInMs }: { lifeSeconds: number; polledAllInMs: number },
+): Promise<void> {
   const lifeMs = lifeSeconds * 1_000
   const roll = dice(accounts)
   const from = Date.now() + SEED_MS
@@ -114,7 +122,7 @@ async function spread(fleet: Unplanned, accounts: number, lifeSeconds: number): 
     ...{ from: 0, count: accounts },
     turn: (place) => ({
       ...(lives[place] ?? { obtainedAt: 0, expiresAt: 0 }),
-      pollAt: from + roll(POLL_EVERY_MS),
+      pollAt: from + roll(polledAllInMs),
     }),
   })
 }
