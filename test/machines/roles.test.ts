@@ -15,6 +15,7 @@ const LIFE_MS = 36_000
 const WATCH_MS = 24_000
 /** Less of a fair share is a worker that idles. Who asks for a job first has it, up to 200 accounts at once: no more is asked. */
 const IDLE = 0.1
+const SETTINGS = { limits: { every: '2m' }, schedule: { refreshTokens: '* * * * * *', pollLimits: '*/5 * * * * *' } }
 
 let redis: TestRedis
 let fleet: Fleet
