@@ -24,6 +24,26 @@ export async function readQueueDepths(queues: Pick<Queues, keyof typeof QUEUE>, 
   })
 }
 
+/** Since when the oldest job of each queue waits, also one whose moment has come and whom no worker has taken up yet; null: none. */
+export async function readWaiting(
+  queues: Pick<Queues, keyof typeof QUEUE>,
+  store: Store,
+  now: number,
+): Promise<Pick<QueueDepth, 'queue' | 'oldestWaitingAt'>[]> {
+  const depths = await readQueueDepths(queues, store)
+  const all = Object.keys(QUEUE).map((name) => queues[name as keyof typeof QUEUE])
+  const planned = await inOneTrip(store, (commands) => {
+    for (const queue of all) commands.zrange(queue.toKey('delayed'), '0', '0', 'WITHSCORES')
+  })
+  return depths.map(({ queue, oldestWaitingAt }, n) => {
+    const [, score] = planned[n] as string[]
+    // BullMQ's score of a moment, whose lower 12 bits keep the order within it.
+    const plannedAt = score === undefined ? Number.POSITIVE_INFINITY : Math.floor(Number(score) / 0x1000)
+    const oldest = Math.min(oldestWaitingAt ?? Number.POSITIVE_INFINITY, plannedAt)
+    return { queue, oldestWaitingAt: oldest <= now ? oldest : null }
+  })
+}
+
 /** A job that was planned for later waits since then, not since it was planned. */
 function waitingSince(timestamp: string | null, options: string | null): number | null {
   if (timestamp === null) return null

@@ -11,6 +11,7 @@ import type { Movement } from './movement.ts'
 import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
 import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob, type TendJob } from './queues.ts'
 import { type RefreshTokensDeps, refreshTokens } from './refresh-tokens.ts'
+import { watchSilentWorkers } from './silent-workers.ts'
 import type { StopSignals } from './stop-signals.ts'
 import { type SweepDeps, sweep } from './sweep.ts'
 import { type TendHistoryDeps, tendHistory } from './tend-history.ts'
@@ -31,13 +32,20 @@ export interface Workers {
 }
 
 /** Who works on which queue, and how many jobs at a time. */
-export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps, log: Logger): Workers {
+export function startWorkers(
+  connection: Store,
+  prefix: string,
+  deps: WorkerDeps,
+  log: Logger,
+  silence?: Parameters<typeof watchSilentWorkers>[2],
+): Workers {
   const stopping = new AbortController()
   const abandon = new AbortController()
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
   const inForce = new InForce(deps)
   const telemetry = deps.jobTelemetry === undefined ? {} : { telemetry: deps.jobTelemetry }
+  const seats = new Map<string, Seat>()
   const start = <T extends SweepJob | ChunkJob | TendJob | DeliverJob>(
     name: string,
     concurrency: number,
@@ -48,31 +56,47 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
         deps.tracing?.note(factsOf(data))
         return inForce.run((now) => work(now, data))
       })
-    const worker = new Worker<T, void>(name, processor, {
-      ...{ connection: connection as Redis, prefix, concurrency },
-      ...telemetry,
-    })
-    worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
-    worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
-    return worker
+    const open = (atATime: number) => {
+      const worker = new Worker<T, void>(name, processor, {
+        ...{ connection: connection as Redis, prefix, concurrency: atATime },
+        ...telemetry,
+      })
+      worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
+      worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
+      return worker
+    }
+    seats.set(name, { worker: open(concurrency), open })
   }
-  const deliveries = start<DeliverJob>(QUEUE.deliver, deliveriesAtATime(deps), (now, job) => deliver(now, job, stop))
-  const workers = [
-    start<SweepJob>(QUEUE.sweep, 4, sweep),
-    start<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping)),
-    start<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping)),
-    start<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping)),
-    start<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping)),
-    deliveries,
-  ]
+  start<SweepJob>(QUEUE.sweep, 4, sweep)
+  start<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping))
+  start<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping))
+  start<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping))
+  start<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping))
+  start<DeliverJob>(QUEUE.deliver, deliveriesAtATime(deps), (now, job) => deliver(now, job, stop))
+  const watch = watchSilentWorkers(
+    { ...deps, log },
+    (name) => {
+      const seat = seats.get(name)
+      if (seat === undefined || stopping.signal.aborted) return
+      const { worker } = seat
+      seat.worker = seat.open(worker.concurrency)
+      // It may never end: nothing waits for it.
+      worker.close(true).catch((error: unknown) => {
+        log.warn({ code: 'worker.error', queue: name, err: error }, 'the worker that was replaced could not be closed')
+      })
+    },
+    silence,
+  )
   return {
     replace: (next) => {
-      deliveries.concurrency = deliveriesAtATime(next)
+      const deliveries = seats.get(QUEUE.deliver)
+      if (deliveries !== undefined) deliveries.worker.concurrency = deliveriesAtATime(next)
       return inForce.replace(next)
     },
     stop: async (patienceMs) => {
+      watch.stop()
       stopping.abort(new Error('stopping'))
-      const closed = Promise.all(workers.map((worker) => worker.close()))
+      const closed = Promise.all([...seats.values()].map(({ worker }) => worker.close()))
       const patience = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), patienceMs).unref())
       if ((await Promise.race([closed, patience])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
@@ -80,6 +104,12 @@ export function startWorkers(connection: Store, prefix: string, deps: WorkerDeps
       abandon.abort(new Error('abandoned'))
     },
   }
+}
+
+/** Who works on a queue, and how another one is put in its place. */
+interface Seat {
+  worker: Worker
+  open(concurrency: number): Worker
 }
 
 /** A daemon that leaves the queues to others. */

@@ -29,6 +29,7 @@ export const LOG_CODES = [
   'redis.data-back',
   'queue.error',
   'worker.error',
+  'worker.silent',
   'vault.key-made',
   'vault.key-missing',
   'vault.unreported',

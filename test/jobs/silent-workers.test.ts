@@ -1,0 +1,69 @@
+import { Worker } from 'bullmq'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { Movement } from '../../jobs/movement.ts'
+import { createQueues } from '../../jobs/queues.ts'
+import { startWorkers } from '../../jobs/workers.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
+import { eventually } from '../support/fleet.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+/** A sweep looks at nothing, as its progress is all that is asked for. */
+async function workersOf(prefix: string) {
+  const lines: { code?: string; queue?: string }[] = []
+  const log = createLogger(
+    { level: 'warn', pretty: false },
+    { write: (line) => void lines.push(JSON.parse(line) as { code?: string }) },
+  )
+  const keys = createKeys(prefix)
+  const store = redis.store('steps')
+  const queues = createQueues(redis.store('queues'), keys.queues, systemClock, log)
+  const done: string[] = []
+  const deps = {
+    ...{ store, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map(), log },
+    ...{
+      rounds: { due: async () => [] },
+      metrics: { sweeps: { inc: () => {} }, sweepDuration: { observe: () => {} } },
+    },
+    progress: async (kind: string) => {
+      done.push(kind)
+    },
+  }
+  const connection = redis.store('queues')
+  const workers = startWorkers(connection, keys.queues, deps as never, log, { everyMs: 50, silentMs: 400 })
+  onTestFinished(() => workers.stop(1_000).then(queues.close))
+  return { queues, done, lines, workers }
+}
+
+test('a worker whose wait for jobs never ends is replaced once jobs have waited, and they are done', async () => {
+  // What BullMQ is left with when the connection that it waits on goes without a word.
+  const silent = vi.spyOn(Worker.prototype as unknown as { waitForJob(): Promise<number> }, 'waitForJob')
+  silent.mockImplementation(() => new Promise(() => {}))
+  onTestFinished(() => silent.mockRestore())
+  const { queues, done, lines } = await workersOf('silent')
+  await eventually('workers that wait', async () => silent.mock.calls.length >= 6, 5_000)
+  silent.mockRestore()
+  await queues.wake('tend-history', systemClock.now())
+  await eventually('the sweep', async () => done.includes('tend-history'), 8_000)
+  expect(lines.filter(({ code }) => code === 'worker.silent').map(({ queue }) => queue)).toEqual(['sweep'])
+})
+
+test('workers that take their jobs are left as they are', async () => {
+  const opened = vi.spyOn(Worker.prototype, 'run')
+  onTestFinished(() => opened.mockRestore())
+  const { queues, done, lines } = await workersOf('lively')
+  const before = opened.mock.calls.length
+  for (let n = 1; n <= 10; n++) {
+    await queues.wake('tend-history', systemClock.now())
+    await eventually('a sweep', async () => done.length >= n)
+  }
+  expect(opened.mock.calls.length).toBe(before)
+  expect(lines).toEqual([])
+})
