@@ -13,8 +13,11 @@ const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const HUB = 1234567
 const [BEFORE, IMPORTED] = [1234568, 1234569]
 
-/** What takes half a minute is run once, by the test that is about it. */
-const RUN_ELSEWHERE: Record<string, string> = { 'plimsoll demo --for 30s': 'demo.test.ts' }
+/** What takes half a minute, or needs another daemon beside it, is run once, by the test that is about it. */
+const RUN_ELSEWHERE: Record<string, string> = {
+  'plimsoll demo --for 30s': 'demo.test.ts',
+  'plimsoll start --config config/plimsoll.yaml --roles worker': 'npm-start.test.ts',
+}
 
 /** What differs from installation to installation: as examples show it, and as it is here. */
 const here = new Map([['--port 8090', '--port 0 --smtp-port 0']])
