@@ -135,13 +135,17 @@ test.concurrent('a Redis that crashes amid all this and loses its last second: t
   const queues = createQueues(own.store('queues'), keys.queues, systemClock, logLines().log)
   context.onTestFinished(() => queues.close())
   const impatience = new Impatience(store, keys, queues)
-  const proof = await eventually('a quiet outbox', async () => {
-    await impatience.look(Date.now())
-    const { out } = await plimsollHere(['outbox', 'verify', '--json', '--config', config], scene.folder)
-    const found = JSON.parse(out) as { pending: number; committed: number; balanced: boolean; gaps: unknown[] }
-    return found.pending === 0 && found
-    // A connection that the crash took along without a word is replaced after 13 s, its worker after 15.
-  }, 90_000)
+  const proof = await eventually(
+    'a quiet outbox',
+    async () => {
+      await impatience.look(Date.now())
+      const { out } = await plimsollHere(['outbox', 'verify', '--json', '--config', config], scene.folder)
+      const found = JSON.parse(out) as { pending: number; committed: number; balanced: boolean; gaps: unknown[] }
+      return found.pending === 0 && found
+      // A connection that the crash took along without a word is replaced after 13 s, its worker after 15.
+    },
+    90_000,
+  )
   say(
     `a Redis that lost ${lost} bytes of its file: ${proof.committed} of ${series.moved} transitions committed in the end`,
   )
