@@ -140,11 +140,31 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     token: Secret,
     read: (json: unknown) => T,
     how?: 'unread',
-    // biome-ignore lint/suspicious/noExplicitAny: the caller's overload says which of the two it is
-  ): Promise<CrmResult<any>> {
+  ): Promise<CrmResult<Later<T>>> {
     return how === 'unread'
       ? crm(endpoint, request, token, (body) => new Unread(body, read))
       : crm(endpoint, request, token, (body) => read(parseJson(body)))
+  }
+
+  function associations(token: Secret, from: string, to: string): Promise<CrmResult<AssociationReport>>
+  function associations(
+    token: Secret,
+    from: string,
+    to: string,
+    how?: 'unread',
+  ): Promise<CrmResult<Later<AssociationReport>>>
+  function associations(token: Secret, from: string, to: string, how?: 'unread') {
+    return report('associations', dialect.associations(token.reveal(), from, to), token, readAssociationReport, how)
+  }
+
+  function customProperties(token: Secret): Promise<CrmResult<CustomPropertyReport>>
+  function customProperties(token: Secret, how?: 'unread'): Promise<CrmResult<Later<CustomPropertyReport>>>
+  function customProperties(token: Secret, how?: 'unread') {
+    return report('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport, how)
+  }
+
+  function busy(endpoint: Endpoint, request: HttpRequest, token: Secret): Promise<CrmResult<BusyObjectType[]>> {
+    return crm(endpoint, request, token, (body) => readBusyObjectTypes(parseJson(body)))
   }
 
   function grant(form: Record<string, string>, secret: Secret): Promise<ProviderResult<TokenAnswer>> {
@@ -172,14 +192,11 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
       const result = await call('delete', 'token', request, [token], () => 'deleted' as const)
       return result.ok ? result : deletedAnyway(result)
     },
-    associations: (token: Secret, from: string, to: string, how?: 'unread') =>
-      report('associations', dialect.associations(token.reveal(), from, to), token, readAssociationReport, how),
-    customProperties: (token: Secret, how?: 'unread') =>
-      report('customProperties', dialect.customProperties(token.reveal()), token, readCustomPropertyReport, how),
-    associationSources: (token) =>
-      report('associationSources', dialect.associationSources(token.reveal()), token, readBusyObjectTypes),
+    associations,
+    customProperties,
+    associationSources: (token) => busy('associationSources', dialect.associationSources(token.reveal()), token),
     associationTargets: (token, from) =>
-      report('associationTargets', dialect.associationTargets(token.reveal(), from), token, readBusyObjectTypes),
+      busy('associationTargets', dialect.associationTargets(token.reveal(), from), token),
     skewMs: () => skew.ms,
     close: () => http.close(),
   }
