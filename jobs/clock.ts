@@ -40,8 +40,8 @@ export function startClock(
   watch = new ClockWatch(systemClock, () => performance.now()),
 ): Clock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
-  const handOn = async (kind: SweepKind, at: number, until?: number) => {
-    await queues.wake(kind, at, until)
+  const handOn: Queues['tick'] = async (kind, at, until) => {
+    await queues.tick(kind, at, until)
     lastTicks[kind] = at
   }
   let current = times
@@ -70,8 +70,8 @@ export function startClock(
 /** A daemon that leaves ticking to others. */
 export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: async () => {}, stop: async () => {} }
 
-function startTicks(handOn: Queues['wake'], times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
-  const wake = (kind: SweepKind, at: number, until?: number) =>
+function startTicks(handOn: Queues['tick'], times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
+  const tick = (kind: SweepKind, at: number, until?: number) =>
     tracing
       .span('tick', { 'plimsoll.sweep': kind }, () => handOn(kind, at, until))
       .catch((error: unknown) => {
@@ -80,12 +80,12 @@ function startTicks(handOn: Queues['wake'], times: Schedule, log: Logger, tracin
   return Object.entries(expressions(times)).map(([name, expression]) => {
     const kind = name as SweepKind
     // Who starts looks at once: some ticks are a minute apart.
-    void wake(kind, 0)
+    void tick(kind, systemClock.now())
     return schedule(
       expression,
       async ({ date, task }) => {
         const [next] = task?.getNextRuns(1) ?? []
-        await wake(kind, date.getTime(), next?.getTime())
+        await tick(kind, date.getTime(), next?.getTime())
       },
       // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
       { name, timezone: 'UTC', suppressMissedWarning: true },

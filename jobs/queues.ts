@@ -48,6 +48,8 @@ export interface Queues {
   uninstall: Queue<ChunkJob>
   deliver: Queue<DeliverJob>
   tendHistory: Queue<TendJob>
+  /** The clock's own: a tick at a moment, handed on by several daemons, is one sweep. Nothing that was woken stands in for it. */
+  tick(kind: SweepKind, at: number, until?: number): Promise<void>
   /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
   wake(kind: SweepKind, at: number, until?: number, link?: { spare: string | undefined }): Promise<void>
   /** A sweep that shares its moment with no other, so that it can be taken back. Returns its id. */
@@ -77,6 +79,11 @@ const SLOT_MS = 500
 /** How far ahead a sweep is planned that nobody gave a tick for. */
 const HORIZON_MS = 60_000
 
+/** When what is due at `at` gets its sweep. */
+export function sweepMoment(at: number): number {
+  return Math.ceil(at / SLOT_MS) * SLOT_MS
+}
+
 export function createQueues(
   connection: Store,
   prefix: string,
@@ -104,14 +111,18 @@ export function createQueues(
   const woken = new Map<SweepKind, number>()
   return {
     ...queues,
+    tick: async (kind, at, until = clock.now() + HORIZON_MS) => {
+      await sweep.add(kind, { kind, until, chained: false }, { jobId: `${kind}-tick-${Math.floor(at / SLOT_MS)}` })
+    },
     wake: async (kind, at, until = clock.now() + HORIZON_MS, link) => {
       const now = clock.now()
       // Whatever is due within one slot shares its sweep.
-      const slot = Math.ceil(Math.max(at, now) / SLOT_MS)
+      const moment = sweepMoment(Math.max(at, now))
+      const slot = moment / SLOT_MS
       // A thousand polls that find something in one slot need not ask a thousand times.
       if (woken.get(kind) === slot) return
       woken.set(kind, slot)
-      const delay = Math.max(0, slot * SLOT_MS - now)
+      const delay = moment - now
       const spare = link?.spare === undefined ? {} : { spare: link.spare }
       const job = { kind, until, chained: link !== undefined, ...spare }
       await sweep.add(kind, job, { jobId: `${kind}-${slot}`, delay })

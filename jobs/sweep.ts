@@ -6,7 +6,7 @@ import type { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
-import type { ChunkJob, Queues, SweepJob, SweepKind } from './queues.ts'
+import { type ChunkJob, type Queues, type SweepJob, type SweepKind, sweepMoment } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
@@ -64,8 +64,11 @@ export async function sweep(deps: SweepDeps, { kind, until, chained, spare: befo
   if (before !== undefined) await deps.queues.takeBack(before)
   const next = await LOOK[kind](deps)
   const now = deps.clock.now()
-  if (next !== undefined && next < until) await deps.queues.wake(kind, Math.max(next, now + 1), until, { spare })
-  if (spare !== undefined && (next === undefined || next >= spareAt)) await deps.queues.takeBack(spare)
+  const wakeAt = next === undefined ? until : Math.max(next, now + 1)
+  // What would come no sooner than the clock's next tick is left to that.
+  const isWoken = sweepMoment(wakeAt) < until
+  if (isWoken) await deps.queues.wake(kind, wakeAt, until, { spare })
+  if (spare !== undefined && (!isWoken || wakeAt >= spareAt)) await deps.queues.takeBack(spare)
   await deps.progress(kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)

@@ -71,9 +71,9 @@ async function overdue(count: number, settings = { mostPerSecond: 1_000, errorCe
     metrics: createMetrics(),
     progress: async () => {},
   } as never
-  const run = (chained = false, spare?: string) =>
+  const run = (chained = false, spare?: string, until = clock.now() + 10_000) =>
     sweep(deps, {
-      ...{ kind: 'refresh-tokens', until: clock.now() + 10_000, chained },
+      ...{ kind: 'refresh-tokens', until, chained },
       ...(spare === undefined ? {} : { spare }),
     })
   const setBack = (ms: number) => {
@@ -100,6 +100,17 @@ describe('a sweep for tokens', () => {
     expect(world.handedOn[0]).toBe(60)
     expect(world.woken).toEqual([['refresh-tokens', expect.any(Number), true]])
     expect(world.woken[0]?.[1]).toBeLessThanOrEqual(1_000)
+  })
+
+  test('leaves to the clock what would be looked at no sooner than its next tick', async () => {
+    const { clock, world, run } = await overdue(60, SLOW)
+    // Looks share moments half a second apart: the next one that is after now is the tick's own.
+    const tick = Math.ceil((clock.now() + 1) / 500) * 500
+    await run(false, undefined, tick)
+    expect(world.handedOn.length).toBeGreaterThan(5)
+    expect(world.woken).toEqual([])
+    await run(false, undefined, tick + 500)
+    expect(world.woken).toHaveLength(1)
   })
 
   test('hands on nothing while enough is waiting', async () => {
