@@ -1,40 +1,28 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Daemon } from '../support/daemon.ts'
-import { connectAll, eventually, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
-import { startRedisSentinels, type TestSentinels } from '../support/redis-sentinel.ts'
+import { eventually, hooksOf, journalOf } from '../support/fleet.ts'
 import { say } from '../support/say.ts'
 import { refreshTimes } from '../support/scene.ts'
-import { allRefreshedSince, type Fleet, openFleet, statesOf } from './open-fleet.ts'
+import { allRefreshedSince, statesOf } from './open-fleet.ts'
+import { openSentinelFleet, type SentinelFleet } from './open-sentinel-fleet.ts'
 
 const ACCOUNTS = 60
 const LIFE_MS = 20_000
 
-let sentinels: TestSentinels
-let fleet: Fleet
-let daemon: Daemon
-let hubIds: number[]
+let scene: SentinelFleet
 
 beforeAll(async () => {
-  sentinels = await startRedisSentinels()
-  const redis = { sentinels: sentinels.addresses, name: sentinels.name }
-  fleet = await openFleet(redis, { accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS, rotateRefreshTokens: true })
-  daemon = await fleet.daemon()
-  hubIds = await hubIdsOf(fleet.sandbox.url)
-  await connectAll(daemon.url, hubIds)
+  scene = await openSentinelFleet({ accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS, rotateRefreshTokens: true })
 })
-afterAll(async () => {
-  await fleet?.close()
-  await sentinels?.stop()
-})
+afterAll(() => scene?.close())
 
 async function refreshedSince(since: number): Promise<Set<number>> {
-  const times = refreshTimes(await journalOf(fleet.sandbox.url))
-  return new Set(hubIds.filter((hubId) => times.get(hubId)?.some((at) => at > since)))
+  const times = refreshTimes(await journalOf(scene.fleet.sandbox.url))
+  return new Set(scene.hubIds.filter((hubId) => times.get(hubId)?.some((at) => at > since)))
 }
 
 test('a master dies with rotated tokens that its replica never had: those accounts must be connected again, the others go on', async () => {
-  const [master, replica] = [await sentinels.master(), await sentinels.replica()]
-  await allRefreshedSince(fleet, hubIds, Date.now())
+  const [master, replica] = [await scene.sentinels.master(), await scene.sentinels.replica()]
+  await allRefreshedSince(scene.fleet, scene.hubIds, Date.now())
   await replica.end('SIGKILL')
   const cutOffAt = Date.now()
   await eventually(
@@ -44,27 +32,27 @@ test('a master dies with rotated tokens that its replica never had: those accoun
   await master.end('SIGKILL')
   const atRisk = await refreshedSince(cutOffAt)
   await replica.again()
-  await sentinels.switchedFrom(master)
+  await scene.sentinels.switchedFrom(master)
   const switchedAt = Date.now()
 
   const lost = await eventually(
     'everybody refreshed, or told to connect again',
     async () => {
       const refreshed = await refreshedSince(switchedAt)
-      const asked = await fetch(`${daemon.url}/api/v1/accounts?state=reauthorize&limit=500`)
+      const asked = await fetch(`${scene.daemon.url}/api/v1/accounts?state=reauthorize&limit=500`)
       if (!asked.ok) return false // It looks for the new master still.
       const { items } = (await asked.json()) as { items: { hubId: number }[] }
       const gone = items.map(({ hubId }) => hubId)
-      return hubIds.every((hubId) => refreshed.has(hubId) || gone.includes(hubId)) && gone
+      return scene.hubIds.every((hubId) => refreshed.has(hubId) || gone.includes(hubId)) && gone
     },
     120_000,
   )
   say(`${atRisk.size} accounts were refreshed on a master alone that died: ${lost.length} must be connected again`)
   expect(lost.length).toBeGreaterThan(0)
   for (const hubId of lost) expect([...atRisk]).toContain(hubId)
-  expect(await statesOf(daemon.url)).toEqual({ active: ACCOUNTS - lost.length, reauthorize: lost.length })
+  expect(await statesOf(scene.daemon.url)).toEqual({ active: ACCOUNTS - lost.length, reauthorize: lost.length })
   await eventually('an alert for each', async () => {
-    const told = (await hooksOf(fleet.sandbox.url)).flatMap(({ body }) => body.data.alerts)
+    const told = (await hooksOf(scene.fleet.sandbox.url)).flatMap(({ body }) => body.data.alerts)
     return lost.every((hubId) => told.some(({ kind, account }) => kind === 'token' && account?.hubId === hubId))
   })
 })

@@ -1,37 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Daemon } from '../support/daemon.ts'
-import { connectAll, customProperties, eventually, hooksOf, hubIdsOf, journalOf, send } from '../support/fleet.ts'
-import { startRedisSentinels, type TestSentinels } from '../support/redis-sentinel.ts'
+import { customProperties, eventually, hooksOf, journalOf, send } from '../support/fleet.ts'
 import { say } from '../support/say.ts'
-import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
+import { allRefreshedSince, statesOf, whatProviderSaw } from './open-fleet.ts'
+import { openSentinelFleet, type SentinelFleet } from './open-sentinel-fleet.ts'
 
 const ACCOUNTS = 120
 const LIFE_MS = 15_000
 /** How long nothing may be refreshed at all: the sentinels need some two seconds to be sure of a death. */
 const PAUSE_MS = 8_000
 
-let sentinels: TestSentinels
-let fleet: Fleet
-let daemon: Daemon
-let hubIds: number[]
+let scene: SentinelFleet
 
 beforeAll(async () => {
-  sentinels = await startRedisSentinels()
-  const redis = { sentinels: sentinels.addresses, name: sentinels.name }
-  fleet = await openFleet(redis, { accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS, rotateRefreshTokens: false })
-  daemon = await fleet.daemon()
-  hubIds = await hubIdsOf(fleet.sandbox.url)
-  await connectAll(daemon.url, hubIds)
+  scene = await openSentinelFleet({ accounts: ACCOUNTS, tokenLifetimeMs: LIFE_MS, rotateRefreshTokens: false })
 })
-afterAll(async () => {
-  await fleet?.close()
-  await sentinels?.stop()
-})
+afterAll(() => scene?.close())
 
 /** How long it took from a moment until jobs moved again: polls, of which one comes every 2 s from each account. */
 async function pauseSince(since: number): Promise<number> {
   const moved = await eventually('work that goes on', async () =>
-    (await journalOf(fleet.sandbox.url)).find(
+    (await journalOf(scene.fleet.sandbox.url)).find(
       ({ time, endpoint }) => endpoint === 'customProperties' && Date.parse(time) > since,
     ),
   )
@@ -39,46 +27,46 @@ async function pauseSince(since: number): Promise<number> {
 }
 
 async function expectAllKept(): Promise<void> {
-  expect(await statesOf(daemon.url)).toEqual({ active: ACCOUNTS })
-  expect(await whatProviderSaw(fleet.sandbox)).toMatchObject({ refused: [], expired: 0 })
-  const health = await fetch(`${daemon.url}/healthz`)
+  expect(await statesOf(scene.daemon.url)).toEqual({ active: ACCOUNTS })
+  expect(await whatProviderSaw(scene.fleet.sandbox)).toMatchObject({ refused: [], expired: 0 })
+  const health = await fetch(`${scene.daemon.url}/healthz`)
   expect({ status: health.status, says: health.ok ? '' : await health.text() }).toEqual({ status: 200, says: '' })
 }
 
 test('a failover that is asked for while refreshes are under way loses no account, and no token expires', async () => {
-  const old = await sentinels.master()
-  await sentinels.failOver()
+  const old = await scene.sentinels.master()
+  await scene.sentinels.failOver()
   const switchedAt = Date.now()
   const paused = await pauseSince(switchedAt)
-  await allRefreshedSince(fleet, hubIds, switchedAt)
+  await allRefreshedSince(scene.fleet, scene.hubIds, switchedAt)
   say(`failover asked for: work went on ${(paused / 1_000).toFixed(1)} s after the switch`)
   expect(paused).toBeLessThan(PAUSE_MS)
   await expectAllKept()
-  await sentinels.follows(old)
+  await scene.sentinels.follows(old)
 })
 
 test('after one more BullMQ’s workers go on, none of them waits on a connection that is gone', async () => {
-  const old = await sentinels.master()
-  await sentinels.failOver()
+  const old = await scene.sentinels.master()
+  await scene.sentinels.failOver()
   expect(await pauseSince(Date.now())).toBeLessThan(PAUSE_MS)
-  await sentinels.follows(old)
+  await scene.sentinels.follows(old)
   // The queue of deliveries, which had nothing to do all the while.
-  const hubId = hubIds[0] as number
-  await send(`${fleet.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(960))
+  const hubId = scene.hubIds[0] as number
+  await send(`${scene.fleet.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(960))
   await eventually('a webhook', async () =>
-    (await hooksOf(fleet.sandbox.url)).some(({ body }) => body.data.alerts[0]?.account?.hubId === hubId),
+    (await hooksOf(scene.fleet.sandbox.url)).some(({ body }) => body.data.alerts[0]?.account?.hubId === hubId),
   )
   await expectAllKept()
 })
 
 test('a master that is killed is replaced by the replica, and everything goes on by itself', async () => {
-  const old = await sentinels.master()
+  const old = await scene.sentinels.master()
   await old.end('SIGKILL')
   const killedAt = Date.now()
-  await sentinels.switchedFrom(old)
+  await scene.sentinels.switchedFrom(old)
   const switchedAt = Date.now()
   const paused = await pauseSince(switchedAt)
-  await allRefreshedSince(fleet, hubIds, switchedAt)
+  await allRefreshedSince(scene.fleet, scene.hubIds, switchedAt)
   say(
     `master killed: the sentinels needed ${((switchedAt - killedAt) / 1_000).toFixed(1)} s, ` +
       `work went on ${(paused / 1_000).toFixed(1)} s later`,

@@ -172,3 +172,19 @@ function isWhole({ pace, breaker, skewMs }: EndpointState): boolean {
     [pace.knownLimit, skewMs].every((number) => number === null || Number.isFinite(number))
   )
 }
+
+/** A report that did not get through goes along with the next one. */
+export function joinedReports(first: Report, second: Report): Report {
+  return {
+    outcomes: [...first.outcomes, ...second.outcomes],
+    others: {
+      worked: first.others.worked + second.others.worked,
+      failed: first.others.failed + second.others.failed,
+    },
+    unused: first.unused + second.unused,
+    rotated: first.rotated || second.rotated,
+    skewMs: second.skewMs ?? first.skewMs,
+    fleet: second.fleet ?? first.fleet,
+    started: first.started || second.started,
+  }
+}

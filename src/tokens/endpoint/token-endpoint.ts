@@ -13,6 +13,7 @@ import {
   emptyReport,
   encodeEndpoint,
   grant,
+  joinedReports,
   newState,
   type Report,
 } from './state.ts'
@@ -270,7 +271,7 @@ export class TokenEndpoint {
       this.#fetchedAt = clock.now()
       this.#admit(until)
     } catch (error) {
-      this.#report = joined(report, this.#report)
+      this.#report = joinedReports(report, this.#report)
       throw error
     }
   }
@@ -351,21 +352,5 @@ export class TokenEndpoint {
 
   #turnAway(until: number): void {
     for (const { admit } of this.#waiters.splice(0)) admit({ is: 'closed', until })
-  }
-}
-
-/** A report that did not get through goes along with the next one. */
-function joined(first: Report, second: Report): Report {
-  return {
-    outcomes: [...first.outcomes, ...second.outcomes],
-    others: {
-      worked: first.others.worked + second.others.worked,
-      failed: first.others.failed + second.others.failed,
-    },
-    unused: first.unused + second.unused,
-    rotated: first.rotated || second.rotated,
-    skewMs: second.skewMs ?? first.skewMs,
-    fleet: second.fleet ?? first.fleet,
-    started: first.started || second.started,
   }
 }
