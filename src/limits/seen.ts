@@ -1,5 +1,4 @@
 import { createHash, hash } from 'node:crypto'
-import { textsOf } from './history/packed-readings.ts'
 import { type Fetched, isFailure, type Readings } from './readings.ts'
 import type { RecordChoice } from './samples.ts'
 
@@ -59,8 +58,13 @@ export function answersFingerprint(asked: string, bodies: readonly Buffer[]): st
   return all.digest('base64url').slice(0, ANSWERS_LENGTH)
 }
 
-export function namesFingerprint(readings: Readings): string {
-  return fingerprint(textsOf(readings).join('\0'))
+export function namesFingerprint({ customProperties, associations }: Readings): string {
+  let text = ''
+  for (const { objectTypeId, singularLabel, pluralLabel } of customProperties?.report.byObjectType ?? []) {
+    text += `${objectTypeId}\0${singularLabel}\0${pluralLabel}\0`
+  }
+  for (const pair of Object.keys(associations)) text += `${pair}\0`
+  return fingerprint(text)
 }
 
 /** Of the records that reports show, as far as they may be kept. */

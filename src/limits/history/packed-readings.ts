@@ -55,7 +55,7 @@ export function decodeNumbers(stored: Buffer, names: Readings): KeptNumbers {
 }
 
 /** All names in the readings, in the order in which they are packed. */
-export function textsOf({ customProperties, associations }: Readings): string[] {
+function textsOf({ customProperties, associations }: Readings): string[] {
   const types = customProperties?.report.byObjectType ?? []
   return [...types.flatMap(typeTexts), ...Object.keys(associations)]
 }
