@@ -1,7 +1,7 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { judgedBy } from '../src/alerts/evaluation/judged-by.ts'
 import { staleAfter } from '../src/limits/coverage.ts'
-import { type Findings, partialFindings, readsTheSame, wholeFindings } from '../src/limits/findings.ts'
+import { type Findings, movedSince, partialFindings, wholeFindings } from '../src/limits/findings.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
 import { nearestLimit } from '../src/limits/nearest-limit.ts'
@@ -16,7 +16,9 @@ import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import { commitMovedPoll } from './commit-moved-poll.ts'
 import { commitQuietPoll, seenIfQuiet } from './commit-quiet-poll.ts'
+import { logDisagreement } from './log-disagreement.ts'
 import { logTypes } from './log-types.ts'
 import { type NextPoll, type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
 import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
@@ -72,9 +74,10 @@ export async function commitPoll(
   // Answers may differ in what nobody reads.
   const answer = heard.fingerprint
   if (seen !== undefined && answer !== undefined && outcome.readAll) {
-    if (readsTheSame(context, { ...answers, at }, deps.samples.settings)) {
-      return commitQuietPoll(deps, quiet, { ...seen, answers: answer }, times)
-    }
+    const moved = movedSince(context, { ...answers, at }, deps.samples.settings)
+    const now = { ...seen, answers: answer }
+    if (moved === 'nothing') return commitQuietPoll(deps, quiet, now, times)
+    if (moved !== undefined) return commitMovedPoll(deps, quiet, now, moved, times)
   }
   return commitFindings(deps, { ...poll, answers, at, readAt }, outcome)
 }
@@ -89,8 +92,10 @@ async function commitFindings(
   const now = deps.clock.now()
   const found = readAnything ? findingsOf(deps, poll, outcome) : undefined
   const after = found?.after
-  const samples = found === undefined ? undefined : await samplesAfter(deps, poll, outcome, found)
-  const alerts = await judge(deps, poll, outcome, { at, found, samples: samples?.shown ?? {} })
+  const shown = found === undefined ? {} : await samplesAfter(deps, poll, outcome, found)
+  const { keepMs } = deps.samples.settings
+  const samples = found?.isShownAlike === true ? { sameAt: at, keepMs } : { shown, keepMs }
+  const alerts = await judge(deps, poll, outcome, { at, found, samples: shown })
   const changedAt = hasMoved(found?.change) ? at : context.changedAt
   const next = planNextPoll(deps, { hubId, at: readAt, context, settings, found, changedAt, alerts, failures })
   const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
@@ -101,7 +106,7 @@ async function commitFindings(
       slots: context.slots,
       readings: after,
       change: found?.change,
-      samples,
+      samples: found === undefined ? undefined : samples,
       alerts,
       nearness,
     },
@@ -175,13 +180,10 @@ async function samplesAfter(
   { hubId, answers, at }: AnsweredPoll,
   { readAll }: PollOutcome,
   found: Findings,
-) {
-  const { settings } = samples
-  const sameAt = found.isShownAlike ? at : undefined
-  const { keepMs } = settings
-  if (found.shown !== undefined) return { shown: found.shown, keepMs, sameAt }
+): Promise<Samples> {
+  if (found.shown !== undefined) return found.shown
   const before = readAll ? {} : await samples.read(hubId)
-  return { shown: mergeSamples(before, { ...answers, at }, settings), keepMs }
+  return mergeSamples(before, { ...answers, at }, samples.settings)
 }
 
 async function judge(
@@ -219,7 +221,5 @@ function logTroubles(
   if (refused !== undefined && context.pollBlockedSince === 0) {
     log.warn({ code: 'poll.forbidden', hubId, ...refused }, 'a scope is missing: not everything can be read')
   }
-  if (disagreement !== undefined) {
-    log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
-  }
+  logDisagreement(log, hubId, disagreement)
 }

@@ -1,7 +1,7 @@
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import { mayRest } from '../src/alerts/evaluation/judged-by.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
-import { packedAt } from '../src/limits/history/packed-readings.ts'
+import { packedAt } from '../src/limits/history/packed-numbers.ts'
 import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'

@@ -1,9 +1,11 @@
 import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
+import type { Moved } from '../src/limits/findings.ts'
 import type { PollContext } from '../src/limits/poll-store.ts'
 import { type Growth, growthBetween } from '../src/limits/polling/growth.ts'
 import {
   type Boundaries,
+  type Found,
   isNearAny,
   type PollPlan,
   planAfterFailure,
@@ -63,19 +65,41 @@ function planFromReadings(
   { before, after }: NonNullable<MadePoll['found']>,
   states: NextPoll['states'],
 ): Pick<NextPoll, 'plan' | 'isNear'> {
-  const { hubId, at, context, settings, changedAt } = poll
   const series = seriesOf(after)
+  const growth =
+    before === undefined
+      ? NO_GROWTH
+      : growthBetween({ readings: before, series: seriesOf(before) }, { readings: after, series })
+  return planFromSeries(deps, poll, { series, growth, isFirst: before === undefined }, states)
+}
+
+/**
+ * When an account is polled next of which some series moved, while nothing stood near a threshold: those that stood still
+ * bring nothing nearer.
+ */
+export function planMovedPoll(
+  deps: PlanNextPollDeps,
+  poll: Omit<MadePoll, 'found' | 'failures'>,
+  { before, after, moves }: Pick<Moved, 'before' | 'after' | 'moves'>,
+): NextPoll {
+  const states = statesAfter(poll.context.alertStates, poll.alerts)
+  const series = moves.map((move) => move.series)
+  const growth = growthBetween({ readings: before, series: moves.map(({ was }) => was) }, { readings: after, series })
+  return { ...planFromSeries(deps, poll, { series, growth, isFirst: false }, states), states }
+}
+
+function planFromSeries(
+  deps: PlanNextPollDeps,
+  { hubId, at, context, settings, changedAt }: Omit<MadePoll, 'found' | 'failures'>,
+  { series, growth, isFirst }: Pick<Found, 'series' | 'growth' | 'isFirst'>,
+  states: NextPoll['states'],
+): Pick<NextPoll, 'plan' | 'isNear'> {
   const boundaries = boundariesOf(deps.alerts, { hubId, hubDomain: context.hubDomain, states }, series)
   const plan = planPoll({
     ...{ hubId, at, everyMs: settings.everyMs, soonestMs: settings.soonestMs },
-    isFirst: before === undefined,
     turn: decodeTurn(context.pollBecause),
     changedAt: changedAt === 0 ? null : changedAt,
-    ...{ series, boundaries },
-    growth:
-      before === undefined
-        ? NO_GROWTH
-        : growthBetween({ readings: before, series: seriesOf(before) }, { readings: after, series }),
+    ...{ isFirst, series, boundaries, growth },
   })
   return { plan, isNear: isNearAny(series, boundaries) }
 }

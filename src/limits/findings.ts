@@ -1,10 +1,11 @@
 import { type Change, changeBetween } from './history/change.ts'
-import { hasNumbersOf } from './history/packed-readings.ts'
+import { areNumbersOf, packNumbers } from './history/packed-numbers.ts'
+import { type Move, movesBetween } from './moves.ts'
 import type { PollContext } from './poll-store.ts'
 import type { Fetched } from './readings.ts'
 import { mergeReadings, type Readings } from './readings.ts'
 import { mergeSamples, type SampleSettings, type Samples } from './samples.ts'
-import { namesFingerprint, type Seen, samplesFingerprint } from './seen.ts'
+import { namesFingerprint, recordsFingerprint, type Seen } from './seen.ts'
 
 /** What a poll read, beside what was known. */
 export interface Findings {
@@ -39,7 +40,8 @@ export function wholeFindings(
   const { packed, seen: last } = context
   const after = mergeReadings(undefined, fetched)
   const shown = mergeSamples({}, fetched, settings)
-  const seen = { names: namesFingerprint(after), samples: samplesFingerprint(shown) }
+  const samples = recordsFingerprint(fetched.associations, settings.records)
+  const seen = { names: namesFingerprint(after), samples }
   const isShownAlike = last?.samples === seen.samples && packed.hasSamples && Object.keys(shown).length > 0
   // Numbers can be read without the names, which are most of what it takes to unpack readings, and to pack them.
   const kept = last?.names === seen.names ? packed.readingsNamedAs(after) : undefined
@@ -48,16 +50,41 @@ export function wholeFindings(
   return { before, after, change, packedTexts: kept?.packedTexts, shown, isShownAlike, seen }
 }
 
+/** What a poll that read everything found of an account whose names are what they were. */
+export interface Moved {
+  before: Readings
+  after: Readings
+  moves: readonly Move[]
+  /** `after`, packed. */
+  packed: Buffer
+  /** The records that it was shown, and whether they are those that are kept: then nobody may need them. */
+  shown: () => Samples
+  isShownAlike: boolean
+  seen: Pick<Seen, 'names' | 'samples'>
+}
+
 /**
- * Whether a poll that read everything found what the last one did, although the answers' bytes are others. Compared as it
- * is packed: nothing is unpacked for it.
+ * What a poll that read everything found beside the last one: the same, although the answers' bytes are others; or some
+ * numbers that moved, or records. Undefined where names are not what they were. Numbers are compared as they are packed,
+ * and no name is unpacked or packed for it.
  */
-export function readsTheSame({ packed, seen }: PollContext, fetched: Fetched, settings: SampleSettings): boolean {
-  if (seen === undefined || packed.readings === null) return false
+export function movedSince(
+  { packed, seen }: PollContext,
+  fetched: Fetched,
+  settings: SampleSettings,
+): Moved | 'nothing' | undefined {
+  if (seen === undefined || packed.readings === null) return undefined
   const after = mergeReadings(undefined, fetched)
-  return (
-    hasNumbersOf(after, packed.readings) &&
-    namesFingerprint(after) === seen.names &&
-    samplesFingerprint(mergeSamples({}, fetched, settings)) === seen.samples
-  )
+  if (namesFingerprint(after) !== seen.names) return undefined
+  const numbers = packNumbers(after)
+  const samples = recordsFingerprint(fetched.associations, settings.records)
+  const isShownAlike = samples === seen.samples
+  if (isShownAlike && areNumbersOf(numbers, packed.readings)) return 'nothing'
+  const kept = packed.numbersNamedAs(after)
+  const moves = kept === undefined ? undefined : movesBetween(kept, after)
+  if (kept === undefined || moves === undefined) return undefined
+  return {
+    ...{ before: kept.readings, after, moves, packed: Buffer.concat([numbers, kept.rest]) },
+    ...{ shown: () => mergeSamples({}, fetched, settings), isShownAlike, seen: { names: seen.names, samples } },
+  }
 }

@@ -4,9 +4,10 @@ import type { AccountKeys, AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import type { Change } from './history/change.ts'
-import { keptReadings } from './history/kept-readings.ts'
-import { packPoll } from './history/pack-poll.ts'
-import { type KeptReadings, TIME_PLACE } from './history/packed-readings.ts'
+import { keptNumbers, keptReadings } from './history/kept-readings.ts'
+import { type PackedPoll, packPoll } from './history/pack-poll.ts'
+import { TIME_PLACE } from './history/packed-numbers.ts'
+import type { KeptNumbers, KeptReadings } from './history/packed-readings.ts'
 import { encodeSamples } from './history/packed-samples.ts'
 import type { Slots } from './history/standing.ts'
 import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
@@ -77,7 +78,12 @@ export interface PackedContext {
   hasSamples: boolean
   /** The readings, whose names are those of `names`. */
   readingsNamedAs(names: Readings): KeptReadings | undefined
+  /** The same, without what tells series apart by their names. */
+  numbersNamedAs(names: Readings): KeptNumbers | undefined
 }
+
+/** The records that were shown; or those that are kept, all of them read anew at a moment. */
+type KeptAnew = { keepMs: number } & ({ shown: Samples } | { sameAt: number })
 
 export interface PollResult {
   polls: string
@@ -96,11 +102,8 @@ export interface PollResult {
   nearness?: number | null | undefined
   /** From the readings before to `readings`. */
   change: Change | undefined
-  /**
-   * The records that were shown, and how long they are kept from now on, ms. Undefined: they stay as they are. `sameAt`:
-   * they are those that are kept, all of them read anew at that moment.
-   */
-  samples: { shown: Samples; keepMs: number; sameAt?: number | undefined } | undefined
+  /** The records, and how long they are kept from now on, ms. Undefined: they stay as they are. */
+  samples: KeptAnew | undefined
   alerts: AlertWrites
   /** Undefined: nothing that the next poll could go by. */
   seen?: Seen | undefined
@@ -114,6 +117,16 @@ export interface QuietResult extends Pick<PollResult, 'polls' | 'nextAt' | 'fres
   seen: Seen
   /** How long the records are kept from now on, ms; 0: there are none. */
   keepSamplesMs: number
+}
+
+/** A poll of an account at rest that found some numbers moved, or records changed. */
+export interface MovedResult
+  extends Pick<PollResult, 'polls' | 'nextAt' | 'fields' | 'freshAt' | 'nearness' | 'alerts' | 'samples'> {
+  /** When it was, ms. */
+  at: number
+  pollBecause: string
+  seen: Seen
+  packed: PackedPoll
 }
 
 export class PollStore {
@@ -156,17 +169,32 @@ export class PollStore {
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { polls, nextAt, fields, seen, freshAt = '', alerts, samples } = result
+    const { readings, slots, change, packedTexts, fields } = result
     const { polledAt = '', pollBecause = '', ...others } = fields
-    const noAlerts = alerts.changes.length === 0 && alerts.entries.length === 0
+    const packed = readings === undefined ? undefined : packPoll(readings, slots, change, packedTexts)
+    return this.#commit(hubId, { ...result, packed, at: polledAt, pollBecause, fields: others })
+  }
+
+  commitMoved(hubId: number, result: MovedResult): Promise<'committed' | 'gone' | 'lost'> {
+    return this.#commit(hubId, result)
+  }
+
+  #commit(
+    hubId: number,
+    result: Pick<PollResult, 'polls' | 'nextAt' | 'fields' | 'freshAt' | 'nearness' | 'alerts' | 'samples' | 'seen'> & {
+      at: number | string
+      pollBecause: string
+      packed: PackedPoll | undefined
+    },
+  ): Promise<'committed' | 'gone' | 'lost'> {
+    const { polls, nextAt, fields, seen, freshAt = '', alerts, at, pollBecause, packed } = result
     const nearness = result.nearness === null ? 'far' : (result.nearness ?? '')
-    const [readings, record] = readingsArguments(result)
-    const kept = samplesArguments(samples)
+    const kept = samplesArguments(result.samples)
     const lines = [
       hubId,
       polls,
       Math.round(nextAt),
-      polledAt,
+      at,
       freshAt,
       nearness,
       '',
@@ -174,10 +202,11 @@ export class PollStore {
       encodeSeen(seen),
       pollBecause,
     ]
+    const isNothing = alerts.changes.length === 0 && alerts.entries.length === 0
     return accountSteps(this.#store).commitPoll(
       this.#keys.own(hubId),
-      ...[lines.join('\n'), kept.moment, Object.keys(others).length === 0 ? '' : stepJson(others)],
-      ...[readings, record, noAlerts ? '' : stepJson(alerts), kept.samples],
+      ...[lines.join('\n'), kept.moment, Object.keys(fields).length === 0 ? '' : stepJson(fields)],
+      ...[packed?.readings ?? '', packed?.record ?? '', isNothing ? '' : stepJson(alerts), kept.samples],
     )
   }
 
@@ -257,17 +286,11 @@ function readContext(
         kept ??= keptReadings(hubId, keys, packed, names)
         return kept
       },
+      numbersNamedAs: (names) => keptNumbers(hubId, keys, packed, names),
     },
     taken: takenNow(number(taken), number(taken + 1)),
     alertStates,
   }
-}
-
-/** The readings ('' = as they are) and the record of what changed ('' = nothing). */
-function readingsArguments({ readings, slots, change, packedTexts }: PollResult): [Buffer | '', Buffer | ''] {
-  if (readings === undefined) return ['', '']
-  const packed = packPoll(readings, slots, change, packedTexts)
-  return [packed.readings, packed.record ?? '']
 }
 
 /** The samples ('' = as they are), the moment of those that stay, and how long they are kept ('' = as long as before, 0 = not at all). */
@@ -277,10 +300,10 @@ function samplesArguments(samples: PollResult['samples']): {
   keep: number | ''
 } {
   if (samples === undefined) return { samples: '', moment: '', keep: '' }
-  const { shown, keepMs: keep, sameAt } = samples
-  if (Object.keys(shown).length === 0) return { samples: '', moment: '', keep: 0 }
-  if (sameAt !== undefined) return { samples: '', moment: timeBytes(sameAt), keep }
-  return { samples: encodeSamples(shown), moment: '', keep }
+  const { keepMs: keep } = samples
+  if ('sameAt' in samples) return { samples: '', moment: timeBytes(samples.sameAt), keep }
+  if (Object.keys(samples.shown).length === 0) return { samples: '', moment: '', keep: 0 }
+  return { samples: encodeSamples(samples.shown), moment: '', keep }
 }
 
 function timeBytes(at: number): Buffer {

@@ -1,7 +1,6 @@
 import { createHash, hash } from 'node:crypto'
-import { textsOf } from './history/packed-readings.ts'
-import type { Readings } from './readings.ts'
-import type { Samples } from './samples.ts'
+import { type Fetched, isFailure, type Readings } from './readings.ts'
+import type { RecordChoice } from './samples.ts'
 
 /**
  * What the last poll of an account saw, as fingerprints: of a fleet's answers nine in ten are what they were, and one that
@@ -59,17 +58,26 @@ export function answersFingerprint(asked: string, bodies: readonly Buffer[]): st
   return all.digest('base64url').slice(0, ANSWERS_LENGTH)
 }
 
-export function namesFingerprint(readings: Readings): string {
-  return fingerprint(textsOf(readings).join('\0'))
+export function namesFingerprint({ customProperties, associations }: Readings): string {
+  let text = ''
+  for (const { objectTypeId, singularLabel, pluralLabel } of customProperties?.report.byObjectType ?? []) {
+    text += `${objectTypeId}\0${singularLabel}\0${pluralLabel}\0`
+  }
+  for (const pair of Object.keys(associations)) text += `${pair}\0`
+  return fingerprint(text)
 }
 
-export function samplesFingerprint(samples: Samples): string {
-  let text = ''
-  for (const [pair, { atLimit, nearLimit }] of Object.entries(samples)) {
+/** Of the records that reports show, as far as they may be kept. */
+export function recordsFingerprint(reports: Fetched['associations'], records: RecordChoice): string {
+  let text: string = records
+  for (const [pair, report] of reports) {
+    if (records === 'none' || isFailure(report)) continue
     text += `\0${pair}`
-    for (const { objectId, label, usage } of atLimit) text += `\0${objectId}\0${usage}\0${label}`
+    for (const { objectId, label } of report.atLimit) text += `\0${objectId}\0${records === 'full' ? label : ''}`
     text += '\0near'
-    for (const { objectId, label, usage } of nearLimit) text += `\0${objectId}\0${usage}\0${label}`
+    for (const { objectId, label, usage } of report.nearLimit) {
+      text += `\0${objectId}\0${usage}\0${records === 'full' ? label : ''}`
+    }
   }
   return fingerprint(text)
 }

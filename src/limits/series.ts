@@ -1,3 +1,5 @@
+import type { CustomPropertyReport } from '../provider/answers.ts'
+import type { AssociationReading } from './association-reading.ts'
 import { pairOf, type Readings } from './readings.ts'
 
 export const METRICS = [
@@ -25,6 +27,8 @@ export interface Series {
   /** Usage in percent of the limit, over 100 where it is over; null where the limit is. */
   percent: number | null
 }
+
+type ObjectTypeReport = CustomPropertyReport['byObjectType'][number]
 
 /** What a series is about, without its numbers. */
 export type SeriesName = Pick<Series, 'metric' | 'objectTypeId' | 'from' | 'to'>
@@ -82,24 +86,35 @@ export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string
 
 function addCustomProperties(all: Series[], { customProperties }: Readings): void {
   if (customProperties === undefined) return
-  const { overallUsage, overallLimit, byObjectType } = customProperties.report
-  all.push({ id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) })
-  for (const { objectTypeId, pluralLabel: label, usage, limit } of byObjectType) {
-    const id = `type/${encodeURIComponent(objectTypeId)}`
-    all.push({ id, metric: 'customProperties.objectType', objectTypeId, label, ...measured(usage, limit) })
-  }
+  all.push(overallSeries(customProperties.report))
+  for (const type of customProperties.report.byObjectType) all.push(typeSeries(type))
 }
 
 function addAssociations(all: Series[], { associations }: Readings): void {
-  for (const [pair, { atLimit, nearLimit, fullest, limit }] of Object.entries(associations)) {
-    const { from, to } = pairOf(pair)
-    const count = { limit: null, percent: null }
-    all.push(
-      { id: `at/${pair}`, metric: 'associations.atLimit', from, to, usage: atLimit, ...count },
-      { id: `near/${pair}`, metric: 'associations.nearLimit', from, to, usage: nearLimit, ...count },
-      { id: `fullest/${pair}`, metric: 'associations.fullest', from, to, ...measured(fullest, limit) },
-    )
+  for (const [pair, reading] of Object.entries(associations)) {
+    all.push(atLimitSeries(pair, reading), nearLimitSeries(pair, reading), fullestSeries(pair, reading))
   }
+}
+
+export function overallSeries({ overallUsage, overallLimit }: CustomPropertyReport): Series {
+  return { id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) }
+}
+
+export function typeSeries({ objectTypeId, pluralLabel: label, usage, limit }: ObjectTypeReport): Series {
+  const id = `type/${encodeURIComponent(objectTypeId)}`
+  return { id, metric: 'customProperties.objectType', objectTypeId, label, ...measured(usage, limit) }
+}
+
+export function atLimitSeries(pair: string, { atLimit: usage }: AssociationReading): Series {
+  return { id: `at/${pair}`, metric: 'associations.atLimit', ...pairOf(pair), usage, limit: null, percent: null }
+}
+
+export function nearLimitSeries(pair: string, { nearLimit: usage }: AssociationReading): Series {
+  return { id: `near/${pair}`, metric: 'associations.nearLimit', ...pairOf(pair), usage, limit: null, percent: null }
+}
+
+export function fullestSeries(pair: string, { fullest, limit }: AssociationReading): Series {
+  return { id: `fullest/${pair}`, metric: 'associations.fullest', ...pairOf(pair), ...measured(fullest, limit) }
 }
 
 function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' | 'percent'> {

@@ -141,7 +141,7 @@ export function readAssociationReport(json: unknown): AssociationReport {
 
 /** A total that is less than what is shown is wrong: the records are there. */
 function atLeast(samples: readonly { objectId: number }[], total: number): number {
-  return Math.max(total, new Set(samples.map(({ objectId }) => objectId)).size)
+  return total >= samples.length ? total : Math.max(total, new Set(samples.map(({ objectId }) => objectId)).size)
 }
 
 export function readCustomPropertyReport(json: unknown): CustomPropertyReport {

@@ -1,5 +1,6 @@
 import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
+import type { Move } from '../../limits/moves.ts'
 import { type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesOf } from '../../limits/series.ts'
@@ -9,7 +10,14 @@ import { decodeState, encodeState, toldState, transitionId } from '../alert-stat
 import { limitChangedAlert } from '../kinds/limit-changed.ts'
 import { encodeEntry, entryOf } from '../outbox/outbox-entry.ts'
 import { seriesFields } from '../series-fields.ts'
-import { type Evaluation, type EvaluationSettings, evaluate, remembered, type SeriesState } from './evaluate.ts'
+import {
+  decideSeries,
+  type Evaluation,
+  type EvaluationSettings,
+  evaluate,
+  remembered,
+  type SeriesState,
+} from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
 import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
@@ -24,6 +32,8 @@ export interface PolledAccount extends RuleSubject {
   /** Before this poll; undefined for the first one. */
   before: Readings | undefined
   after: Readings
+  /** Where it is known that all other series have nothing to add: those that may have. */
+  moves?: readonly Pick<Move, 'series' | 'was'>[]
   /** A pair that was not read before is known to have had nothing at or near its limit. */
   pairsSeen?: boolean
   /** The records that this poll was shown. */
@@ -37,37 +47,45 @@ export interface PolledAccount extends RuleSubject {
 /** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
 export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
   const writes: AlertWrites = { changes: [], entries: [] }
+  if (account.moves !== undefined) {
+    for (const { series, was } of account.moves) decideOne(settings, account, series, was, writes, now)
+    return writes
+  }
   const previous = new Map(account.before === undefined ? [] : seriesOf(account.before).map((s) => [s.id, s]))
   const current = seriesOf(account.after)
-
-  for (const series of current) {
-    // What this poll did not read says nothing new: not a poll that agrees, not a reason to repeat.
-    if (readAt(series, account.after) !== now) continue
-    const stored = account.states[series.id]
-    const before = stored === undefined ? undefined : decodeState(stored)
-    const rule = ruleFor(settings.rules, account, series)
-    if (rule?.off !== true) {
-      const was = { series: previous.get(series.id), level: before?.level ?? 'ok', at: readBefore(series, account) }
-      const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
-      if (changed !== undefined) writes.entries.push(encodeEntry({ alert: changed }))
-    }
-    const outlook = outlookOf(series, account.forecasts, now)
-    const foreseen = { ...series, daysLeft: outlook.daysLeft }
-    const evaluation = evaluate(rule, before, foreseen, now, settings, isFirstReading(series, account))
-    noteState(writes, series, stored, evaluation, account)
-    if (evaluation.event === undefined || evaluation.state === undefined) continue
-    const alert = limitAlert(
-      settings,
-      account,
-      { series, outlook, previous: previous.get(series.id), rule, before },
-      evaluation,
-    )
-    const inDigest = settings.firstRun === 'digest' && evaluation.event.beganWithFirstReading
-    const entry = entryOf(alert, evaluation.state)
-    writes.entries.push(encodeEntry(inDigest ? { ...entry, firstReading: true } : entry))
-  }
+  for (const series of current) decideOne(settings, account, series, previous.get(series.id), writes, now)
   closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
   return writes
+}
+
+function decideOne(
+  settings: AlertSettings,
+  account: PolledAccount,
+  series: Series,
+  previous: Series | undefined,
+  writes: AlertWrites,
+  now: number,
+): void {
+  // What this poll did not read says nothing new: not a poll that agrees, not a reason to repeat.
+  if (readAt(series, account.after) !== now) return
+  const stored = account.states[series.id]
+  const before = stored === undefined ? undefined : decodeState(stored)
+  const rule = ruleFor(settings.rules, account, series)
+  if (rule?.off !== true) {
+    const was = { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) }
+    const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
+    if (changed !== undefined) writes.entries.push(encodeEntry({ alert: changed }))
+  }
+  const outlook = outlookOf(series, account.forecasts, now)
+  const foreseen = { ...series, daysLeft: outlook.daysLeft }
+  const subject = [rule, before, foreseen, now, settings, isFirstReading(series, account)] as const
+  const decided = decideSeries(...subject)
+  noteState(writes, series, stored, decided, account)
+  if (decided.event === undefined || decided.state === undefined) return
+  const alert = limitAlert(settings, account, { series, outlook, previous, rule, before }, evaluate(...subject))
+  const inDigest = settings.firstRun === 'digest' && decided.event.beganWithFirstReading
+  const entry = entryOf(alert, decided.state)
+  writes.entries.push(encodeEntry(inDigest ? { ...entry, firstReading: true } : entry))
 }
 
 /** When the reading before this one was. */
@@ -85,7 +103,7 @@ function noteState(
   writes: AlertWrites,
   series: Series,
   stored: string | undefined,
-  { state, event }: Evaluation,
+  { state, event }: Pick<Evaluation, 'state' | 'event'>,
   account: PolledAccount,
 ): void {
   const kept = remembered(state)

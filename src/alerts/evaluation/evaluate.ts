@@ -43,16 +43,44 @@ export function evaluate(
 ): Evaluation {
   if (rule === undefined) return { ...leave(before, now), stands: 'off', because: { is: 'no-rule' } }
   if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
-  const judged = judge(rule, series, before?.level ?? 'ok', before?.foreseen === true, settings.recoverBelow)
-  const { worseThan, ...decided } = decideLevel(rule, before, judged, series, now, settings, isFirstReading)
-  const evaluation = { ...decided, because: becauseOf(decided, judged, before, worseThan, pollsNeeded(settings)) }
-  const { state } = evaluation
+  const judged = judgeBy(rule, before, series, settings)
+  const { worseThan, ...decided } = decideBy(rule, before, judged, series, now, settings, isFirstReading)
+  return { ...decided, because: becauseOf(decided, judged, before, worseThan, pollsNeeded(settings)) }
+}
+
+/** What `evaluate` decides, without why: that is only told in messages, and most series have none. */
+export function decideSeries(...subject: Parameters<typeof evaluate>): Omit<Evaluation, 'because'> {
+  const [rule, before, series, now, settings, isFirstReading = false] = subject
+  if (rule === undefined || rule.off === true) return { ...leave(before, now), stands: 'off' }
+  return decideBy(rule, before, judgeBy(rule, before, series, settings), series, now, settings, isFirstReading)
+}
+
+function judgeBy(
+  rule: Rule,
+  before: SeriesState | undefined,
+  series: ForeseenSeries,
+  { recoverBelow }: EvaluationSettings,
+): Judged {
+  return judge(rule, series, before?.level ?? 'ok', before?.foreseen === true, recoverBelow)
+}
+
+function decideBy(
+  rule: Rule,
+  before: SeriesState | undefined,
+  judged: Judged,
+  series: ForeseenSeries,
+  now: number,
+  settings: EvaluationSettings,
+  isFirstReading: boolean,
+): Decided {
+  const decided = decideLevel(rule, before, judged, series, now, settings, isFirstReading)
+  const { state } = decided
   // What can't be judged now rests on what it rested on before.
-  if (state === undefined || evaluation.stands === 'unknown') return evaluation
+  if (state === undefined || decided.stands === 'unknown') return decided
   const { foreseen: _, ...others } = state
   return restsOnForecast(rule, series, state.level, settings.recoverBelow)
-    ? { ...evaluation, state: { ...others, foreseen: true } }
-    : { ...evaluation, state: others }
+    ? { ...decided, state: { ...others, foreseen: true } }
+    : { ...decided, state: others }
 }
 
 /** What is kept of a state: a level that was left is not remembered, its state only carried the number of the last message. */

@@ -1,6 +1,6 @@
 import type { AccountKeys } from '../../redis/keys.ts'
 import type { Readings } from '../readings.ts'
-import { decodeReadings, type KeptReadings } from './packed-readings.ts'
+import { decodeNumbers, decodeReadings, type KeptNumbers, type KeptReadings } from './packed-readings.ts'
 import { readKey } from './unreadable-key.ts'
 
 /**
@@ -15,7 +15,21 @@ export function keptReadings(
   names?: Readings,
 ): KeptReadings | undefined {
   if (stored === null) return undefined
-  // Records of the history are told from the readings: without these they say nothing.
-  const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
-  return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored, names))
+  return readKey(hubId, keys.readings, wayOut(keys), () => decodeReadings(stored, names))
+}
+
+/** As `keptReadings`, of readings with the same names. */
+export function keptNumbers(
+  hubId: number,
+  keys: AccountKeys,
+  stored: Buffer | null,
+  names: Readings,
+): KeptNumbers | undefined {
+  if (stored === null) return undefined
+  return readKey(hubId, keys.readings, wayOut(keys), () => decodeNumbers(stored, names))
+}
+
+/** Records of the history are told from the readings: without these they say nothing. */
+function wayOut(keys: AccountKeys): string {
+  return `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
 }

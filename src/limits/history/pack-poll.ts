@@ -1,18 +1,35 @@
+import type { Move } from '../moves.ts'
 import type { Readings } from '../readings.ts'
 import { type Change, valuesOf } from './change.ts'
 import { encodeRecord } from './history-record.ts'
 import { encodeReadings } from './packed-readings.ts'
 import { type Slots, Standing, slotsFor } from './standing.ts'
 
-/** What a poll leaves in Redis: its readings, and the record of what it found changed. `before`: slots as they were read. */
+/** What a poll leaves in Redis: its readings, and the record of what it found changed. */
+export interface PackedPoll {
+  readings: Buffer
+  /** Undefined where nothing changed. */
+  record: Buffer | undefined
+}
+
+/** `before`: slots as they were read. */
 export function packPoll(
   readings: Readings,
   before: Slots,
   change: Change | undefined,
   packedTexts?: Buffer,
-): { readings: Buffer; record: Buffer | undefined } {
+): PackedPoll {
   const { slots, record } = packChange(readings, before, change)
   return { readings: encodeReadings(readings, slots, packedTexts), record }
+}
+
+/** The record of a poll at `at` in which these series moved. */
+export function packMoves(at: number, moves: readonly Move[]): Buffer | undefined {
+  if (moves.length === 0) return undefined
+  const change: Change = { at, before: moves.map(({ was: { id, usage, limit } }) => [id, { usage, limit }]) }
+  const values = new Map(moves.map(({ series: { id, usage, limit } }) => [id, { usage, limit }]))
+  const slots = new Map(moves.map(({ series, slot }) => [series.id, slot]))
+  return encodeRecord(change, new Standing(values, slots), noSlot)
 }
 
 export function packChange(

@@ -1,9 +1,10 @@
 import type { CustomPropertyReport } from '../../provider/answers.ts'
-import type { AssociationReading, Readings } from '../readings.ts'
+import type { Readings } from '../readings.ts'
 import { seriesOf } from '../series.ts'
-import { lastReadAt } from './change.ts'
 import { PackedReader, PackedWriter, UnreadableBytes } from './packed.ts'
+import { type Numbers, readNumbers, writeNumbers } from './packed-numbers.ts'
 import { readTexts, writeTexts } from './packed-text.ts'
+import { countSlots, readSlots, type SlotRuns, writeSlots } from './slot-runs.ts'
 import type { Slots } from './standing.ts'
 
 /** The last numbers of an account as they are kept, with the slots by which the history's records name its series. */
@@ -13,9 +14,6 @@ export interface KeptReadings {
   /** Their names as they are packed. */
   packedTexts: Buffer
 }
-
-const VERSION = 1
-const WITH_CUSTOM_PROPERTIES = 1
 
 /**
  * As kept in Redis: version and flags, the time of the last reading (others are told by how much earlier they were),
@@ -35,53 +33,31 @@ export function encodeReadings(readings: Readings, slots: Slots, packedTexts?: B
   return out.done()
 }
 
-/** The time of readings that were all read at once; everything else is told from it. */
-export const TIME_PLACE = { at: 1, bytes: 6 }
-
-/** When packed readings were read last, ms; undefined for what is none. */
-export function packedAt(packed: Buffer): number | undefined {
-  const { at, bytes } = TIME_PLACE
-  const isOurs = packed.length > at + bytes && Math.floor((packed[0] as number) / 16) === VERSION
-  return isOurs ? packed.readUIntBE(at, bytes) : undefined
+/** Readings of which only the numbers were unpacked. */
+export interface KeptNumbers {
+  readings: Readings
+  slots: SlotRuns
+  /** Slots and names as they are packed: those of any readings with the same names. */
+  rest: Buffer
 }
 
-/** Whether `readings` have the numbers of the packed ones, and each the same age: only the moment may be another. */
-export function hasNumbersOf(readings: Readings, packed: Buffer): boolean {
-  const out = new PackedWriter()
-  writeNumbers(out, readings)
-  const from = TIME_PLACE.at + TIME_PLACE.bytes
-  const numbers = out.done()
-  return (
-    numbers[0] === packed[0] &&
-    packed.length >= numbers.length &&
-    numbers.compare(packed, from, numbers.length, from, numbers.length) === 0
-  )
+/**
+ * `names`: readings with the same names.
+ *
+ * @throws UnreadableBytes where that can't have been written
+ */
+export function decodeNumbers(stored: Buffer, names: Readings): KeptNumbers {
+  const input = new PackedReader(stored)
+  const numbers = readNumbers(input)
+  const rest = stored.subarray(input.at)
+  const slots = readSlots(input)
+  return { readings: namedAs(names, numbers), slots, rest }
 }
 
 /** All names in the readings, in the order in which they are packed. */
-export function textsOf({ customProperties, associations }: Readings): string[] {
+function textsOf({ customProperties, associations }: Readings): string[] {
   const types = customProperties?.report.byObjectType ?? []
   return [...types.flatMap(typeTexts), ...Object.keys(associations)]
-}
-
-function writeNumbers(out: PackedWriter, readings: Readings): void {
-  const { customProperties, associations } = readings
-  const pairs = Object.values(associations)
-  const last = lastReadAt(readings) ?? 0
-  out.byte(VERSION * 16 + (customProperties === undefined ? 0 : WITH_CUSTOM_PROPERTIES))
-  out.time(last)
-  if (customProperties !== undefined) {
-    out.whole(last - customProperties.at)
-    writeReport(out, customProperties.report)
-  }
-  out.whole(pairs.length)
-  for (const { at, limit, atLimit, nearLimit, fullest } of pairs) {
-    out.whole(last - at)
-    out.whole(limit)
-    out.whole(atLimit)
-    out.whole(nearLimit)
-    out.whole(fullest)
-  }
 }
 
 /**
@@ -91,135 +67,41 @@ function writeNumbers(out: PackedWriter, readings: Readings): void {
  */
 export function decodeReadings(stored: Buffer, names?: Readings): KeptReadings {
   const input = new PackedReader(stored)
-  const head = input.byte()
-  if (Math.floor(head / 16) !== VERSION || head % 16 > WITH_CUSTOM_PROPERTIES) {
-    throw new UnreadableBytes(`it begins with ${head}: no version that is known`)
-  }
-  const last = input.time()
-  const customProperties =
-    head % 16 === WITH_CUSTOM_PROPERTIES ? { at: readAt(input, last), report: readReport(input) } : undefined
-  const pairs: AssociationReading[] = []
-  for (let left = input.whole(); left > 0; left--) pairs.push(readPair(input, last))
+  const numbers = readNumbers(input)
   const runs = readSlots(input)
-  const types = customProperties?.report.byObjectType ?? []
   const packedTexts = input.rest()
-  const texts =
-    names === undefined
-      ? readTexts(new PackedReader(packedTexts), types.length * TEXTS_OF_TYPE + pairs.length, DICTIONARY)
-      : textsOf(names)
-  types.forEach((type, n) => {
-    Object.assign(type, namesOf(texts.slice(n * TEXTS_OF_TYPE, (n + 1) * TEXTS_OF_TYPE)))
-  })
-  const pairNames = texts.slice(types.length * TEXTS_OF_TYPE)
-  const readings: Readings = {
-    ...(customProperties === undefined ? {} : { customProperties }),
-    associations: Object.fromEntries(pairs.map((pair, n) => [pairNames[n] ?? '', pair])),
-  }
+  const readings = names === undefined ? named(numbers, new PackedReader(packedTexts)) : namedAs(names, numbers)
   return { readings, slots: slotsOf(readings, runs), packedTexts }
 }
 
-function writeReport(out: PackedWriter, report: CustomPropertyReport): void {
-  const { overallUsage, overallLimit, reportedPercentage, byObjectType } = report
-  writeUsage(out, { usage: overallUsage, limit: overallLimit, percentage: reportedPercentage }, undefined)
-  out.whole(byObjectType.length)
-  let limitBefore: number | undefined
-  for (const { usage, limit, reportedPercentage: percentage } of byObjectType) {
-    writeUsage(out, { usage, limit, percentage }, limitBefore)
-    limitBefore = limit
-  }
+function named({ customProperties, pairs }: Numbers, input: PackedReader): Readings {
+  const types = customProperties?.report.byObjectType ?? []
+  const texts = readTexts(input, types.length * TEXTS_OF_TYPE + pairs.length, DICTIONARY)
+  types.forEach((type, n) => {
+    Object.assign(type, namesOf(texts.slice(n * TEXTS_OF_TYPE, (n + 1) * TEXTS_OF_TYPE)))
+  })
+  return readingsOf({ customProperties, pairs }, texts.slice(types.length * TEXTS_OF_TYPE))
 }
 
-function readReport(input: PackedReader): CustomPropertyReport {
-  const overall = readUsage(input, undefined)
-  const byObjectType: CustomPropertyReport['byObjectType'] = []
-  for (let left = input.whole(); left > 0; left--) {
-    const { usage, limit, percentage } = readUsage(input, byObjectType.at(-1)?.limit)
-    const names = { objectTypeId: '', singularLabel: '', pluralLabel: '' }
-    byObjectType.push({ ...names, limit, usage, reportedPercentage: percentage })
-  }
-  return {
-    ...{ overallLimit: overall.limit, overallUsage: overall.usage, reportedPercentage: overall.percentage },
-    byObjectType,
-  }
+function namedAs(names: Readings, { customProperties, pairs }: Numbers): Readings {
+  const sameTypes = names.customProperties?.report.byObjectType ?? []
+  customProperties?.report.byObjectType.forEach((type, n) => {
+    const { objectTypeId = '', singularLabel = '', pluralLabel = '' } = sameTypes[n] ?? {}
+    type.objectTypeId = objectTypeId
+    type.singularLabel = singularLabel
+    type.pluralLabel = pluralLabel
+  })
+  return readingsOf({ customProperties, pairs }, Object.keys(names.associations))
 }
 
-interface ReportedUsage {
-  usage: number
-  limit: number
-  percentage: number
+function readingsOf({ customProperties, pairs }: Numbers, pairNames: readonly string[]): Readings {
+  const associations = Object.fromEntries(pairs.map((pair, n) => [pairNames[n] ?? '', pair]))
+  return customProperties === undefined ? { associations } : { customProperties, associations }
 }
 
-/** What is usual follows from usage and limit; anything else is written down. */
-const USUAL_PERCENTAGES = [
-  () => 0,
-  (usage: number, limit: number) => Math.round((usage * 100_000) / limit) / 1_000,
-  (usage: number, limit: number) => (usage * 100) / limit,
-]
-
-const UNUSUAL = USUAL_PERCENTAGES.length
-/** Object types mostly share one limit. */
-const SAME_LIMIT = UNUSUAL + 1
-
-function writeUsage(out: PackedWriter, reported: ReportedUsage, limitBefore: number | undefined): void {
-  const { usage, limit, percentage } = reported
-  const usual = USUAL_PERCENTAGES.findIndex((compute) => Object.is(compute(usage, limit), percentage))
-  out.byte((usual === -1 ? UNUSUAL : usual) + (limit === limitBefore ? SAME_LIMIT : 0))
-  out.whole(usage)
-  if (limit !== limitBefore) out.whole(limit)
-  if (usual === -1) out.float(percentage)
-}
-
-function readUsage(input: PackedReader, limitBefore: number | undefined): ReportedUsage {
-  const how = input.byte()
-  if (how >= 2 * SAME_LIMIT || (how >= SAME_LIMIT && limitBefore === undefined)) {
-    throw new UnreadableBytes(`it has a usage of an unknown kind, ${how}`)
-  }
-  const usage = input.whole()
-  const limit = how >= SAME_LIMIT ? (limitBefore as number) : input.whole()
-  const usual = USUAL_PERCENTAGES[how % SAME_LIMIT]
-  return { usage, limit, percentage: usual === undefined ? input.float() : usual(usage, limit) }
-}
-
-function readPair(input: PackedReader, last: number): AssociationReading {
-  return {
-    at: readAt(input, last),
-    limit: input.whole(),
-    atLimit: input.whole(),
-    nearLimit: input.whole(),
-    fullest: input.whole(),
-  }
-}
-
-function readAt(input: PackedReader, last: number): number {
-  const at = last - input.whole()
-  if (at < 0) throw new UnreadableBytes('a reading is older than there are times')
-  return at
-}
-
-/** Slots as runs: mostly there is one, from 0 on. */
-function writeSlots(out: PackedWriter, slots: readonly number[]): void {
-  const runs: [first: number, length: number][] = []
-  for (const slot of slots) {
-    const run = runs.at(-1)
-    if (run !== undefined && run[0] + run[1] === slot) run[1]++
-    else runs.push([slot, 1])
-  }
-  out.whole(runs.length)
-  for (const [first, length] of runs) {
-    out.whole(first)
-    out.whole(length)
-  }
-}
-
-function readSlots(input: PackedReader): [first: number, length: number][] {
-  const runs: [number, number][] = []
-  for (let left = input.whole(); left > 0; left--) runs.push([input.whole(), input.whole()])
-  return runs
-}
-
-function slotsOf(readings: Readings, runs: readonly [first: number, length: number][]): Slots {
+function slotsOf(readings: Readings, runs: SlotRuns): Slots {
   const ids = seriesOf(readings).map(({ id }) => id)
-  if (runs.reduce((sum, [, length]) => sum + length, 0) !== ids.length) {
+  if (countSlots(runs) !== ids.length) {
     throw new UnreadableBytes('it has not one slot for each series')
   }
   const slots = runs.flatMap(([first, length]) => Array.from({ length }, (_, n) => first + n))

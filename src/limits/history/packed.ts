@@ -72,11 +72,11 @@ export class PackedReader {
   }
 
   byte(): number {
-    return this.#take(1)[0] as number
+    return this.#bytes[this.#pass(1)] as number
   }
 
   fixed(width: number): number {
-    return this.#take(width).readUIntBE(0, width)
+    return this.#bytes.readUIntBE(this.#pass(width), width)
   }
 
   time(): number {
@@ -96,7 +96,7 @@ export class PackedReader {
   }
 
   float(): number {
-    return this.#take(8).readDoubleBE(0)
+    return this.#bytes.readDoubleBE(this.#pass(8))
   }
 
   text(): string {
@@ -113,6 +113,11 @@ export class PackedReader {
     return this.#take(this.#bytes.length - this.#at)
   }
 
+  /** How many bytes were read. */
+  get at(): number {
+    return this.#at
+  }
+
   get atEnd(): boolean {
     return this.#at === this.#bytes.length
   }
@@ -123,9 +128,16 @@ export class PackedReader {
   }
 
   #take(bytes: number): Buffer {
-    if (this.#at + bytes > this.#bytes.length) throw new UnreadableBytes('it ends too early')
+    const from = this.#pass(bytes)
+    return this.#bytes.subarray(from, from + bytes)
+  }
+
+  /** Where the next bytes begin, which count as read. */
+  #pass(bytes: number): number {
+    const from = this.#at
+    if (from + bytes > this.#bytes.length) throw new UnreadableBytes('it ends too early')
     this.#at += bytes
-    return this.#bytes.subarray(this.#at - bytes, this.#at)
+    return from
   }
 }
 

@@ -1,0 +1,65 @@
+import { decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { judgedBy } from '../src/alerts/evaluation/judged-by.ts'
+import type { Moved } from '../src/limits/findings.ts'
+import { packMoves } from '../src/limits/history/pack-poll.ts'
+import { nearnessAfter } from '../src/limits/nearest-limit.ts'
+import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { CommitQuietPollDeps, QuietPoll } from './commit-quiet-poll.ts'
+import { logDisagreement } from './log-disagreement.ts'
+import { type PlanNextPollDeps, planMovedPoll } from './plan-next-poll.ts'
+import type { Queues } from './queues.ts'
+
+export interface CommitMovedPollDeps extends CommitQuietPollDeps, PlanNextPollDeps {
+  queues: Queues
+  log: Logger
+}
+
+/**
+ * A poll of an account that would have had nothing to add if all were as it was, and that found some numbers moved: what
+ * did not move is not judged, ranked, planned for or packed anew. That was four fifths of such a poll beside its calls and its parsing.
+ *
+ * @param seen what the last poll saw; but for the answers, which are those of this one
+ */
+export async function commitMovedPoll(
+  deps: CommitMovedPollDeps,
+  poll: QuietPoll,
+  seen: Seen,
+  moved: Moved,
+  { freshAt, notBefore }: { freshAt: number; notBefore: number },
+): Promise<'committed' | 'gone' | 'lost'> {
+  const { hubId, context, settings, at, readAt } = poll
+  const { before, after, moves } = moved
+  const { hubDomain, alertStates: states, forecasts } = context
+  const { keepMs } = deps.samples.settings
+  const account = {
+    ...{ hubId, hubDomain, forecasts, states, before, after, moves },
+    get samples() {
+      return moved.shown()
+    },
+  }
+  const alerts = decideAlerts(deps.alerts, account, at)
+  const changedAt = moves.length > 0 ? at : context.changedAt
+  const next = planMovedPoll(deps, { hubId, at: readAt, context, settings, changedAt, alerts }, moved)
+  const nearness = nearnessAfter(seen.nearness, moved, forecasts, at)
+  const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
+  const judged = next.isNear ? NOT_JUDGED : judgedBy(deps.alerts, context, next.states, deps.samples.settings.records)
+  const same = context.packed.hasSamples ? { sameAt: at, keepMs } : undefined
+  const committed = await deps.polls.commitMoved(hubId, {
+    ...{ polls: context.polls, at, alerts, nearness, freshAt },
+    nextAt: Math.max(next.plan.at, notBefore),
+    pollBecause: encodeTurn(next.plan),
+    fields: {
+      ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
+      ...(disagreement === undefined ? {} : { disagreed: '1' }),
+    },
+    packed: { readings: moved.packed, record: packMoves(at, moves) },
+    samples: moved.isShownAlike ? same : { shown: moved.shown(), keepMs },
+    seen: { answers: seen.answers, ...moved.seen, judged, nearness },
+  })
+  logDisagreement(deps.log, hubId, disagreement)
+  if (committed === 'committed' && alerts.entries.length > 0) await deps.queues.wake('alerts', deps.clock.now())
+  return committed
+}
