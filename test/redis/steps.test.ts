@@ -23,18 +23,19 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
 test('the names that a step on an account makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
-  const script = `${shared} return {ACCOUNT, TOKENS, LEASE, READINGS, SAMPLES, HISTORY, FORECAST, ALERTS, ALERTING, OUTBOX, SEQUENCE, LOG,
-    DUE_REFRESH, DUE_POLL, DUE_UNINSTALL, FRESH, POLL_FAILING, ${states.join(', ')}}`
+  const script = `${shared} return {ACCOUNT, tokensKey(), leaseKey(), readingsKey(), samplesKey(), historyKey(), forecastKey(),
+    alertsKey(), alertingKey(), outboxKey(), sequenceKey(), logKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    freshKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
       const keys = createKeys(prefix)
       const own = keys.account(hubId)
-      const { alerting, outbox, sequence, log, due, fresh, pollFailing, state } = keys.partition(
-        keys.partitionOf(hubId),
-      )
+      const { alerting, outbox, sequence, log, due, fresh, pollFailing, nearest, domainsVersion, state } =
+        keys.partition(keys.partitionOf(hubId))
       expect(await redis.store().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
         ...[own.account, own.tokens, own.lease, own.readings, own.samples, own.history, own.forecast, own.alerts],
-        ...[alerting, outbox, sequence, log, due.refresh, due.poll, due.uninstall, fresh, pollFailing],
+        ...[alerting, outbox, sequence, log, due.refresh, due.poll, due.uninstall, fresh, pollFailing, nearest],
+        domainsVersion,
         ...ACCOUNT_STATES.map((name) => state[name]),
       ])
     }

@@ -18,14 +18,13 @@ for place = 1, 17 do a[place] = a[place] or '' end
 -- A line for each, whatever a stranger calls his domain.
 a[5] = string.gsub(a[5], '\n', ' ')
 local access = redis.call('HGET', AT .. ':tokens:' .. OF, 'access')
+local texts = redis.call('MGET', AT .. ':paused:' .. OF, AT .. ':forecast:' .. OF, AT .. ':readings:' .. OF)
 local granted, wait, pausedUntil = 0, 0, 0
 local lasts = access and expiresAt and obtainedAt and expiresAt - now > math.min(10000, (expiresAt - obtainedAt) / 10)
 if wanted > 0 and lasts and metadataDue ~= '1' then
-  granted, wait, pausedUntil =
-    takeShare(AT .. ':calls:' .. OF, AT .. ':paused:' .. OF, now, wanted, tonumber(allowed), tonumber(window))
+  granted, wait, pausedUntil = takeShare(AT .. ':calls:' .. OF, texts[1], now, wanted, tonumber(allowed), tonumber(window))
 end
 a[18], a[19], a[20] = granted, string.format('%.0f', pausedUntil), redis.call('EXISTS', AT .. ':samples:' .. OF)
-local answer = { table.concat(a, '\n'), access, redis.call('GET', AT .. ':forecast:' .. OF),
-  redis.call('GET', AT .. ':readings:' .. OF) }
+local answer = { table.concat(a, '\n'), access, texts[2], texts[3] }
 for place, part in ipairs(redis.call('HGETALL', AT .. ':alerts:' .. OF)) do answer[4 + place] = part end
 return answer

@@ -16,9 +16,9 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'generation', 'obta
 if not isLive(a[1]) or a[12] then return 'gone' end
 local lease = longest
 if tonumber(a[5]) > 0 then lease = math.max(shortest, math.min(longest, math.floor((a[5] - a[4]) / 10))) end
-if not redis.call('SET', LEASE, owner, 'NX', 'PX', lease) then
+if not redis.call('SET', leaseKey(), owner, 'NX', 'PX', lease) then
   -- Its own, when the answer to this very step was lost and it is asked again.
-  if redis.call('GET', LEASE) ~= owner then return 'held' end
+  if redis.call('GET', leaseKey()) ~= owner then return 'held' end
 end
 local interruptedAt = a[11] or ''
 if a[10] then
@@ -30,7 +30,7 @@ if a[10] then
   end
 end
 redis.call('HSET', ACCOUNT, 'refreshing', owner .. ' ' .. now)
-local tokens = redis.call('HMGET', TOKENS, 'refresh', 'previous')
+local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
 local lines = table.concat({ lease, a[1], a[3], a[4] or '0', a[5], a[6] or '0', a[7] or '', a[8] or '', a[9] or '', interruptedAt,
-  redis.call('HGET', ALERTS, 'token') or '', a[2] or '' }, '\n')
+  redis.call('HGET', alertsKey(), 'token') or '', a[2] or '' }, '\n')
 return { lines, tokens[1] or '', tokens[2] or nil }

@@ -15,13 +15,13 @@ if not isLive(state) then return 'already' end
 if refusedSince ~= '' and (state ~= 'reauthorize' or redis.call('HGET', ACCOUNT, 'rejectedAt') ~= refusedSince) then
   return 'refuted'
 end
-if redis.call('HLEN', ALERTS) ~= alertsRead or not alertsAreAsRead(writes.changes) then return 'stale' end
+if redis.call('HLEN', alertsKey()) ~= alertsRead or not alertsAreAsRead(writes.changes) then return 'stale' end
 setState(hubId, 'uninstalling')
 redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by)
-redis.call('HDEL', TOKENS, 'access')
-redis.call('ZREM', DUE_REFRESH, hubId)
+redis.call('HDEL', tokensKey(), 'access')
+redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
-redis.call('ZADD', DUE_UNINSTALL, now, hubId)
+redis.call('ZADD', dueKey('uninstall'), now, hubId)
 writeAlerts(hubId, writes)
 return 'begun'

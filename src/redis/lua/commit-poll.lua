@@ -30,27 +30,27 @@ if fields then setFields(fields) end
 if a[1] ~= 'reauthorize' and a[4] ~= '0' then
   -- Told to stay away while this poll was under way: that counts.
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
-  redis.call('ZADD', DUE_POLL, pollAt, hubId)
+  redis.call('ZADD', dueKey('poll'), pollAt, hubId)
   if fields or a[5] or freshAt == '' then noteReading(hubId, freshAt, fields or {})
-  else redis.call('ZADD', FRESH, freshAt, hubId) end
-  if nearest == 'far' then redis.call('ZREM', NEAREST, hubId)
-  elseif nearest ~= '' then redis.call('ZADD', NEAREST, nearest, hubId) end
+  else redis.call('ZADD', freshKey(), freshAt, hubId) end
+  if nearest == 'far' then redis.call('ZREM', nearestKey(), hubId)
+  elseif nearest ~= '' then redis.call('ZADD', nearestKey(), nearest, hubId) end
 end
 -- What was all read at one moment, and is as it was, has another moment and nothing else that is new. What somebody has
 -- deleted meanwhile stays deleted.
 local function moveTo(key, at)
   if redis.call('SETRANGE', key, 1, at) == 1 + #at then redis.call('DEL', key) end
 end
-if still ~= '' then moveTo(READINGS, moment)
-elseif readings ~= '' then redis.call('SET', READINGS, readings) end
-if keepSamples == '0' then redis.call('DEL', SAMPLES)
-elseif samples ~= '' then redis.call('SET', SAMPLES, samples, 'PX', keepSamples)
+if still ~= '' then moveTo(readingsKey(), moment)
+elseif readings ~= '' then redis.call('SET', readingsKey(), readings) end
+if keepSamples == '0' then redis.call('DEL', samplesKey())
+elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', keepSamples)
 elseif moment ~= '' and keepSamples ~= '' then
-  moveTo(SAMPLES, moment)
-  redis.call('PEXPIRE', SAMPLES, keepSamples)
+  moveTo(samplesKey(), moment)
+  redis.call('PEXPIRE', samplesKey(), keepSamples)
 end
-if record ~= '' and redis.call('RPUSH', HISTORY, record) > MOST_RECORDS then
-  redis.call('LTRIM', HISTORY, -MOST_RECORDS, -1)
+if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
+  redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
 end
 if alerts then writeAlerts(hubId, alerts) end
 return 'committed'

@@ -12,8 +12,8 @@ local fields, writes = cjson.decode(ARGV[9]), cjson.decode(ARGV[10])
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
-redis.call('DEL', TOKENS)
-redis.call('HSET', TOKENS, 'access', access, 'refresh', refresh, 'scopes', scopes)
+redis.call('DEL', tokensKey())
+redis.call('HSET', tokensKey(), 'access', access, 'refresh', refresh, 'scopes', scopes)
 forgetTroubles()
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
@@ -22,8 +22,8 @@ redis.call('HSETNX', ACCOUNT, 'generation', redis.call('GET', KEYS[#KEYS]) or 0)
 redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'active')
-redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
+redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
 startPolling(hubId, now, now)
-redis.call('ZREM', DUE_UNINSTALL, hubId)
+redis.call('ZREM', dueKey('uninstall'), hubId)
 writeAlerts(hubId, writes)
 return known and 'reconnected' or 'connected'

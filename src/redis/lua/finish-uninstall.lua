@@ -9,18 +9,18 @@ local hubId, now, deleted, ending, purgeAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4],
 local writes, calls = cjson.decode(ARGV[6]), KEYS[#KEYS]
 
 if redis.call('HGET', ACCOUNT, 'state') ~= 'uninstalling' then
-  redis.call('ZREM', DUE_UNINSTALL, hubId)
+  redis.call('ZREM', dueKey('uninstall'), hubId)
   return 'reconnected'
 end
-if (redis.call('HGET', TOKENS, 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
-  redis.call('ZADD', DUE_UNINSTALL, now, hubId)
+if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
+  redis.call('ZADD', dueKey('uninstall'), now, hubId)
   return 'again'
 end
 setState(hubId, 'uninstalled')
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
 redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
-redis.call('DEL', TOKENS, LEASE, calls)
-redis.call('ZADD', DUE_UNINSTALL, purgeAt, hubId)
+redis.call('DEL', tokensKey(), leaseKey(), calls)
+redis.call('ZADD', dueKey('uninstall'), purgeAt, hubId)
 writeAlerts(hubId, writes)
 return 'finished'

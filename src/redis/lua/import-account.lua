@@ -9,8 +9,8 @@ local hubId, now, refresh, replace, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4] 
 
 local state = redis.call('HGET', ACCOUNT, 'state')
 if state and not replace then return isLive(state) and 'kept' or 'uninstalled' end
-redis.call('DEL', TOKENS)
-redis.call('HSET', TOKENS, 'refresh', refresh)
+redis.call('DEL', tokensKey())
+redis.call('HSET', tokensKey(), 'refresh', refresh)
 redis.call('HDEL', ACCOUNT, 'refreshedAt')
 forgetTroubles()
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
@@ -20,7 +20,7 @@ redis.call('HSETNX', ACCOUNT, 'generation', redis.call('GET', KEYS[#KEYS]) or 0)
 redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'active')
-redis.call('ZADD', DUE_REFRESH, now, hubId)
+redis.call('ZADD', dueKey('refresh'), now, hubId)
 stopPolling(hubId)
-redis.call('ZREM', DUE_UNINSTALL, hubId)
+redis.call('ZREM', dueKey('uninstall'), hubId)
 return state and 'replaced' or 'imported'

@@ -4,6 +4,6 @@
 local hubId, owner, refreshAt = ARGV[1], ARGV[2], ARGV[3]
 
 endRefreshing(owner)
-if redis.call('GET', LEASE) ~= owner then return 0 end
-redis.call('DEL', LEASE)
-return redis.call('ZADD', DUE_REFRESH, 'XX', refreshAt, hubId)
+if redis.call('GET', leaseKey()) ~= owner then return 0 end
+redis.call('DEL', leaseKey())
+return redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)

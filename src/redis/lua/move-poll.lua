@@ -8,5 +8,5 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'polls')
 if not isLive(a[1]) then return 'gone' end
 if (a[2] or '0') ~= poll then return 'lost' end
 redis.call('HSET', ACCOUNT, 'pollBecause', turn)
-redis.call('ZADD', DUE_POLL, 'XX', pollAt, hubId)
+redis.call('ZADD', dueKey('poll'), 'XX', pollAt, hubId)
 return 'moved'

@@ -13,7 +13,7 @@ if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes)
 setState(hubId, state)
 setFields(fields)
 if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end
-redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
+redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
 if pollAt == 'never' then stopPolling(hubId)
 elseif pollAt ~= '' then startPolling(hubId, pollAt, fields.failureAt or pollAt) end
 writeAlerts(hubId, writes)

@@ -10,6 +10,6 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'uninstallAttempts')
 if a[1] ~= 'uninstalling' or (a[2] or '0') ~= attempts or not alertsAreAsRead(writes.changes) then return 'lost' end
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstallFailureReason', reason, 'uninstallFailureAt', now)
-redis.call('ZADD', DUE_UNINSTALL, nextAt, hubId)
+redis.call('ZADD', dueKey('uninstall'), nextAt, hubId)
 writeAlerts(hubId, writes)
 return 'recorded'

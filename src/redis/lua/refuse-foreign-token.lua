@@ -9,12 +9,12 @@ local writes = cjson.decode(ARGV[5])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('HDEL', TOKENS, 'access')
+redis.call('HDEL', tokensKey(), 'access')
 redis.call('HSET', ACCOUNT, 'tokenOf', owner)
 redis.call('HINCRBY', ACCOUNT, 'generation', 1)
 setFields(fields)
 setState(hubId, 'reauthorize')
-redis.call('ZREM', DUE_REFRESH, hubId)
+redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
 writeAlerts(hubId, writes)
 return 'refused'

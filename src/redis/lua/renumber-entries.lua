@@ -4,11 +4,11 @@
 -- KEYS: any account of the partition. ARGV: the number that was collected last, then ids of entries (500 at most). Returns how many.
 local floor, moved = tonumber(ARGV[1]), 0
 
-if tonumber(redis.call('GET', SEQUENCE) or '0') < floor then redis.call('SET', SEQUENCE, ARGV[1]) end
+if tonumber(redis.call('GET', sequenceKey()) or '0') < floor then redis.call('SET', sequenceKey(), ARGV[1]) end
 for n = 2, #ARGV do
-  local found = redis.call('XRANGE', OUTBOX, ARGV[n], ARGV[n])
+  local found = redis.call('XRANGE', outboxKey(), ARGV[n], ARGV[n])
   if found[1] then
-    redis.call('XDEL', OUTBOX, ARGV[n])
+    redis.call('XDEL', outboxKey(), ARGV[n])
     commitEntry(found[1][2][2])
     moved = moved + 1
   end

@@ -4,5 +4,5 @@
 -- ARGV: forecasts ('' = none).
 -- Returns 'stored' | 'gone'.
 if not isLive(redis.call('HGET', ACCOUNT, 'state')) then return 'gone' end
-if ARGV[1] == '' then redis.call('DEL', FORECAST) else redis.call('SET', FORECAST, ARGV[1]) end
+if ARGV[1] == '' then redis.call('DEL', forecastKey()) else redis.call('SET', forecastKey(), ARGV[1]) end
 return 'stored'

@@ -8,12 +8,12 @@ local expiresAt, refreshAt, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('HSET', TOKENS, 'scopes', scopes)
+redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
 setFields(fields)
 if expiresAt ~= '' then
   redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
-  redis.call('ZADD', DUE_REFRESH, 'XX', 'LT', refreshAt, hubId)
+  redis.call('ZADD', dueKey('refresh'), 'XX', 'LT', refreshAt, hubId)
 end
 writeAlerts(hubId, writes)
 return 'stored'

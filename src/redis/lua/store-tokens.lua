@@ -8,18 +8,15 @@
 local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt =
   string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
--- All that a refresh that worked puts an end to.
-local ENDED = { 'refreshing', 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt', 'retryAt',
-  'parkedUntil', 'failingSince', 'interruptedAt' }
 
 releaseLease(owner)
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', unpack(ENDED))
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
 if not isLive(a[1]) then
   endRefreshing(owner)
   if refresh ~= '' then
-    local before = redis.call('HGET', TOKENS, 'refresh')
-    if before then redis.call('HSET', TOKENS, 'previous', before) end
-    redis.call('HSET', TOKENS, 'refresh', refresh)
+    local before = redis.call('HGET', tokensKey(), 'refresh')
+    if before then redis.call('HSET', tokensKey(), 'previous', before) end
+    redis.call('HSET', tokensKey(), 'refresh', refresh)
     setState(hubId, 'uninstalling')
     -- One that was uninstalled already begins again.
     redis.call('HDEL', ACCOUNT, 'uninstalledAt', 'uninstallEnding', 'purgeAt')
@@ -29,7 +26,7 @@ if not isLive(a[1]) then
     if redis.call('HSETNX', ACCOUNT, 'uninstallAskedAt', obtainedAt) == 1 then
       redis.call('HSET', ACCOUNT, 'uninstallReason', 'a refresh under way left a refresh token', 'uninstallBy', 'evidence')
     end
-    redis.call('ZADD', DUE_UNINSTALL, obtainedAt, hubId)
+    redis.call('ZADD', dueKey('uninstall'), obtainedAt, hubId)
   end
   return 'uninstalled'
 end
@@ -40,20 +37,19 @@ end
 
 if refresh ~= '' then
   -- The one before stays until the new one has worked once.
-  redis.call('HSET', TOKENS, 'previous', redis.call('HGET', TOKENS, 'refresh'), 'refresh', refresh, 'access', access)
+  local before = redis.call('HGET', tokensKey(), 'refresh')
+  redis.call('HSET', tokensKey(), 'previous', before, 'refresh', refresh, 'access', access)
 else
-  redis.call('HDEL', TOKENS, 'previous')
-  redis.call('HSET', TOKENS, 'access', access)
+  redis.call('HDEL', tokensKey(), 'previous')
+  redis.call('HSET', tokensKey(), 'access', access)
 end
 redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
-local there = {}
-for n, name in ipairs(ENDED) do
-  if a[n + 2] then there[#there + 1] = name end
-end
-if #there > 0 then redis.call('HDEL', ACCOUNT, unpack(there)) end
+-- All that a refresh that worked puts an end to. To look which are there first took longer.
+redis.call('HDEL', ACCOUNT, 'refreshing', 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
+  'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
 if a[1] ~= 'active' then setState(hubId, 'active') end
-redis.call('ZADD', DUE_REFRESH, refreshAt, hubId)
+redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
 if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end
 if writes ~= '' then
   writes = cjson.decode(writes)

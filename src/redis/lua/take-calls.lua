@@ -4,5 +4,5 @@
 -- ARGV: now, calls wanted, calls allowed, window (ms).
 -- Returns { calls granted now, ms until the next one, when the pause ends (0 = there is none) }.
 local at, of = string.match(KEYS[1], '^(.*}):calls:(%d+)$')
-local paused = at and at .. ':paused:' .. of
-return { takeShare(KEYS[1], paused, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])) }
+local pause = at and redis.call('GET', at .. ':paused:' .. of)
+return { takeShare(KEYS[1], pause, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])) }
