@@ -63,8 +63,10 @@ await startApp({ config: loaded.config, clock: systemClock, random: Math.random,
 await allRefreshed()
 // What the warm-up has left behind: reports of its calls, garbage.
 await pause(1_000)
+const at = Date.now() + 2_000 + COUNT / 20
+await comeDue(WARM_UP + 1, COUNT, at)
+await pause(at - Date.now() - 50)
 const before = process.cpuUsage()
-await comeDue(WARM_UP + 1, COUNT)
 await allRefreshed()
 const { user, system } = process.cpuUsage(before)
 console.log(COUNT / ((user + system) / 1e6))
@@ -102,9 +104,11 @@ async function seed(): Promise<void> {
   }
 }
 
-async function comeDue(from: number, count: number): Promise<void> {
+/** Planned ahead, so that who plans is not measured with those who refresh. */
+async function comeDue(from: number, count: number, at = Date.now()): Promise<void> {
   const hubIds = Array.from({ length: count }, (_, number) => from + number)
-  await due.plan('refresh', hubIds, Date.now())
+  await due.plan('refresh', hubIds, at)
+  if (Date.now() > at + 1_000) throw new Error('this machine takes longer to plan than it was given')
 }
 
 /** Claimed accounts come due again within a minute; refreshed ones in a quarter of an hour at the soonest. */
