@@ -159,18 +159,36 @@ async function fetchWith(
   deps: PollLimitsDeps,
   hubId: number,
   context: PollContext,
-  { pairs, pairsPerPoll }: AccountPollSettings,
+  settings: AccountPollSettings,
   signal: AbortSignal,
 ) {
-  const { accessToken, companionsAwayUntil, seen, taken } = context
+  const { accessToken } = context
   if (accessToken === null) return undefined
-  const asked: Asked = {
-    ...{ pairs, pairsPerPoll, companionsAwayUntil, isOfOneAge: seen !== undefined, taken },
-    get readings() {
-      return context.readings
-    },
-  }
+  const asked = new AskedOfAccount(context, settings)
   return hearReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), asked, signal)
+}
+
+/** A class for the same reason as what the poll starts from: an accessor in a literal. */
+class AskedOfAccount implements Asked {
+  readonly pairs: Asked['pairs']
+  readonly pairsPerPoll: number
+  readonly companionsAwayUntil: number
+  readonly isOfOneAge: boolean
+  readonly taken: Asked['taken']
+  readonly #context: PollContext
+
+  constructor(context: PollContext, { pairs, pairsPerPoll }: AccountPollSettings) {
+    this.pairs = pairs
+    this.pairsPerPoll = pairsPerPoll
+    this.companionsAwayUntil = context.companionsAwayUntil
+    this.isOfOneAge = context.seen !== undefined
+    this.taken = context.taken
+    this.#context = context
+  }
+
+  get readings() {
+    return this.#context.readings
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
-import type { AccountKeys, AccountState, Keys } from '../redis/keys.ts'
+import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import type { Change } from './history/change.ts'
@@ -146,7 +146,7 @@ export class PollStore {
   /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
     const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), asking.join(' '))
-    return answer.length === 0 ? undefined : readContext(hubId, this.#keys.account(hubId), answer)
+    return answer.length === 0 ? undefined : new StoredContext(hubId, this.#keys, answer)
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
@@ -230,66 +230,92 @@ const FIELDS = [
   ...['changedAt', 'pollBecause', 'seen'],
 ]
 
+/** Behind the fields, the token, the forecast and the readings. */
+const FIRST_ALERT = 4
+
 const NO_CALLS: AskedCalls = [0, 0, 0, 0]
 
-function readContext(
-  hubId: number,
-  keys: AccountKeys,
-  [lines, accessToken, forecast, readings, ...alerts]: (Buffer | null)[],
-): PollContext {
-  const texts = String(lines).split('\n')
-  const text = (place: number) => texts[place] ?? ''
-  const number = (place: number) => Number(texts[place])
-  const taken = FIELDS.length
-  const packed = readings ?? null
-  const forecasts = forecast?.toString() ?? ''
-  let kept: KeptReadings | undefined
-  const unpacked = () => {
-    kept ??= keptReadings(hubId, keys, packed)
-    return kept
+/**
+ * A class for the sake of what is unpacked when it is asked for: accessors in a literal made each context an object of a
+ * shape of its own, and every look at one of its fields, wherever a poll makes one, a slow one.
+ */
+class StoredContext implements PollContext {
+  state: AccountState
+  expiresAt: number
+  obtainedAt: number
+  metadataDue: boolean
+  hubDomain: string
+  generation: string
+  polls: string
+  polledAt: number
+  pollFailures: number
+  disagreed: boolean
+  companionsAwayUntil: number
+  pairsSeen: boolean
+  pollFailingSince: number
+  pollBlockedSince: number
+  changedAt: number
+  pollBecause: string
+  seen: Seen | undefined
+  accessToken: Buffer | null
+  packed: PackedContext
+  taken: Taken | undefined
+  alertStates: Record<string, string> = {}
+  readonly #unpacked: () => KeptReadings | undefined
+  #foretold: { is: AccountForecasts | undefined } | undefined
+
+  constructor(hubId: number, keys: Keys, answer: (Buffer | null)[]) {
+    const [lines, accessToken = null, forecast, readings = null] = answer
+    const texts = String(lines).split('\n')
+    const text = (place: number) => texts[place] ?? ''
+    const number = (place: number) => Number(texts[place])
+    this.state = text(0) as AccountState
+    this.expiresAt = number(1)
+    this.obtainedAt = number(2)
+    this.metadataDue = text(3) === '1'
+    this.hubDomain = text(4)
+    this.generation = text(5)
+    this.polls = text(6) || '0'
+    this.polledAt = number(7)
+    this.pollFailures = number(8)
+    this.disagreed = text(9) === '1'
+    this.companionsAwayUntil = number(10)
+    this.pairsSeen = text(11) === '1'
+    this.pollFailingSince = number(12)
+    this.pollBlockedSince = number(13)
+    this.changedAt = number(14)
+    this.pollBecause = text(15)
+    this.seen = decodeSeen(text(16))
+    this.accessToken = accessToken
+    const taken = FIELDS.length
+    this.taken = takenNow(number(taken), number(taken + 1))
+    let kept: KeptReadings | undefined
+    const readingsNamedAs = (names?: Readings) => {
+      kept ??= keptReadings(hubId, keys.account(hubId), readings, names)
+      return kept
+    }
+    this.#unpacked = readingsNamedAs
+    const hasSamples = number(taken + 2) === 1
+    this.packed = {
+      ...{ readings, forecasts: forecast?.toString() ?? '', hasSamples, readingsNamedAs },
+      numbersNamedAs: (names) => keptNumbers(hubId, keys.account(hubId), readings, names),
+    }
+    for (let place = FIRST_ALERT; place < answer.length; place += 2) {
+      this.alertStates[String(answer[place])] = String(answer[place + 1])
+    }
   }
-  let foretold: { is: AccountForecasts | undefined } | undefined
-  const alertStates: Record<string, string> = {}
-  for (let place = 0; place < alerts.length; place += 2) alertStates[String(alerts[place])] = String(alerts[place + 1])
-  return {
-    state: text(0) as AccountState,
-    expiresAt: number(1),
-    obtainedAt: number(2),
-    metadataDue: text(3) === '1',
-    hubDomain: text(4),
-    generation: text(5),
-    polls: text(6) || '0',
-    polledAt: number(7),
-    pollFailures: number(8),
-    disagreed: text(9) === '1',
-    companionsAwayUntil: number(10),
-    pairsSeen: text(11) === '1',
-    pollFailingSince: number(12),
-    pollBlockedSince: number(13),
-    changedAt: number(14),
-    pollBecause: text(15),
-    seen: decodeSeen(text(16)),
-    accessToken: accessToken ?? null,
-    get readings() {
-      return unpacked()?.readings
-    },
-    get slots() {
-      return unpacked()?.slots ?? new Map()
-    },
-    get forecasts() {
-      foretold ??= { is: decodeForecasts(forecasts) }
-      return foretold.is
-    },
-    packed: {
-      ...{ readings: packed, forecasts, hasSamples: number(taken + 2) === 1 },
-      readingsNamedAs: (names) => {
-        kept ??= keptReadings(hubId, keys, packed, names)
-        return kept
-      },
-      numbersNamedAs: (names) => keptNumbers(hubId, keys, packed, names),
-    },
-    taken: takenNow(number(taken), number(taken + 1)),
-    alertStates,
+
+  get readings() {
+    return this.#unpacked()?.readings
+  }
+
+  get slots() {
+    return this.#unpacked()?.slots ?? new Map()
+  }
+
+  get forecasts() {
+    this.#foretold ??= { is: decodeForecasts(this.packed.forecasts) }
+    return this.#foretold.is
   }
 }
 

@@ -76,6 +76,21 @@ describe('the share of an account', () => {
     expect(await waiting).toEqual({ granted: 1 })
   })
 
+  test('that was made smaller lets nothing through before there is room in it', async () => {
+    const { share, keys, clock } = worker(4)
+    expect(await share.take(HUB, 1, never)).toEqual({ granted: 1 })
+    clock.move(4_000)
+    expect(await share.take(HUB, 3, never)).toEqual({ granted: 3 })
+    clock.move(6_000)
+    const smaller = worker(3, keys, clock)
+    const waiting = smaller.share.take(HUB, 1, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([4_000])
+    clock.move(4_000)
+    expect(await waiting).toEqual({ granted: 1 })
+    expect(await redis.store.llen(keys.account(HUB).calls)).toBe(3)
+  })
+
   test('of one account is not that of another', async () => {
     const { share } = worker(1)
     expect(await share.take(1, 1, never)).toEqual({ granted: 1 })
