@@ -39,17 +39,19 @@ const PAIRS = [
 ]
 
 /** Numbers far from the thresholds below, near them and beyond: levels come and go, and some stand for long. */
-const usage = fc.constantFrom(10, 30, 50, 50, 79, 85, 130, 130)
+const usage = fc.constantFrom(10, 30, 50, 60, 79, 85, 130, 130)
+const types = fc.array(fc.constantFrom('0-1', '0-2', '2-7'), { maxLength: 4 })
+/** Mostly with no record at or near its limit: one that has any is the nearest of all limits. */
 const pair = fc.record({
-  atLimit: fc.nat(2),
-  near: fc.constantFrom([], [90], [90, 95]),
+  atLimit: fc.constantFrom(0, 0, 0, 0, 0, 1, 2),
+  near: fc.constantFrom([], [], [], [], [90], [90, 95]),
   name: fc.constantFrom('A', 'B'),
 })
 const poll = fc.record({
   overall: usage,
   first: usage,
   limit: fc.constantFrom(100, 100, 100, 120, 0),
-  types: fc.array(fc.constantFrom('0-1', '0-2', '2-7'), { maxLength: 4 }),
+  types,
   percentage: fc.constantFrom('usual', 'another'),
   pairs: fc.tuple(pair, pair, pair, pair, pair),
   fails: fc.constantFrom('nothing', 'nothing', 'nothing', 'properties', 'a pair', 'unreadable', 'forbidden'),
@@ -61,6 +63,7 @@ const little: fc.Arbitrary<(said: Said) => Said> = fc.oneof(
   fc.constant((said: Said) => said),
   usage.map((overall) => (said: Said) => ({ ...said, overall })),
   usage.map((first) => (said: Said) => ({ ...said, first })),
+  types.map((others) => (said: Said) => ({ ...said, types: others })),
   fc.constantFrom(100, 120, 0).map((limit) => (said: Said) => ({ ...said, limit })),
   fc
     .constantFrom<Said['percentage'][]>('usual', 'another')
