@@ -5,6 +5,8 @@ import { packMoves } from '../src/limits/history/pack-poll.ts'
 import { nearnessAfter } from '../src/limits/nearest-limit.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { type Fetched, mergeReadings } from '../src/limits/readings.ts'
+import { mergeSamples } from '../src/limits/samples.ts'
 import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { CommitQuietPollDeps, QuietPoll } from './commit-quiet-poll.ts'
@@ -22,30 +24,35 @@ export interface CommitMovedPollDeps extends CommitQuietPollDeps, PlanNextPollDe
  * did not move is not judged, ranked, planned for or packed anew. That was four fifths of such a poll beside its calls and its parsing.
  *
  * @param seen what the last poll saw; but for the answers, which are those of this one
+ * @param whole what it would have read if it had read all, for where that is not enough
  */
 export async function commitMovedPoll(
   deps: CommitMovedPollDeps,
   poll: QuietPoll,
   seen: Seen,
   moved: Moved,
+  whole: () => Fetched,
   { freshAt, notBefore }: { freshAt: number; notBefore: number },
 ): Promise<'committed' | 'gone' | 'lost'> {
   const { hubId, context, settings, at, readAt } = poll
   const { before, after, moves } = moved
   const { hubDomain, alertStates: states, forecasts } = context
-  const { keepMs } = deps.samples.settings
+  const { keepMs, records } = deps.samples.settings
+  const shown = () => mergeSamples({}, whole(), deps.samples.settings)
   const account = {
     ...{ hubId, hubDomain, forecasts, states, before, after, moves },
     get samples() {
-      return moved.shown()
+      return shown()
     },
   }
   const alerts = decideAlerts(deps.alerts, account, at)
   const changedAt = moves.length > 0 ? at : context.changedAt
   const next = planMovedPoll(deps, { hubId, at: readAt, context, settings, changedAt, alerts }, moved)
-  const nearness = nearnessAfter(seen.nearness, moved, forecasts, at)
+  const nearness = nearnessAfter(seen.nearness, moves, () => mergeReadings(undefined, whole()), forecasts, at)
   const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
-  const judged = next.isNear ? NOT_JUDGED : judgedBy(deps.alerts, context, next.states, deps.samples.settings.records)
+  const judged = next.isNear
+    ? NOT_JUDGED
+    : judgedBy(deps.alerts, context, next.states, { pairs: settings.pairs, records })
   const same = context.packed.hasSamples ? { sameAt: at, keepMs } : undefined
   const committed = await deps.polls.commitMoved(hubId, {
     ...{ polls: context.polls, at, alerts, nearness, freshAt },
@@ -56,8 +63,8 @@ export async function commitMovedPoll(
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
     },
     packed: { readings: moved.packed, record: packMoves(at, moves) },
-    samples: moved.isShownAlike ? same : { shown: moved.shown(), keepMs },
-    seen: { answers: seen.answers, ...moved.seen, judged, nearness },
+    samples: moved.isShownAlike ? same : { shown: shown(), keepMs },
+    seen: { answers: seen.answers, words: moved.words, judged, nearness },
   })
   logDisagreement(deps.log, hubId, disagreement)
   if (committed === 'committed' && alerts.entries.length > 0) await deps.queues.wake('alerts', deps.clock.now())

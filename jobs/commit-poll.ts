@@ -12,7 +12,7 @@ import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
-import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
+import { differingGroups, NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
@@ -64,21 +64,20 @@ export async function commitPoll(
   const quiet = { hubId, context, settings, at, readAt, gapMs: gapOf(settings) }
   const times = { freshAt: freshAt(deps, settings, readAt), notBefore: heard.pausedUntil ?? 0 }
   const seen = seenIfQuiet(deps, quiet)
-  if (seen !== undefined && heard.fingerprint === seen.answers) {
-    deps.endpoint.noteOthers(heard.calls, 0)
-    return commitQuietPoll(deps, quiet, seen, times)
+  const { unread } = heard
+  if (seen !== undefined && unread !== undefined) {
+    const reports = unread.read(differingGroups(seen.answers, unread.fingerprints))
+    const moved = reports === undefined ? undefined : movedSince(context, reports, at, deps.samples.settings.records)
+    if (moved !== undefined) {
+      deps.endpoint.noteOthers(heard.calls, 0)
+      const now = { ...seen, answers: unread.fingerprints }
+      if (moved === 'nothing') return commitQuietPoll(deps, quiet, now, times)
+      return commitMovedPoll(deps, quiet, now, moved, () => ({ ...heard.read(), at }), times)
+    }
   }
   const answers = heard.read()
   const outcome = outcomeOf(answers)
   noteCalls(deps, answers, outcome)
-  // Answers may differ in what nobody reads.
-  const answer = heard.fingerprint
-  if (seen !== undefined && answer !== undefined && outcome.readAll) {
-    const moved = movedSince(context, { ...answers, at }, deps.samples.settings)
-    const now = { ...seen, answers: answer }
-    if (moved === 'nothing') return commitQuietPoll(deps, quiet, now, times)
-    if (moved !== undefined) return commitMovedPoll(deps, quiet, now, moved, times)
-  }
   return commitFindings(deps, { ...poll, answers, at, readAt }, outcome)
 }
 
@@ -149,14 +148,15 @@ function findingsOf(
 /** What the next poll may go by: only a poll that read everything saw it, and only as long as no series is near a threshold. */
 function seenAfter(
   { alerts, samples }: CommitPollDeps,
-  { context, heard }: AnsweredPoll,
+  { context, settings, heard }: AnsweredPoll,
   found: Findings | undefined,
   { isNear, states }: NextPoll,
   nearness: number | null,
 ): Seen | undefined {
-  if (found?.seen === undefined || heard.fingerprint === undefined) return undefined
-  const judged = isNear ? NOT_JUDGED : judgedBy(alerts, context, states, samples.settings.records)
-  return { answers: heard.fingerprint, ...found.seen, judged, nearness }
+  if (found?.words === undefined || heard.unread === undefined) return undefined
+  const watched = { pairs: settings.pairs, records: samples.settings.records }
+  const judged = isNear ? NOT_JUDGED : judgedBy(alerts, context, states, watched)
+  return { answers: heard.unread.fingerprints, words: found.words, judged, nearness }
 }
 
 /** When an account that was read at `readAt` counts as read: one that is polled seldom stays fresh for longer. */

@@ -40,7 +40,7 @@ export function seenIfQuiet({ alerts, samples }: CommitQuietPollDeps, poll: Quie
   const { records } = samples.settings
   // Records that are gone, however that came, are stored anew.
   if (packed.hasSamples !== (records !== 'none' && settings.pairs.length > 0)) return undefined
-  return mayRest(alerts, context, records, at) ? seen : undefined
+  return mayRest(alerts, context, { pairs: settings.pairs, records }, at) ? seen : undefined
 }
 
 export function commitQuietPoll(

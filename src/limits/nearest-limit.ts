@@ -28,17 +28,21 @@ export function nearestLimit(
   return nearestAmong(seriesOf(readings), forecasts, now)
 }
 
-/** The nearness of an account that had `last`, null where no limit was near, and of which only `moves` moved since. */
+/**
+ * The nearness of an account that had `last`, null where no limit was near, and of which only `moves` moved since; `all` is
+ * how it stands now, for where that is not enough.
+ */
 export function nearnessAfter(
   last: number | null,
-  { after, moves }: { after: Readings; moves: readonly Pick<Move, 'series' | 'was'>[] },
+  moves: readonly Pick<Move, 'series' | 'was'>[],
+  all: () => Readings,
   forecasts: AccountForecasts | undefined,
   now: number,
 ): number | null {
-  const of = (all: readonly Series[]) => nearestAmong(all, forecasts, now)?.nearness ?? null
+  const of = (some: readonly Series[]) => nearestAmong(some, forecasts, now)?.nearness ?? null
   const was = of(moves.map((move) => move.was))
   // It was the nearest one: which it is now, only all can tell.
-  if (was !== null && last !== null && was <= last) return of(seriesOf(after))
+  if (was !== null && last !== null && was <= last) return of(seriesOf(all()))
   const is = of(moves.map(({ series }) => series))
   return last === null || is === null ? (last ?? is) : Math.min(last, is)
 }

@@ -7,7 +7,7 @@ import type { Change } from './history/change.ts'
 import { keptNumbers, keptReadings } from './history/kept-readings.ts'
 import { type PackedPoll, packPoll } from './history/pack-poll.ts'
 import { TIME_PLACE } from './history/packed-numbers.ts'
-import type { KeptNumbers, KeptReadings } from './history/packed-readings.ts'
+import type { KeptNumbers, KeptReadings, KnownNames } from './history/packed-readings.ts'
 import { encodeSamples } from './history/packed-samples.ts'
 import type { Slots } from './history/standing.ts'
 import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
@@ -78,8 +78,8 @@ export interface PackedContext {
   hasSamples: boolean
   /** The readings, whose names are those of `names`. */
   readingsNamedAs(names: Readings): KeptReadings | undefined
-  /** The same, without what tells series apart by their names. */
-  numbersNamedAs(names: Readings): KeptNumbers | undefined
+  /** Their numbers, whose names are known. */
+  numbersNamedAs(names: KnownNames): KeptNumbers | undefined
 }
 
 /** The records that were shown; or those that are kept, all of them read anew at a moment. */

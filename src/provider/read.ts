@@ -43,50 +43,64 @@ function wellFormed(value: unknown): unknown {
 }
 
 export function asObject(value: unknown, name: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'an object', value)
-  return value as JsonObject
-}
-
-export function readString(from: JsonObject, field: string, at = ''): string {
-  const value = from[field]
-  if (typeof value !== 'string') throw wrong(at + field, 'a string', value)
+  if (!isObject(value)) throw wrong(name, 'an object', value)
   return value
 }
 
-export function readNonEmptyString(from: JsonObject, field: string, at = ''): string {
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function readString(from: JsonObject, field: string, at?: Place): string {
+  const value = from[field]
+  if (typeof value !== 'string') throw wrong(nameOf(field, at), 'a string', value)
+  return value
+}
+
+export function readNonEmptyString(from: JsonObject, field: string, at?: Place): string {
   const value = readString(from, field, at)
-  if (value === '') throw wrong(at + field, 'a string that is not empty', value)
+  if (value === '') throw wrong(nameOf(field, at), 'a string that is not empty', value)
   return value
 }
 
 /** A whole number from 0 to 2^53-1. */
-export function readCount(from: JsonObject, field: string, at = ''): number {
+export function readCount(from: JsonObject, field: string, at?: Place): number {
   const value = from[field]
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw wrong(at + field, 'a whole number of 0 or more', value)
+    throw wrong(nameOf(field, at), 'a whole number of 0 or more', value)
   }
   return value === 0 ? 0 : value // JSON has a -0 too.
 }
 
-export function readNumber(from: JsonObject, field: string, at = ''): number {
+export function readNumber(from: JsonObject, field: string, at?: Place): number {
   const value = from[field]
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw wrong(at + field, 'a number', value)
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw wrong(nameOf(field, at), 'a number', value)
   return value
 }
 
-export function readBoolean(from: JsonObject, field: string, at = ''): boolean {
+export function readBoolean(from: JsonObject, field: string, at?: Place): boolean {
   const value = from[field]
-  if (typeof value !== 'boolean') throw wrong(at + field, 'true or false', value)
+  if (typeof value !== 'boolean') throw wrong(nameOf(field, at), 'true or false', value)
   return value
 }
 
-export function readList<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: string) => T): T[] {
+export function readList<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: Place) => T): T[] {
   const value = from[field]
   if (!Array.isArray(value)) throw wrong(field, 'a list', value)
   return value.map((item, index) => {
-    const at = `${field}[${index}]`
-    return readItem(asObject(item, at), `${at}.`)
+    if (!isObject(item)) throw wrong(`${field}[${index}]`, 'an object', item)
+    return readItem(item, { list: field, index })
   })
+}
+
+/** Of an item in a list; put into words only where something is wrong with it. */
+interface Place {
+  list: string
+  index: number
+}
+
+function nameOf(field: string, at: Place | undefined): string {
+  return at === undefined ? field : `${at.list}[${at.index}].${field}`
 }
 
 /** Optional and only worth having if it is what it should be. */

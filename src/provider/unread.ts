@@ -4,6 +4,7 @@ import { parseJson } from './read.ts'
 export class Unread<T> {
   readonly body: Buffer
   readonly #read: (json: unknown) => T
+  #value: { is: T } | undefined
 
   constructor(body: Buffer, read: (json: unknown) => T) {
     this.body = body
@@ -12,6 +13,7 @@ export class Unread<T> {
 
   /** @throws UnreadableError */
   read(): T {
-    return this.#read(parseJson(this.body))
+    this.#value ??= { is: this.#read(parseJson(this.body)) }
+    return this.#value.is
   }
 }

@@ -29,38 +29,54 @@ import { useRedis } from '../support/test-store.ts'
  */
 const redis = useRedis()
 const MINUTE = 60_000
+/** More than there are groups of answers: some share one. */
 const PAIRS = [
   { from: '0-1', to: '0-2' },
   { from: '0-2', to: '0-1' },
+  { from: '0-3', to: '0-1' },
+  { from: '0-4', to: '0-1' },
+  { from: '0-5', to: '0-1' },
 ]
 
 /** Numbers far from the thresholds below, near them and beyond: levels come and go, and some stand for long. */
-const usage = fc.constantFrom(10, 30, 50, 50, 79, 85, 130, 130)
+const usage = fc.constantFrom(10, 10, 30, 50, 60, 60, 79, 85, 130, 130)
+const types = fc.array(fc.constantFrom('0-1', '0-2', '2-7'), { maxLength: 4 })
+/** Mostly with no record at or near its limit: one that has any is the nearest of all limits. */
 const pair = fc.record({
-  atLimit: fc.nat(2),
-  near: fc.constantFrom([], [90], [90, 95]),
+  atLimit: fc.constantFrom(0, 0, 0, 0, 0, 1, 2),
+  near: fc.constantFrom([], [], [], [], [90], [90, 95]),
   name: fc.constantFrom('A', 'B'),
 })
 const poll = fc.record({
   overall: usage,
   first: usage,
   limit: fc.constantFrom(100, 100, 100, 120, 0),
-  types: fc.array(fc.constantFrom('0-1', '0-2', '2-7'), { maxLength: 4 }),
+  types,
   percentage: fc.constantFrom('usual', 'another'),
-  pairs: fc.tuple(pair, pair),
-  fails: fc.constantFrom('nothing', 'nothing', 'nothing', 'properties', 'a pair', 'unreadable', 'forbidden'),
+  pairs: fc.tuple(pair, pair, pair, pair, pair),
+  fails: fc.oneof(
+    { weight: 3, arbitrary: fc.constant('nothing') },
+    fc.constantFrom('properties', 'a pair', 'unreadable', 'forbidden'),
+  ),
 })
 type Said = Parameters<Parameters<typeof poll.map>[0]>[0]
 
 /** What may be other the next time, while all else is said again word for word but for what nobody reads. */
-const little = fc.oneof(
-  fc.constant({}),
-  fc.record({ overall: usage }),
-  fc.record({ first: usage }),
-  fc.record({ limit: fc.constantFrom(100, 120, 0) }),
-  fc.record({ percentage: fc.constantFrom<Said['percentage']>('usual', 'another') }),
-  fc.record({ pairs: fc.tuple(pair, pair) }),
-) as fc.Arbitrary<Partial<Said>>
+const little: fc.Arbitrary<(said: Said) => Said> = fc.oneof(
+  fc.constant((said: Said) => said),
+  usage.map((overall) => (said: Said) => ({ ...said, overall })),
+  usage.map((first) => (said: Said) => ({ ...said, first })),
+  types.map((others) => (said: Said) => ({ ...said, types: others })),
+  fc.constantFrom(100, 120, 0).map((limit) => (said: Said) => ({ ...said, limit })),
+  fc
+    .constantFrom<Said['percentage'][]>('usual', 'another')
+    .map((percentage) => (said: Said) => ({ ...said, percentage })),
+  fc.tuple(fc.nat(PAIRS.length - 1), pair).map(([place, other]) => (said: Said) => {
+    const pairs: Said['pairs'] = [...said.pairs]
+    pairs[place] = other
+    return { ...said, pairs }
+  }),
+)
 
 /** What else may happen to an account or its settings between two polls. */
 const meddling = fc.constantFrom(
@@ -84,7 +100,7 @@ const meddling = fc.constantFrom(
 )
 const step = fc.record({
   poll,
-  again: fc.array(little, { maxLength: 4 }),
+  again: fc.array(little, { maxLength: 5 }),
   otherBytes: fc.boolean(),
   minutes: fc.constantFrom(1, 5, 10, 15, 15, 25, 60 * 24),
   meddling,
@@ -144,7 +160,10 @@ async function account(forgets: boolean) {
         const { poll, served } = said as NonNullable<typeof said>
         if (poll.fails === 'a pair' && from === '0-2') return failure('transient', { status: 503 })
         if (poll.fails === 'forbidden' && from === '0-2') return failure('forbidden', { status: 403 })
-        return answer(pairJson(poll.pairs[from === '0-1' ? 0 : 1], served), readAssociationReport)
+        return answer(
+          pairJson(poll.pairs[PAIRS.findIndex((one) => one.from === from)] as Said['pairs'][0], served),
+          readAssociationReport,
+        )
       },
     },
     clock,
@@ -244,8 +263,8 @@ test('whoever knows what was seen last leaves the same, and tells the same, as w
       for (const { poll, again, otherBytes, minutes, meddling } of steps) {
         await Promise.all([knows.meddle(meddling), forgets.meddle(meddling)])
         let said = poll
-        for (const other of [{}, ...again]) {
-          said = { ...said, ...other }
+        for (const change of [(first: Said) => first, ...again]) {
+          said = change(said)
           if (otherBytes) served++
           await Promise.all([knows, forgets].map((one) => one.poll({ poll: said, served }, minutes)))
           expect(await left(knows.keys)).toEqual(await left(forgets.keys))

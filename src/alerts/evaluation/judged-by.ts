@@ -1,5 +1,6 @@
 import { areFresh } from '../../limits/forecast/account-forecasts.ts'
 import type { PollContext } from '../../limits/poll-store.ts'
+import { type Pair, pairId } from '../../limits/readings.ts'
 import type { RecordChoice } from '../../limits/samples.ts'
 import { fingerprint, NOT_JUDGED } from '../../limits/seen.ts'
 import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
@@ -15,12 +16,24 @@ export function judgedBy(
   settings: AlertSettings,
   { hubDomain, packed }: Pick<PollContext, 'hubDomain' | 'packed'>,
   states: Readonly<Record<string, string>>,
-  records: RecordChoice,
+  watched: Watched,
 ): string {
   const fields = Object.keys(states).filter(isOfSeries).sort()
-  let text = `${textOf(settings)}\0${records}\0${hubDomain}\0${packed.forecasts}`
+  let text = `${textOf(settings)}\0${watchedText(watched)}\0${hubDomain}\0${packed.forecasts}`
   for (const field of fields) text += `\0${field}\0${states[field]}`
   return fingerprint(text)
+}
+
+/** What is asked for, and kept of it. */
+export interface Watched {
+  pairs: readonly Pair[] | 'auto'
+  records: RecordChoice
+}
+
+function watchedText({ pairs, records }: Watched): string {
+  return pairs === 'auto'
+    ? `${records} auto`
+    : pairs.reduce((text, pair) => `${text} ${pairId(pair)}`, records as string)
 }
 
 /** Settings are read once: each account's judgement names them. */
@@ -39,14 +52,14 @@ function textOf(settings: AlertSettings): string {
  * Whether numbers that are what they were need not be judged again at `now`: nothing counts polls or waits for its time.
  * An alert about polls, or polls that failed, are over once one works: that is for it to say.
  */
-export function mayRest(settings: AlertSettings, context: PollContext, records: RecordChoice, now: number): boolean {
+export function mayRest(settings: AlertSettings, context: PollContext, watched: Watched, now: number): boolean {
   const { alertStates, seen, pollFailures, pollFailingSince, pollBlockedSince, polledAt } = context
   if (seen === undefined || seen.judged === NOT_JUDGED) return false
   if (pollFailures > 0 || pollFailingSince > 0 || pollBlockedSince > 0) return false
   for (const [field, stored] of Object.entries(alertStates)) {
     if (field === POLL_FIELD || (isOfSeries(field) && !isQuiet(stored, settings.repeatEveryMs, now))) return false
   }
-  if (seen.judged !== judgedBy(settings, context, alertStates, records)) return false
+  if (seen.judged !== judgedBy(settings, context, alertStates, watched)) return false
   // A forecast grows too old between two polls: what rests on it is another matter then.
   return areFresh(context.packed.forecasts, polledAt) === areFresh(context.packed.forecasts, now)
 }

@@ -1,6 +1,12 @@
 import type { AccountKeys } from '../../redis/keys.ts'
 import type { Readings } from '../readings.ts'
-import { decodeNumbers, decodeReadings, type KeptNumbers, type KeptReadings } from './packed-readings.ts'
+import {
+  decodeNumbers,
+  decodeReadings,
+  type KeptNumbers,
+  type KeptReadings,
+  type KnownNames,
+} from './packed-readings.ts'
 import { readKey } from './unreadable-key.ts'
 
 /**
@@ -18,12 +24,12 @@ export function keptReadings(
   return readKey(hubId, keys.readings, wayOut(keys), () => decodeReadings(stored, names))
 }
 
-/** As `keptReadings`, of readings with the same names. */
+/** As `keptReadings`, of which the names are known. */
 export function keptNumbers(
   hubId: number,
   keys: AccountKeys,
   stored: Buffer | null,
-  names: Readings,
+  names: KnownNames,
 ): KeptNumbers | undefined {
   if (stored === null) return undefined
   return readKey(hubId, keys.readings, wayOut(keys), () => decodeNumbers(stored, names))

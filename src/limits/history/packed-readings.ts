@@ -41,12 +41,19 @@ export interface KeptNumbers {
   rest: Buffer
 }
 
-/**
- * `names`: readings with the same names.
- *
- * @throws UnreadableBytes where that can't have been written
- */
-export function decodeNumbers(stored: Buffer, names: Readings): KeptNumbers {
+/** What names the numbers of readings. Without types these have no names. */
+export interface KnownNames {
+  types: readonly ObjectTypeNames[] | undefined
+  pairs: readonly string[]
+}
+
+type ObjectTypeNames = Pick<
+  CustomPropertyReport['byObjectType'][number],
+  'objectTypeId' | 'singularLabel' | 'pluralLabel'
+>
+
+/** @throws UnreadableBytes where that can't have been written */
+export function decodeNumbers(stored: Buffer, names: KnownNames): KeptNumbers {
   const input = new PackedReader(stored)
   const numbers = readNumbers(input)
   const rest = stored.subarray(input.at)
@@ -70,7 +77,8 @@ export function decodeReadings(stored: Buffer, names?: Readings): KeptReadings {
   const numbers = readNumbers(input)
   const runs = readSlots(input)
   const packedTexts = input.rest()
-  const readings = names === undefined ? named(numbers, new PackedReader(packedTexts)) : namedAs(names, numbers)
+  const readings =
+    names === undefined ? named(numbers, new PackedReader(packedTexts)) : namedAs(namesIn(names), numbers)
   return { readings, slots: slotsOf(readings, runs), packedTexts }
 }
 
@@ -83,15 +91,20 @@ function named({ customProperties, pairs }: Numbers, input: PackedReader): Readi
   return readingsOf({ customProperties, pairs }, texts.slice(types.length * TEXTS_OF_TYPE))
 }
 
-function namedAs(names: Readings, { customProperties, pairs }: Numbers): Readings {
-  const sameTypes = names.customProperties?.report.byObjectType ?? []
-  customProperties?.report.byObjectType.forEach((type, n) => {
-    const { objectTypeId = '', singularLabel = '', pluralLabel = '' } = sameTypes[n] ?? {}
-    type.objectTypeId = objectTypeId
-    type.singularLabel = singularLabel
-    type.pluralLabel = pluralLabel
-  })
-  return readingsOf({ customProperties, pairs }, Object.keys(names.associations))
+function namedAs({ types, pairs }: KnownNames, numbers: Numbers): Readings {
+  for (const [n, type] of numbers.customProperties?.report.byObjectType.entries() ?? []) {
+    const named = types?.[n]
+    if (named === undefined) break
+    type.objectTypeId = named.objectTypeId
+    type.singularLabel = named.singularLabel
+    type.pluralLabel = named.pluralLabel
+  }
+  return readingsOf(numbers, pairs)
+}
+
+/** The names in readings. */
+function namesIn({ customProperties, associations }: Readings): KnownNames {
+  return { types: customProperties?.report.byObjectType, pairs: Object.keys(associations) }
 }
 
 function readingsOf({ customProperties, pairs }: Numbers, pairNames: readonly string[]): Readings {

@@ -15,11 +15,11 @@ import {
   pairOf,
   type Readings,
 } from '../readings.ts'
-import { answersFingerprint } from '../seen.ts'
 import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
 import type { Taken } from './call-share.ts'
 import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import { objectTypesOf } from './object-types.ts'
+import { UnreadReports } from './unread-reports.ts'
 
 export interface FetchDeps extends AccountCallsDeps {
   provider: ProviderClient
@@ -64,8 +64,8 @@ export interface Heard {
   at: number
   calls: number
   failures: readonly ProviderFailure[]
-  /** Of all reports there are, as they came; undefined where not all came, or some were read already. */
-  fingerprint: string | undefined
+  /** All reports there are; undefined where not all came, or some were read already. */
+  unread: UnreadReports | undefined
   pausedUntil: number | undefined
   read(): Answers
 }
@@ -131,25 +131,22 @@ function heardIn(poll: Poll): Heard {
     at: fetched.at,
     calls: calls.made,
     failures: [...failuresOf(fetched), ...companions.failures],
-    fingerprint: fingerprintOf(poll),
+    unread: unreadIn(poll),
     pausedUntil: calls.pausedUntil,
     read: () => answersOf(poll),
   }
 }
 
-function fingerprintOf({ asked, fetched }: Poll): string | undefined {
-  const { customProperties, associations } = fetched
+function unreadIn({ asked, fetched }: Poll): UnreadReports | undefined {
+  const { customProperties } = fetched
   if (asked.pairs === 'auto' || !(customProperties instanceof Unread)) return undefined
-  const bodies = [customProperties.body]
-  let pairs = ''
+  const associations = new Map<string, Unread<AssociationReport>>()
   for (const pair of asked.pairs) {
-    const id = pairId(pair)
-    const report = associations.get(id)
+    const report = fetched.associations.get(pairId(pair))
     if (!(report instanceof Unread)) return undefined
-    bodies.push(report.body)
-    pairs += `${id} `
+    associations.set(pairId(pair), report)
   }
-  return answersFingerprint(pairs, bodies)
+  return new UnreadReports(customProperties, associations)
 }
 
 /** What can't be read is a failure of its report, and its call one that failed. */
