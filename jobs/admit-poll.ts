@@ -1,4 +1,5 @@
-import type { PollContext, PollStore } from '../src/limits/poll-store.ts'
+import type { PollContext } from '../src/limits/poll-context.ts'
+import type { PollStore } from '../src/limits/poll-store.ts'
 import type { CallBudget } from '../src/limits/polling/call-budget.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { decodeTurn, type PollTurn } from '../src/limits/polling/poll-turn.ts'

@@ -1,7 +1,7 @@
 import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import type { Moved } from '../src/limits/findings.ts'
-import type { PollContext } from '../src/limits/poll-store.ts'
+import type { PollContext } from '../src/limits/poll-context.ts'
 import { type Growth, growthBetween } from '../src/limits/polling/growth.ts'
 import {
   type Boundaries,

@@ -1,6 +1,6 @@
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { CoverageStore } from '../src/limits/coverage-store.ts'
-import type { PollContext } from '../src/limits/poll-store.ts'
+import type { PollContext } from '../src/limits/poll-context.ts'
 import { failingAfter, type PollOutcome } from '../src/limits/polling/poll-outcome.ts'
 import type { AlertWrites } from '../src/redis/steps.ts'
 

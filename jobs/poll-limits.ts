@@ -1,5 +1,5 @@
 import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-metadata.ts'
-import type { PollContext } from '../src/limits/poll-store.ts'
+import type { PollContext } from '../src/limits/poll-context.ts'
 import {
   type Asked,
   type FetchDeps,

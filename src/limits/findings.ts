@@ -1,7 +1,7 @@
 import { type Change, changeBetween } from './history/change.ts'
 import { areNumbersOf, packNumbers } from './history/packed-numbers.ts'
 import { type Move, movesBetween } from './moves.ts'
-import type { PollContext } from './poll-store.ts'
+import type { PollContext } from './poll-context.ts'
 import type { SomeReports } from './polling/unread-reports.ts'
 import type { Fetched } from './readings.ts'
 import { laterReadings, mergeReadings, type Readings } from './readings.ts'

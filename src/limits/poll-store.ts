@@ -2,20 +2,18 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
-import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import type { Change } from './history/change.ts'
-import { keptNumbers, keptReadings } from './history/kept-readings.ts'
 import { type PackedPoll, packPoll } from './history/pack-poll.ts'
 import { TIME_PLACE } from './history/packed-numbers.ts'
-import type { KeptNumbers, KeptReadings, KnownNames } from './history/packed-readings.ts'
 import { encodeSamples } from './history/packed-samples.ts'
 import type { Slots } from './history/standing.ts'
-import { type AskedCalls, type Taken, takenNow } from './polling/call-share.ts'
+import { type PollContext, StoredContext } from './poll-context.ts'
+import type { AskedCalls } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
 import type { Samples } from './samples.ts'
-import { decodeSeen, encodeSeen, type Seen } from './seen.ts'
+import { encodeSeen, type Seen } from './seen.ts'
 
 /** An account's next poll. */
 export interface PlannedPoll {
@@ -25,61 +23,6 @@ export interface PlannedPoll {
   /** ms */
   at: number
   turn: PollTurn | undefined
-}
-
-/** What a poll starts from. */
-export interface PollContext {
-  state: AccountState
-  hubDomain: string
-  expiresAt: number
-  obtainedAt: number
-  generation: string
-  /** Number of the last poll that was committed: the next one is refused if it has moved on. */
-  polls: string
-  polledAt: number
-  /** In a row, and since when (ms, 0 = the last one worked). */
-  pollFailures: number
-  pollFailingSince: number
-  /** Since when a scope is missing, ms; 0 = none is. */
-  pollBlockedSince: number
-  /** When a poll last found a number changed, ms; 0 = never. */
-  changedAt: number
-  /** Its turn as stored: why it is polled now; '' = none. */
-  pollBecause: string
-  /** Whether its metadata was never read: it was imported. */
-  metadataDue: boolean
-  /** Whether it was said already that a reported percentage disagrees. */
-  disagreed: boolean
-  /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
-  companionsAwayUntil: number
-  /** With automatic pairs: one that was not read before had nothing at or near its limit. */
-  pairsSeen: boolean
-  accessToken: Buffer | null
-  /** Unpacked when they are asked for: a poll that finds nothing changed needs none. */
-  readonly readings: Readings | undefined
-  /** As told last, however old. */
-  readonly forecasts: AccountForecasts | undefined
-  /** By what the history's records name the series of the readings. */
-  readonly slots: Slots
-  packed: PackedContext
-  /** What the last poll saw, if it read everything. */
-  seen: Seen | undefined
-  /** Calls that were taken from the account's share for this poll. */
-  taken: Taken | undefined
-  /** States of the account's alerts as stored, by series. */
-  alertStates: Record<string, string>
-}
-
-/** Of what a poll starts from, what is packed. */
-export interface PackedContext {
-  readings: Buffer | null
-  forecasts: string
-  /** Whether records are kept. */
-  hasSamples: boolean
-  /** The readings, whose names are those of `names`. */
-  readingsNamedAs(names: Readings): KeptReadings | undefined
-  /** Their numbers, whose names are known. */
-  numbersNamedAs(names: KnownNames): KeptNumbers | undefined
 }
 
 /** The records that were shown; or those that are kept, all of them read anew at a moment. */
@@ -223,101 +166,7 @@ export class PollStore {
   }
 }
 
-/** As begin-poll.lua reads them. */
-const FIELDS = [
-  ...['state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt'],
-  ...['pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince'],
-  ...['changedAt', 'pollBecause', 'seen'],
-]
-
-/** Behind the fields, the token, the forecast and the readings. */
-const FIRST_ALERT = 4
-
 const NO_CALLS: AskedCalls = [0, 0, 0, 0]
-
-/**
- * A class for the sake of what is unpacked when it is asked for: accessors in a literal made each context an object of a
- * shape of its own, and every look at one of its fields, wherever a poll makes one, a slow one.
- */
-class StoredContext implements PollContext {
-  state: AccountState
-  expiresAt: number
-  obtainedAt: number
-  metadataDue: boolean
-  hubDomain: string
-  generation: string
-  polls: string
-  polledAt: number
-  pollFailures: number
-  disagreed: boolean
-  companionsAwayUntil: number
-  pairsSeen: boolean
-  pollFailingSince: number
-  pollBlockedSince: number
-  changedAt: number
-  pollBecause: string
-  seen: Seen | undefined
-  accessToken: Buffer | null
-  packed: PackedContext
-  taken: Taken | undefined
-  alertStates: Record<string, string> = {}
-  readonly #unpacked: () => KeptReadings | undefined
-  #foretold: { is: AccountForecasts | undefined } | undefined
-
-  constructor(hubId: number, keys: Keys, answer: (Buffer | null)[]) {
-    const [lines, accessToken = null, forecast, readings = null] = answer
-    const texts = String(lines).split('\n')
-    const text = (place: number) => texts[place] ?? ''
-    const number = (place: number) => Number(texts[place])
-    this.state = text(0) as AccountState
-    this.expiresAt = number(1)
-    this.obtainedAt = number(2)
-    this.metadataDue = text(3) === '1'
-    this.hubDomain = text(4)
-    this.generation = text(5)
-    this.polls = text(6) || '0'
-    this.polledAt = number(7)
-    this.pollFailures = number(8)
-    this.disagreed = text(9) === '1'
-    this.companionsAwayUntil = number(10)
-    this.pairsSeen = text(11) === '1'
-    this.pollFailingSince = number(12)
-    this.pollBlockedSince = number(13)
-    this.changedAt = number(14)
-    this.pollBecause = text(15)
-    this.seen = decodeSeen(text(16))
-    this.accessToken = accessToken
-    const taken = FIELDS.length
-    this.taken = takenNow(number(taken), number(taken + 1))
-    let kept: KeptReadings | undefined
-    const readingsNamedAs = (names?: Readings) => {
-      kept ??= keptReadings(hubId, keys.account(hubId), readings, names)
-      return kept
-    }
-    this.#unpacked = readingsNamedAs
-    const hasSamples = number(taken + 2) === 1
-    this.packed = {
-      ...{ readings, forecasts: forecast?.toString() ?? '', hasSamples, readingsNamedAs },
-      numbersNamedAs: (names) => keptNumbers(hubId, keys.account(hubId), readings, names),
-    }
-    for (let place = FIRST_ALERT; place < answer.length; place += 2) {
-      this.alertStates[String(answer[place])] = String(answer[place + 1])
-    }
-  }
-
-  get readings() {
-    return this.#unpacked()?.readings
-  }
-
-  get slots() {
-    return this.#unpacked()?.slots ?? new Map()
-  }
-
-  get forecasts() {
-    this.#foretold ??= { is: decodeForecasts(this.packed.forecasts) }
-    return this.#foretold.is
-  }
-}
 
 /** The samples ('' = as they are), the moment of those that stay, and how long they are kept ('' = as long as before, 0 = not at all). */
 function samplesArguments(samples: PollResult['samples']): {

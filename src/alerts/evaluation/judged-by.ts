@@ -1,5 +1,5 @@
 import { areFresh } from '../../limits/forecast/account-forecasts.ts'
-import type { PollContext } from '../../limits/poll-store.ts'
+import type { PollContext } from '../../limits/poll-context.ts'
 import { type Pair, pairId } from '../../limits/readings.ts'
 import type { RecordChoice } from '../../limits/samples.ts'
 import { fingerprint, NOT_JUDGED } from '../../limits/seen.ts'
