@@ -12,6 +12,9 @@ const PER_CPU_SECOND = { unit: 'accounts per client CPU second', value: 0 }
 const REDIS_MICROS = { unit: 'Redis CPU us per account', value: 1 }
 const PER_WALL_SECOND = { unit: 'accounts per second', value: 2 }
 
+/** As many as ours has. */
+const WARM_UP_LOTS = 4
+
 const CRON_ONE = 'cron script, one at a time'
 const CRON_FIFTY = 'cron script, 50 at a time'
 const JOBS = 'BullMQ, a job per account'
@@ -60,22 +63,27 @@ export function cycleAtLatency(accounts: number): Figure {
 async function openCycle(farSide: Record<string, string>, accounts: number, inFlight: number): Promise<Sides> {
   const closing: (() => Promise<void>)[] = []
   // With a far side of its own: what changed since an account was last asked is another thing for each.
-  const start = async (file: string, count: number, atATime: number) => {
+  const start = async (file: string, count: number, atATime: number, lots: number) => {
     const provider = await startProcess('provider-server.ts', [], farSide)
     closing.push(() => provider.stop('at once'))
     const redis = await startRedis()
     closing.push(() => redis.stop())
-    const orders = { BENCH_ACCOUNTS: count, BENCH_WARM_UP: count, BENCH_IN_FLIGHT: atATime, BENCH_REFRESH_SHARE: 0.6 }
+    const orders = {
+      BENCH_ACCOUNTS: count,
+      BENCH_WARM_UP: lots * count,
+      BENCH_IN_FLIGHT: atATime,
+      BENCH_REFRESH_SHARE: 0.6,
+    }
     const env = Object.fromEntries(Object.entries(orders).map(([name, value]) => [name, String(value)]))
     const side = await startProcess(file, [provider.firstLine, redis.url], env)
     closing.push(() => side.stop())
     return side
   }
   // Started when its first round comes: nobody pays for a side that is not asked for.
-  const roundsOf = (file: string, count: number, atATime: number) => {
+  const roundsOf = (file: string, count: number, atATime: number, lots = 1) => {
     let side: Promise<BenchProcess> | undefined
     return async () => {
-      side ??= start(file, count, atATime)
+      side ??= start(file, count, atATime, lots)
       return figuresOf(JSON.parse(await (await side).ask()))
     }
   }
@@ -83,7 +91,7 @@ async function openCycle(farSide: Record<string, string>, accounts: number, inFl
   const few = Math.ceil(accounts / 2)
   return {
     ours: roundsOf('cycle-worker.ts', accounts, inFlight),
-    reference: roundsOf('bare-cycle.ts', accounts, inFlight),
+    reference: roundsOf('bare-cycle.ts', accounts, inFlight, WARM_UP_LOTS),
     others: {
       [CRON_ONE]: roundsOf('cron-script.ts', Math.ceil(accounts / 4), 1),
       [CRON_FIFTY]: roundsOf('cron-script.ts', few, 50),
