@@ -11,7 +11,7 @@ import type { RecordChoice } from './samples.ts'
  *
  * Answers are told apart by groups: the report of custom properties is one, pairs take turns in the others. More would not
  * fit: above 64 bytes Redis would keep the account's whole record in a dearer form. A fingerprint is cut so short that all
- * have room; that two differ and look alike happens less than once in 10^12, and only until the next change.
+ * have room; that two differ and look alike happens less than once in 10^10 changes, and only until the next one.
  */
 export interface Seen {
   /** Of the bytes of the answers, by group. */
