@@ -1,6 +1,6 @@
 import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
 import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
-import type { Moved } from '../src/limits/findings.ts'
+import type { Moved } from '../src/limits/moved-since.ts'
 import type { PollContext } from '../src/limits/poll-context.ts'
 import { type Growth, growthBetween } from '../src/limits/polling/growth.ts'
 import {

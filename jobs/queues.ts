@@ -25,8 +25,6 @@ export interface SweepJob {
   until: number
   /** It was planned by the sweep before it, because something would be due. */
   chained: boolean
-  /** For how long what comes due may wait for others that come due soon after it, ms; absent: it may not. */
-  patienceMs?: number
   /** Its job, in case that sweep had not come to its end. */
   spare?: string
 }
@@ -43,9 +41,6 @@ export interface DeliverJob {
   deliveryId: string
 }
 
-/** What a sweep hands on to the next one of its chain. */
-export type ChainLink = Pick<SweepJob, 'spare' | 'patienceMs'>
-
 export interface Queues {
   sweep: Queue<SweepJob>
   refreshTokens: Queue<ChunkJob>
@@ -56,9 +51,9 @@ export interface Queues {
   /** The clock's own: a tick at a moment, handed on by several daemons, is one sweep. Nothing that was woken stands in for it. */
   tick(kind: SweepKind, at: number, until?: number): Promise<void>
   /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
-  wake(kind: SweepKind, at: number, until?: number, link?: ChainLink): Promise<void>
+  wake(kind: SweepKind, at: number, until?: number, link?: { spare: string | undefined }): Promise<void>
   /** A sweep that shares its moment with no other, so that it can be taken back. Returns its id. */
-  planSpare(kind: SweepKind, at: number, until: number, patienceMs: number | undefined): Promise<string>
+  planSpare(kind: SweepKind, at: number, until: number): Promise<string>
   takeBack(spare: string): Promise<void>
   close(): Promise<void>
 }
@@ -83,19 +78,6 @@ const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 40 }, removeOnFa
 const SLOT_MS = 500
 /** How far ahead a sweep is planned that nobody gave a tick for. */
 const HORIZON_MS = 60_000
-
-/**
- * In a fleet somebody comes due every other second, and a look and a job for him alone cost as much as for many: they were
- * most of what an idle daemon costs. So he waits for others, for a fifth of the time between two ticks: whoever has
- * tokens that live for seconds ticks every second.
- */
-const PATIENCE_SHARE = 0.2
-const MOST_PATIENCE_MS = 2_000
-
-function patienceOf(kind: SweepKind, tickMs: number): Pick<SweepJob, 'patienceMs'> {
-  if (kind !== 'refresh-tokens' && kind !== 'poll-limits') return {}
-  return { patienceMs: Math.min(MOST_PATIENCE_MS, tickMs * PATIENCE_SHARE) }
-}
 
 /** When what is due at `at` gets its sweep. */
 export function sweepMoment(at: number): number {
@@ -130,8 +112,7 @@ export function createQueues(
   return {
     ...queues,
     tick: async (kind, at, until = clock.now() + HORIZON_MS) => {
-      const job = { kind, until, chained: false, ...patienceOf(kind, until - at) }
-      await sweep.add(kind, job, { jobId: `${kind}-tick-${Math.floor(at / SLOT_MS)}` })
+      await sweep.add(kind, { kind, until, chained: false }, { jobId: `${kind}-tick-${Math.floor(at / SLOT_MS)}` })
     },
     wake: async (kind, at, until = clock.now() + HORIZON_MS, link) => {
       const now = clock.now()
@@ -142,14 +123,14 @@ export function createQueues(
       if (woken.get(kind) === slot) return
       woken.set(kind, slot)
       const delay = moment - now
-      const job = { kind, until, chained: link !== undefined, ...link }
+      const spare = link?.spare === undefined ? {} : { spare: link.spare }
+      const job = { kind, until, chained: link !== undefined, ...spare }
       await sweep.add(kind, job, { jobId: `${kind}-${slot}`, delay })
     },
-    planSpare: async (kind, at, until, patienceMs) => {
+    planSpare: async (kind, at, until) => {
       const jobId = `${kind}-spare-${randomUUID()}`
       const delay = Math.max(0, at - clock.now())
-      const patience = patienceMs === undefined ? {} : { patienceMs }
-      await sweep.add(kind, { kind, until, chained: false, ...patience }, { jobId, delay })
+      await sweep.add(kind, { kind, until, chained: false }, { jobId, delay })
       return jobId
     },
     takeBack: async (spare) => {

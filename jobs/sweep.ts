@@ -6,7 +6,7 @@ import type { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
-import { type ChainLink, type ChunkJob, type Queues, type SweepJob, type SweepKind, sweepMoment } from './queues.ts'
+import { type ChunkJob, type Queues, type SweepJob, type SweepKind, sweepMoment } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
@@ -54,36 +54,31 @@ const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 const SPARE_MS = 1_500
 
 /** Looks who is due and hands them on; then plans the next look, where that is before the clock's next tick. */
-export async function sweep(deps: SweepDeps, job: SweepJob): Promise<void> {
-  const { kind, until, chained, patienceMs, spare: before } = job
+export async function sweep(deps: SweepDeps, { kind, until, chained, spare: before }: SweepJob): Promise<void> {
   // A worker that is killed at a sweep would take the rest of the chain along, up to the clock's next tick, and tokens
   // that live for seconds don't wait so long: each link plans a spare one before it begins. The next link takes it back,
   // or this one if the spare would come first: run in vain, they were half of all sweeps.
   const begunAt = deps.clock.now()
   const spareAt = begunAt + SPARE_MS
-  const spare = chained && spareAt < until ? await deps.queues.planSpare(kind, spareAt, until, patienceMs) : undefined
+  const spare = chained && spareAt < until ? await deps.queues.planSpare(kind, spareAt, until) : undefined
   if (before !== undefined) await deps.queues.takeBack(before)
-  const next = await LOOK[kind](deps, patienceMs ?? 0)
+  const next = await LOOK[kind](deps)
   const now = deps.clock.now()
   const wakeAt = next === undefined ? until : Math.max(next, now + 1)
   // What would come no sooner than the clock's next tick is left to that.
   const isWoken = sweepMoment(wakeAt) < until
-  if (isWoken) await deps.queues.wake(kind, wakeAt, until, linkOf(spare, patienceMs))
+  if (isWoken) await deps.queues.wake(kind, wakeAt, until, { spare })
   if (spare !== undefined && (!isWoken || wakeAt >= spareAt)) await deps.queues.takeBack(spare)
   await deps.progress(kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
 }
 
-function linkOf(spare: string | undefined, patienceMs: number | undefined): ChainLink {
-  return { ...(spare === undefined ? {} : { spare }), ...(patienceMs === undefined ? {} : { patienceMs }) }
-}
-
-/** Each hands on what is due, and returns when to look next: when something is due, or that much later that others are too. */
-const LOOK: Record<SweepKind, (deps: SweepDeps, patienceMs: number) => Promise<number | undefined>> = {
+/** Each hands on what is due, and returns when something is due next. */
+const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,
-  uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall, 0),
+  uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
   alerts: sweepAlerts,
   'tend-history': sweepHistory,
   coverage: sweepCoverage,
@@ -93,17 +88,16 @@ const LOOK: Record<SweepKind, (deps: SweepDeps, patienceMs: number) => Promise<n
 }
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */
-async function sweepPolls(deps: SweepDeps, patienceMs: number): Promise<number | undefined> {
-  if (deps.callBudget === undefined) return sweepAccounts(deps, 'poll', deps.queues.pollLimits, patienceMs)
+async function sweepPolls(deps: SweepDeps): Promise<number | undefined> {
+  if (deps.callBudget === undefined) return sweepAccounts(deps, 'poll', deps.queues.pollLimits)
   const { polls, until } = await deps.callBudget.room()
-  return polls === 0 ? until : sweepAccounts(deps, 'poll', deps.queues.pollLimits, patienceMs, polls)
+  return polls === 0 ? until : sweepAccounts(deps, 'poll', deps.queues.pollLimits, polls)
 }
 
 async function sweepAccounts(
   deps: SweepDeps,
   kind: 'poll' | 'uninstall',
   queue: Queues['pollLimits'],
-  patienceMs: number,
   most?: number,
 ): Promise<number | undefined> {
   const room = MOST_WAITING - (await queue.getWaitingCount())
@@ -114,19 +108,14 @@ async function sweepAccounts(
       ? await deps.due.claim(kind, now, room * CHUNK)
       : await deps.due.claimOldest(kind, now, Math.min(room * CHUNK, most))
   await handOn(queue, hubIds)
-  return withPatience(next, now, patienceMs)
-}
-
-/** What is due already waits for nobody. */
-function withPatience(next: number | undefined, now: number, patienceMs: number): number | undefined {
-  return next === undefined || next <= now ? next : next + patienceMs
+  return next
 }
 
 /**
  * As many as the token endpoint will take soon, nearest to expiry first; while nothing works one, to see. The rest stay
  * due.
  */
-async function sweepTokens(deps: SweepDeps, patienceMs: number): Promise<number | undefined> {
+async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
@@ -138,7 +127,7 @@ async function sweepTokens(deps: SweepDeps, patienceMs: number): Promise<number 
   const chosen =
     isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
-  if (chosen.length === due.length) return withPatience(next, now, patienceMs)
+  if (chosen.length === due.length) return next
   return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? LOOK_AHEAD_AGAIN_MS : LOOK_AGAIN_MS))
 }
 

@@ -62,12 +62,8 @@ export interface PackedContext {
   numbersNamedAs(names: KnownNames): KeptNumbers | undefined
 }
 
-/** As begin-poll.lua reads them. */
-const FIELDS = [
-  ...['state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation', 'polls', 'polledAt'],
-  ...['pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince', 'pollBlockedSince'],
-  ...['changedAt', 'pollBecause', 'seen'],
-]
+/** The account's fields, in the order of begin-poll.lua; what it adds stands behind them. */
+const FIELDS = 17
 
 /** Behind the fields, the token, the forecast and the readings. */
 const FIRST_ALERT = 4
@@ -124,15 +120,14 @@ export class StoredContext implements PollContext {
     this.pollBecause = text(15)
     this.seen = decodeSeen(text(16))
     this.accessToken = accessToken
-    const taken = FIELDS.length
-    this.taken = takenNow(number(taken), number(taken + 1))
+    this.taken = takenNow(number(FIELDS), number(FIELDS + 1))
     let kept: KeptReadings | undefined
     const readingsNamedAs = (names?: Readings) => {
       kept ??= keptReadings(hubId, keys.account(hubId), readings, names)
       return kept
     }
     this.#unpacked = readingsNamedAs
-    const hasSamples = number(taken + 2) === 1
+    const hasSamples = number(FIELDS + 2) === 1
     this.packed = {
       ...{ readings, forecasts: forecast?.toString() ?? '', hasSamples, readingsNamedAs },
       numbersNamedAs: (names) => keptNumbers(hubId, keys.account(hubId), readings, names),

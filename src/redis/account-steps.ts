@@ -118,7 +118,8 @@ class Gathering<Answer> {
     group.planned = true
     const leave = () => {
       group.planned = false
-      this.#leave(group)
+      // Full ones have left meanwhile: the last of them to come back has the rest leave.
+      if (group.underWay === 0) this.#leave(group)
     }
     if (performance.now() - group.leftAt >= this.#gatherMs) setImmediate(leave)
     else setTimeout(leave, this.#gatherMs)

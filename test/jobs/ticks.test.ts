@@ -31,9 +31,7 @@ test('a tick that two daemons hand on is one sweep, however late one of them is'
   clock.move(SECOND / 2 + 100)
   await other.tick('refresh-tokens', at, at + SECOND)
   const jobs = await one.sweep.getJobs(['waiting', 'delayed'])
-  expect(jobs.map(({ data }) => data)).toEqual([
-    { kind: 'refresh-tokens', until: at + SECOND, chained: false, patienceMs: SECOND / 5 },
-  ])
+  expect(jobs.map(({ data }) => data)).toEqual([{ kind: 'refresh-tokens', until: at + SECOND, chained: false }])
 })
 
 test('a tick begins its sweep at once, and none that was woken for its moment stands in for it', async () => {
@@ -42,7 +40,7 @@ test('a tick begins its sweep at once, and none that was woken for its moment st
   const at = Math.ceil(clock.now() / SECOND) * SECOND
   clock.move(at - clock.now() - 1)
   // The chain before it, which knows of no later tick than this one.
-  await queues.wake('refresh-tokens', at, at, {})
+  await queues.wake('refresh-tokens', at, at, { spare: undefined })
   clock.move(1)
   await queues.tick('refresh-tokens', at, at + SECOND)
   clock.move(3)
