@@ -9,10 +9,13 @@ import { startProcess } from './process.ts'
 import type { Seen } from './remembering-provider.ts'
 import { startWholeDaemon, type WholeDaemon } from './whole-daemon.ts'
 
-/** Accounts that come due together, in each fleet as many: what differs is how many others there are. */
+/**
+ * Accounts that come due together, in each fleet as many, and the same ones again and again: what differs is how many
+ * others there are. Accounts that take turns would be new to the daemon of the large fleet in each lot, and it would read them in full.
+ */
 const LOT = 1_000
-const WARM_UP_LOTS = 6
-const LOTS_A_ROUND = 4
+const WARM_UP_LOTS = 14
+const LOTS_A_ROUND = 6
 const LOOKS = 10
 const LIFE_MS = 1_800_000
 const LATER_MS = 6 * 3_600_000
@@ -35,7 +38,7 @@ export function growth(largest = 100_000): Figure {
   const look = "one look at the metrics and at the fleet's status"
   return {
     id: 'P8',
-    rounds: 2,
+    rounds: 3,
     rows: [
       { what: `${cycle}, ${large} accounts against ${small}`, unit: 'client CPU us per account', goal },
       { what: `${cycle}, ${middle} accounts against ${small}`, unit: 'client CPU us per account', goal },
@@ -74,10 +77,7 @@ export function growth(largest = 100_000): Figure {
 interface Fleet {
   running: WholeDaemon
   providerUrl: string
-  size: number
   bytesPerAccount: number
-  /** Where the next lot begins. */
-  next: number
 }
 
 async function openFleet(providerUrl: string, size: number): Promise<Fleet> {
@@ -94,7 +94,7 @@ async function openFleet(providerUrl: string, size: number): Promise<Fleet> {
     turn: (place) => ({ ...lifeUntilDue(place, later, LIFE_MS), pollAt: place === 0 ? 0 : later }),
   })
   await copyPolledAccount(store, keys, size, records)
-  return { running, providerUrl, size, bytesPerAccount: ((await dataBytes(store)) - empty) / size, next: 0 }
+  return { running, providerUrl, bytesPerAccount: ((await dataBytes(store)) - empty) / size }
 }
 
 /** One round is measured for both sides at once: whoever asks second gets what was measured for the first. */
@@ -153,14 +153,12 @@ async function oneLotEach(fleets: readonly Fleet[]): Promise<Spent[]> {
 }
 
 /** From the moment that a lot is due until it is done. */
-async function oneLot(fleet: Fleet): Promise<Spent> {
-  const { running, providerUrl, next, size } = fleet
+async function oneLot({ running, providerUrl }: Fleet): Promise<Spent> {
   const dueAt = Math.ceil((Date.now() + 400) / 1_000) * 1_000
   await plan(running.store, running.keys, {
-    ...{ from: next, count: LOT },
+    ...{ from: 0, count: LOT },
     turn: (place) => ({ ...lifeUntilDue(place, dueAt, LIFE_MS), pollAt: dueAt }),
   })
-  fleet.next = (next + LOT) % size
   await fetch(`${providerUrl}/seen`)
   await pause(Math.max(0, dueAt - Date.now() - 20))
   return spentDuring(running, async () => {
