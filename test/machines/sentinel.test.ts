@@ -53,8 +53,12 @@ test('after one more BullMQ’s workers go on, none of them waits on a connectio
   // The queue of deliveries, which had nothing to do all the while.
   const hubId = scene.hubIds[0] as number
   await send(`${scene.fleet.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(960))
-  await eventually('a webhook', async () =>
-    (await hooksOf(scene.fleet.sandbox.url)).some(({ body }) => body.data.alerts[0]?.account?.hubId === hubId),
+  // A worker that waits on a connection which is gone notices after 13 s, or is replaced after 15.
+  await eventually(
+    'a webhook',
+    async () =>
+      (await hooksOf(scene.fleet.sandbox.url)).some(({ body }) => body.data.alerts[0]?.account?.hubId === hubId),
+    60_000,
   )
   await expectAllKept()
 })
