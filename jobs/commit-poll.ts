@@ -72,9 +72,9 @@ export async function commitPoll(
     const moved = reports === undefined ? undefined : movedSince(context, reports, at, deps.samples.settings.records)
     if (moved !== undefined) {
       deps.endpoint.noteOthers(heard.calls, 0)
-      const now = { ...seen, answers: unread.fingerprints }
-      if (moved === 'nothing') return commitQuietPoll(deps, quiet, now, times)
-      return commitMovedPoll(deps, quiet, now, moved, () => ({ ...heard.read(), at }), times)
+      const seenNow = { ...seen, answers: unread.fingerprints }
+      if (moved === 'nothing') return commitQuietPoll(deps, quiet, seenNow, times)
+      return commitMovedPoll(deps, quiet, seenNow, moved, () => ({ ...heard.read(), at }), times)
     }
   }
   const answers = heard.read()
