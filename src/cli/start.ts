@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { startApp } from '../app.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
-import { collectGarbage } from '../runtime/collect-garbage.ts'
+import { collectGarbage, growHeapEvenly } from '../runtime/heap.ts'
 import { inTurn } from '../runtime/in-turn.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
@@ -43,6 +43,7 @@ function parseRoles(text: string): ReadonlySet<Role> {
 const STARTED_AFTER_MS = 3_000
 
 async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
+  growHeapEvenly()
   const { config, notices } = readConfig(io, file)
   const logFile = openLogFile(io, config.log.file)
   const log = createLogger(config.log, logFile)

@@ -128,6 +128,8 @@ function valuesOf(one?: Costs, other?: Costs, bytes?: number, otherBytes?: numbe
 }
 
 async function round(fleets: readonly Fleet[]): Promise<Costs[]> {
+  // After ten seconds without a refresh a daemon asks the token endpoint slowly again, and after eight its heap shrinks.
+  await oneLotEach(fleets)
   const lots: Spent[][] = []
   for (let lot = 0; lot < LOTS_A_ROUND; lot++) lots.push(await oneLotEach(fleets))
   const looks: Spent[] = []
