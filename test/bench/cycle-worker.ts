@@ -7,6 +7,7 @@ import { startApp } from '../../src/app.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { growHeapEvenly } from '../../src/runtime/heap.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -24,6 +25,8 @@ const PAIRS = [
 ]
 /** Until the code is compiled: after one lot it still became a tenth faster from round to round. */
 const WARM_UP_LOTS = 4
+// As `plimsoll start` does.
+growHeapEvenly()
 const orders = readOrders()
 const { accounts, refreshShare } = orders
 const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))

@@ -9,6 +9,7 @@ import { dayOf, TendingRounds } from '../../src/limits/history/tending-rounds.ts
 import { connectRedis } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { growHeapEvenly } from '../../src/runtime/heap.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -27,6 +28,8 @@ const LEFT = 200_000
 const DAY = 86_400_000
 const KEY = Buffer.alloc(32, 1)
 
+// As `plimsoll start` does.
+growHeapEvenly()
 const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
 const settings = {
   provider: {

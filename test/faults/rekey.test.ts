@@ -48,12 +48,14 @@ const withKeys =
 
 /** How many stored values stand under which key. */
 async function valuesByKey(store: Store, hubIds: readonly number[]): Promise<Record<string, number>> {
-  const reading = store.pipeline()
-  for (const hubId of hubIds) reading.hmgetBuffer(KEYS.account(hubId).tokens, 'access', 'refresh', 'previous')
   const counts: Record<string, number> = {}
-  for (const [, values] of (await reading.exec()) ?? []) {
-    for (const value of values as (Buffer | null)[]) {
-      if (value !== null) counts[keyIdOf(value)] = (counts[keyIdOf(value)] ?? 0) + 1
+  for (const some of lotsOf(hubIds)) {
+    const reading = store.pipeline()
+    for (const hubId of some) reading.hmgetBuffer(KEYS.account(hubId).tokens, 'access', 'refresh', 'previous')
+    for (const [, values] of (await reading.exec()) ?? []) {
+      for (const value of values as (Buffer | null)[]) {
+        if (value !== null) counts[keyIdOf(value)] = (counts[keyIdOf(value)] ?? 0) + 1
+      }
     }
   }
   return counts
@@ -62,13 +64,20 @@ async function valuesByKey(store: Store, hubIds: readonly number[]): Promise<Rec
 /** Accounts that nobody refreshes, so that only a rekey changes them, and enough of them that it takes a while. */
 async function seedQuietAccounts(store: Store, hubIds: readonly number[]): Promise<void> {
   const vault = createVault([{ id: 'k1', key: Buffer.from(K1.key, 'base64') }])
-  const writing = store.pipeline()
-  for (const hubId of hubIds) {
-    writing.hset(KEYS.account(hubId).account, 'state', 'reauthorize')
-    writing.zadd(KEYS.partition(KEYS.partitionOf(hubId)).state.reauthorize, hubId, hubId)
-    writing.hset(KEYS.account(hubId).tokens, 'refresh', vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'))
+  for (const some of lotsOf(hubIds)) {
+    const writing = store.pipeline()
+    for (const hubId of some) {
+      writing.hset(KEYS.account(hubId).account, 'state', 'reauthorize')
+      writing.zadd(KEYS.partition(KEYS.partitionOf(hubId)).state.reauthorize, hubId, hubId)
+      writing.hset(KEYS.account(hubId).tokens, 'refresh', vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'))
+    }
+    await writing.exec()
   }
-  await writing.exec()
+}
+
+/** In one pipeline, 60,000 commands and their answers are there all at once. */
+function* lotsOf(hubIds: readonly number[], size = 1_000): Generator<readonly number[]> {
+  for (let from = 0; from < hubIds.length; from += size) yield hubIds.slice(from, from + size)
 }
 
 /** Starts a rekey and ends it, without a chance to clean up, once it has done some of its work. */
