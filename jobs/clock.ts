@@ -45,16 +45,15 @@ export function startClock(
   watch = new ClockWatch(systemClock, () => performance.now()),
 ): Clock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
-  const handOn: Queues['tick'] = async (kind, at, until) => {
-    await queues.tick(kind, at, until)
+  const note = (kind: SweepKind, at: number) => {
     lastTicks[kind] = at
   }
   let current = times
-  let tasks = startTicks(handOn, current, log, tracing)
+  let tasks = startTicks({ queues, note, log, tracing }, current)
   const follow = async (next: Schedule) => {
     const before = tasks
     current = next
-    tasks = startTicks(handOn, current, log, tracing)
+    tasks = startTicks({ queues, note, log, tracing }, current)
     await end(before)
   }
   // node-cron waits for the moment of its next tick by the clock on the wall: set back by an hour, it is silent for one.
@@ -75,27 +74,42 @@ export function startClock(
 /** A daemon that leaves ticking to others. */
 export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: async () => {}, stop: async () => {} }
 
-function startTicks(handOn: Queues['tick'], times: Schedule, log: Logger, tracing: Tracing): ScheduledTask[] {
-  const tick = (kind: SweepKind, at: number, until?: number) =>
+interface TickDeps {
+  queues: Queues
+  /** A tick was handed on. */
+  note(kind: SweepKind, at: number): void
+  log: Logger
+  tracing: Tracing
+}
+
+function startTicks({ queues, note, log, tracing }: TickDeps, times: Schedule): ScheduledTask[] {
+  const tick = (kind: SweepKind, at: number, handOn: () => Promise<void>) =>
     tracing
-      .span('tick', { 'plimsoll.sweep': kind }, () => handOn(kind, at, until))
+      .span('tick', { 'plimsoll.sweep': kind }, handOn)
+      .then(() => note(kind, at))
       .catch((error: unknown) => {
         log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
       })
   return Object.entries(expressions(times)).map(([name, expression]) => {
     const kind = name as SweepKind
-    // Who starts looks at once: some ticks are a minute apart.
-    void tick(kind, systemClock.now())
-    return schedule(
+    const task = schedule(
       expression,
-      async ({ date, task }) => {
-        const [next] = task?.getNextRuns(1) ?? []
-        await tick(kind, date.getTime(), next?.getTime())
+      async ({ date }) => {
+        const at = date.getTime()
+        await tick(kind, at, () => queues.tick(kind, at, nextOf(task)))
       },
       // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
       { name, timezone: 'UTC', suppressMissedWarning: true, missedExecutionTolerance: STILL_WORTH_IT_MS },
     )
+    // Who starts looks at once: some ticks are a minute apart. A tick of the times before must not stand in for it: its
+    // chain ends where their next one would have come.
+    void tick(kind, systemClock.now(), () => queues.look(kind, nextOf(task)))
+    return task
   })
+}
+
+function nextOf(task: ScheduledTask): number | undefined {
+  return task.getNextRuns(1)[0]?.getTime()
 }
 
 async function end(tasks: readonly ScheduledTask[]): Promise<void> {

@@ -52,6 +52,8 @@ export interface Queues {
   tick(kind: SweepKind, at: number, until?: number): Promise<void>
   /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
   wake(kind: SweepKind, at: number, until?: number, link?: { spare: string | undefined }): Promise<void>
+  /** A sweep at once, whatever was handed on before. */
+  look(kind: SweepKind, until?: number): Promise<void>
   /** A sweep that shares its moment with no other, so that it can be taken back. Returns its id. */
   planSpare(kind: SweepKind, at: number, until: number): Promise<string>
   takeBack(spare: string): Promise<void>
@@ -126,6 +128,9 @@ export function createQueues(
       const spare = link?.spare === undefined ? {} : { spare: link.spare }
       const job = { kind, until, chained: link !== undefined, ...spare }
       await sweep.add(kind, job, { jobId: `${kind}-${slot}`, delay })
+    },
+    look: async (kind, until = clock.now() + HORIZON_MS) => {
+      await sweep.add(kind, { kind, until, chained: false }, { jobId: `${kind}-look-${randomUUID()}` })
     },
     planSpare: async (kind, at, until) => {
       const jobId = `${kind}-spare-${randomUUID()}`

@@ -12,6 +12,7 @@ test('a tick that fell into a time when nothing could run is handed on as soon a
     tick: async (kind: string, at: number) => {
       if (kind === 'refresh-tokens') ticks.push(at)
     },
+    look: async () => {},
   }
   const times = { refreshTokens: '*/3 * * * * *', pollLimits: '0 0 1 1 *' }
   const clock = startClock(queues as never, times, logLines().log)
@@ -21,5 +22,24 @@ test('a tick that fell into a time when nothing could run is handed on as soon a
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800)
   await eventually('the tick', async () => ticks.includes(tick))
   expect(Date.now()).toBeLessThan(tick + PERIOD_MS)
+  await clock.stop()
+})
+
+test('whoever starts, or follows other times, looks at once and up to the next tick of these times', async () => {
+  const looks: [string, number][] = []
+  const queues = {
+    tick: async () => {},
+    look: async (kind: string, until: number) => {
+      if (kind === 'refresh-tokens') looks.push([kind, until % 60_000])
+    },
+  }
+  const pollLimits = '0 0 1 1 *'
+  const clock = startClock(queues as never, { refreshTokens: '0 * * * * *', pollLimits }, logLines().log)
+  await clock.follow({ refreshTokens: '30 * * * * *', pollLimits })
+  await eventually('both looks', async () => looks.length === 2)
+  expect(looks).toEqual([
+    ['refresh-tokens', 0],
+    ['refresh-tokens', 30_000],
+  ])
   await clock.stop()
 })

@@ -51,3 +51,14 @@ test('a tick begins its sweep at once, and none that was woken for its moment st
     ['refresh-tokens', at + SECOND],
   ])
 })
+
+test('a look of its own is not taken for the tick of the same moment', async () => {
+  const clock = new HandClock()
+  const [queues] = openTwo(clock)
+  const at = Math.ceil(clock.now() / SECOND) * SECOND
+  clock.move(at - clock.now())
+  await queues.tick('refresh-tokens', at, at + SECOND)
+  await queues.look('refresh-tokens', at + 30 * SECOND)
+  const jobs = await queues.sweep.getJobs(['waiting'])
+  expect(jobs.map(({ data }) => data.until).sort()).toEqual([at + SECOND, at + 30 * SECOND])
+})

@@ -36,6 +36,12 @@ function watchedText({ pairs, records }: Watched): string {
     : pairs.reduce((text, pair) => `${text} ${pairId(pair)}`, records as string)
 }
 
+/**
+ * Counted up by whoever changes how numbers are read from answers, or how they are judged: then each account is judged
+ * anew once, though its answers stay the same.
+ */
+const WAY_OF_JUDGING = 1
+
 /** Settings are read once: each account's judgement names them. */
 const TEXTS = new WeakMap<AlertSettings, string>()
 
@@ -43,7 +49,7 @@ function textOf(settings: AlertSettings): string {
   const before = TEXTS.get(settings)
   if (before !== undefined) return before
   const { rules, recoverBelow, for: polls, repeatEveryMs, firstRun } = settings
-  const text = fingerprint(JSON.stringify([rules, recoverBelow, polls, repeatEveryMs, firstRun]))
+  const text = fingerprint(JSON.stringify([WAY_OF_JUDGING, rules, recoverBelow, polls, repeatEveryMs, firstRun]))
   TEXTS.set(settings, text)
   return text
 }
