@@ -20,8 +20,8 @@ const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
 const WATCH_EVERY_MS = 1_000
 /**
- * A tick for which this process was too busy is made up for until the next one is due, however far away that is: sweeps
- * that have come to their end rely on it. node-cron alone would drop what is a second late.
+ * A tick for which this process was too busy is made up for, up to an hour later: sweeps that have come to their end rely
+ * on it. node-cron alone would drop what is a second late.
  */
 const STILL_WORTH_IT_MS = 3_600_000
 
@@ -48,12 +48,13 @@ export function startClock(
   const note = (kind: SweepKind, at: number) => {
     lastTicks[kind] = at
   }
+  const deps = { queues, note, log, tracing }
   let current = times
-  let tasks = startTicks({ queues, note, log, tracing }, current)
+  let tasks = startTicks(deps, current)
   const follow = async (next: Schedule) => {
     const before = tasks
     current = next
-    tasks = startTicks({ queues, note, log, tracing }, current)
+    tasks = startTicks(deps, current)
     await end(before)
   }
   // node-cron waits for the moment of its next tick by the clock on the wall: set back by an hour, it is silent for one.
