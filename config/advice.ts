@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import { isAlwaysQuiet } from '../src/alerts/routing/quiet-time.ts'
 import { endOf } from '../src/provider/dialects.ts'
 import { opensLimits } from '../src/provider/scopes.ts'
 import type { Secret } from '../src/runtime/secret.ts'
+import { isThisMachine } from './addresses.ts'
 import { formatDuration } from './duration.ts'
 import { lintRules } from './lint-rules.ts'
 import type { Path } from './problems.ts'
@@ -18,6 +20,7 @@ export function advise(config: Config, now: number): Advice[] {
   return [
     ...adviseEnd(config, now),
     ...adviseProvider(config),
+    ...adviseRedis(config),
     ...adviseLimits(config),
     ...adviseHistory(config),
     ...lintRules(config),
@@ -48,6 +51,24 @@ function* adviseProvider({ provider }: Config): Iterable<Advice> {
       'none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, crm.objects.*.write, ' +
       'tickets, e-commerce, media_bridge.read'
     yield { path: ['provider', 'scopes'], message }
+  }
+}
+
+function* adviseRedis({ redis: { url, sentinels, cluster, tls } }: Config): Iterable<Advice> {
+  const { protocol, hostname = '' } = URL.parse(url?.reveal() ?? '') ?? {}
+  if (tls || protocol === 'rediss:') return
+  const hosts = {
+    url: [hostname],
+    sentinels: sentinels?.map(({ host }) => host),
+    cluster: cluster?.map(({ host }) => host),
+  }
+  for (const [name, named = []] of Object.entries(hosts)) {
+    const elsewhere = named.find((host) => host !== '' && !isThisMachine(host))
+    if (elsewhere === undefined) continue
+    const message =
+      `whoever sees the traffic to ${elsewhere} reads the password and everything stored, and can change it: ` +
+      `${name === 'url' ? 'rediss://' : 'tls: true'} encrypts it; needless only in a network that is yours alone`
+    yield { path: ['redis', name], message }
   }
 }
 
@@ -161,7 +182,7 @@ function* adviseHeartbeat({ heartbeat }: Config): Iterable<Advice> {
   yield { path: ['heartbeat', 'url'], message }
 }
 
-function* adviseHttp({ http }: Config): Iterable<Advice> {
+function* adviseHttp({ http, dataDir }: Config): Iterable<Advice> {
   if (URL.parse(http.publicUrl)?.pathname !== '/') {
     const message =
       'has a path: installing and the links in mails that acknowledge work behind it; the pages lead to each other from the ' +
@@ -171,10 +192,7 @@ function* adviseHttp({ http }: Config): Iterable<Advice> {
   if (http.adminToken === undefined) {
     yield {
       path: ['http'],
-      message: 'no adminToken: without a named one the pages and the API answer on loopback only',
+      message: `no adminToken: the first start makes one in ${join(dataDir, 'admin-token')}, for pages and API`,
     }
-  } else if (http.adminToken.reveal().length < 16) {
-    const message = 'shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24'
-    yield { path: ['http', 'adminToken'], message }
   }
 }

@@ -8,7 +8,7 @@ import type { Entry, Node } from './yaml-source.ts'
 export interface World {
   env: Environment
   /** What relative paths start from. */
-  cwd: string
+  folder: string
   readFile: (path: string) => string
 }
 
@@ -180,12 +180,12 @@ class Filling {
     path: Path,
     at: Position,
   ): string | undefined {
-    const file = resolve(this.#world.cwd, named)
+    const file = resolve(this.#world.folder, named)
     // Who takes the path from a variable may have put the secret itself there.
     const foreign = this.foreign.has(renderPath(path))
     const which = foreign ? '' : `: ${file}`
     const wayOut =
-      secretForm(schema)?.make?.(foreign ? 'FILE' : named) ?? `write the secret into it, or give ${name} here`
+      secretForm(schema)?.make?.(foreign ? 'FILE' : file) ?? `write the secret into it, or give ${name} here`
     let content: string
     try {
       content = this.#world.readFile(file)

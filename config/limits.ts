@@ -21,12 +21,10 @@ export const limits = z
     pairsPerPoll: whole(1, 1_000)
       .prefault(20)
       .describe('With `associations: auto`: the most pairs of one poll. The others have their turn in the next.'),
-    alertAfter: whole(1, 1_000)
-      .prefault(8)
+    alertAfter: duration({ min: '1s', max: '365d' })
+      .prefault('30m')
       .describe(
-        'Polls of one account that must fail in a row before that is told. What may pass is tried again after 5 s, 10 s, 20 s ' +
-          'and so on up to `every`, so 8 take about 11 minutes; up to 8 times `every` where trying sooner is no use, or ' +
-          'retries wait for errorCeiling.',
+        'How long polls of one account must fail before that is told; never less than twice the `every` that holds for it.',
       ),
     freshness: duration({ min: '1m', max: '365d' })
       .prefault('26h')

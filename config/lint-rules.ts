@@ -1,17 +1,23 @@
+import { marginOf } from '../src/alerts/evaluation/margin.ts'
+import { measures } from '../src/alerts/evaluation/measures.ts'
 import type { Metric } from '../src/limits/series.ts'
 import { fits } from '../src/text/pattern.ts'
 import { type Path, renderPath } from './problems.ts'
 import type { Config } from './schema.ts'
-import { metricsOn } from './thresholds.ts'
+import { LIMIT_CHANGED, metricsOn } from './thresholds.ts'
 
 type Rule = Config['thresholds'][number]
 type Tags = Config['tags']
+
+const LEVELS = ['warning', 'critical'] as const
+const CONDITIONS = ['percent', 'count', 'remaining', 'daysLeft'] as const
 
 /** What rules say that can't be meant: never first, never reached, never left. Each is certain; what may be meant is not named. */
 export function* lintRules(config: Config): Iterable<{ path: Path; message: string }> {
   const { thresholds, tags, alerts } = config
   for (const [index, rule] of thresholds.entries()) {
     const path = ['thresholds', index]
+    if (rule.on === LIMIT_CHANGED) continue
     const series = seriesOfRule(rule)
     if (series.length === 0) {
       yield { path: [...path, 'match'], message: 'can never match: no series has all of what is asked here' }
@@ -24,18 +30,29 @@ export function* lintRules(config: Config): Iterable<{ path: Path; message: stri
       series.filter((metric) => takerOf(thresholds.slice(0, index), metric, rule, tags) === -1),
       path,
     )
+    yield* lintMeasures(rule, path)
     yield* lintMargins(rule, alerts.recoverBelow, path)
   }
   yield* lintTags(config)
 }
 
 /** The kinds of series that a rule can match: only object types have an objectType, only associations a from and a to. */
-function seriesOfRule({ on, match: { objectType, from, to } }: Rule): Metric[] {
+function seriesOfRule(rule: Rule): Metric[] {
+  const { on, off, match } = rule
+  const { objectType, from, to } = match
+  const asked = LEVELS.flatMap((name) => askedBy(rule, name))
+  // A rule that asks nothing but `count` passes over what that does not fit.
+  const isOnlyCount = !off && asked.every((one) => one === 'count')
   return metricsOn(on).filter(
     (metric) =>
       (objectType === undefined || metric === 'customProperties.objectType') &&
-      ((from === undefined && to === undefined) || metric.startsWith('associations.')),
+      ((from === undefined && to === undefined) || metric.startsWith('associations.')) &&
+      (!isOnlyCount || measures(on, metric, 'count')),
   )
+}
+
+function askedBy(rule: Rule, name: (typeof LEVELS)[number]) {
+  return CONDITIONS.filter((one) => rule[name]?.[one] !== undefined)
 }
 
 /** The earlier rules that take all that a rule is about, by their places; undefined where something may be left for it. */
@@ -93,9 +110,6 @@ function carriers(names: readonly string[] | undefined, tags: Tags): readonly st
   return names?.flatMap((name) => (Object.hasOwn(tags, name) ? (tags[name] ?? []) : []))
 }
 
-const LEVELS = ['warning', 'critical'] as const
-const CONDITIONS = ['percent', 'count', 'remaining', 'daysLeft'] as const
-
 function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterable<{ path: Path; message: string }> {
   for (const name of LEVELS) {
     if (rule[name] === undefined || rule[name].count !== undefined) continue
@@ -114,13 +128,30 @@ function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterabl
     yield { path: [...path, 'warning'], message: 'never entered: whatever meets it is critical already' }
 }
 
+/** Of a rule for several series: what it asks of some of them only. A level that is without `count` is named as a whole. */
+function* lintMeasures(rule: Rule, path: Path): Iterable<{ path: Path; message: string }> {
+  const { on } = rule
+  const matched = seriesOfRule({ ...rule, off: true })
+  if (matched.length < 2) return
+  for (const name of LEVELS) {
+    for (const asks of askedBy(rule, name)) {
+      if (asks !== 'count' && rule[name]?.count === undefined) continue
+      const misfits = matched.filter((metric) => !measures(on, metric, asks))
+      if (misfits.length === 0) continue
+      const message = `does not fit ${misfits.join(' and ')}: \`${asks}\` is not asked there`
+      yield { path: [...path, name, asks], message }
+    }
+  }
+}
+
 /** Usage is never below 0: a level that is left only there is never left. */
 function* lintMargins(rule: Rule, general: number, path: Path): Iterable<{ path: Path; message: string }> {
   for (const name of LEVELS) {
-    const { percent, count } = rule[name] ?? {}
-    const asks = { percent: [percent, rule.recoverBelow ?? general], count: [count, rule.recoverBelow ?? 0] } as const
-    for (const [condition, [threshold, margin]] of Object.entries(asks)) {
-      if (threshold === undefined || threshold > margin) continue
+    for (const condition of ['percent', 'count'] as const) {
+      const threshold = rule[name]?.[condition]
+      if (threshold === undefined) continue
+      const margin = marginOf(condition, threshold, rule.recoverBelow, general)
+      if (threshold > margin) continue
       const message = `never left once it is entered: ${margin} inside (recoverBelow) is ${threshold - margin}, and nothing is below 0`
       yield { path: [...path, name, condition], message }
     }

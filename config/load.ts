@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type * as z from 'zod'
 import { Secret } from '../src/runtime/secret.ts'
 import { advise } from './advice.ts'
@@ -15,7 +15,7 @@ import { readYaml } from './yaml-source.ts'
 export interface LoadOptions {
   file: string
   env: Environment
-  /** What relative paths start from: the working directory of the process. */
+  /** What `file` is relative to: the working directory of the process. Paths in the file are relative to its folder. */
   cwd: string
   /** Default: the disk. */
   readFile?: (path: string) => string
@@ -29,8 +29,10 @@ export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok:
 
 /** Reads the config file. Never throws: whatever is wrong with it is among the problems, all of them at once. */
 export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, now }: LoadOptions): LoadResult {
-  const world: World = { env, cwd, readFile }
-  const text = readText(resolve(cwd, file), readFile)
+  const path = resolve(cwd, file)
+  const folder = dirname(path)
+  const world: World = { env, folder, readFile }
+  const text = readText(path, readFile)
   if (typeof text !== 'string') return { ok: false, problems: [text] }
 
   const source = readYaml(text)
@@ -58,8 +60,8 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, 
   const { dataDir, log } = checked.data
   const config = freeze({
     ...checked.data,
-    dataDir: resolve(cwd, dataDir),
-    log: log.file === undefined ? log : { ...log, file: resolve(cwd, log.file) },
+    dataDir: resolve(folder, dataDir),
+    log: log.file === undefined ? log : { ...log, file: resolve(folder, log.file) },
   }) as Config
   const notices = advise(config, now).map(({ path, message }) => locate(path, message, filled))
   return { ok: true, config, notices }

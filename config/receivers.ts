@@ -20,7 +20,11 @@ const email = z.strictObject({
   from: mailAddress().describe('The sender.'),
   to: z.array(mailAddress()).min(1, 'must have at least one address').describe('Who gets the messages.'),
   digest: digest().exactOptional(),
-  insecure: toggle().prefault(false).describe('Allows smtp:// without TLS, for servers in your own network.'),
+  insecure: toggle()
+    .prefault(false)
+    .describe(
+      'Allows smtp:// without TLS, for servers in your own network. The certificate behind smtps:// is checked all the same.',
+    ),
 })
 
 const webhook = related(
@@ -70,7 +74,7 @@ export const receivers = z
 
 export type Receiver = z.output<typeof receivers>[string]
 
-/** Whether a mail may go out in the clear: only within this machine, or where the config says so. */
+/** Whether a mail may go out in the clear, over smtp://: only within this machine, or where the config says so. */
 export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boolean }): 'required' | 'optional' {
   return insecure || isThisMachine(new URL(smtp.reveal()).hostname) ? 'optional' : 'required'
 }

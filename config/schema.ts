@@ -169,13 +169,22 @@ const alerts = z
       .min(0, 'must be from 0 to 100')
       .max(100, 'must be from 0 to 100')
       .prefault(3)
-      .describe('Percentage points inside a percent condition before a level is left, so that alerts do not flap.'),
+      .describe(
+        'Percentage points inside a percent condition before a level is left, so that alerts do not flap. Other conditions: see `thresholds[].recoverBelow`.',
+      ),
     for: whole(0, 100)
       .prefault(0)
       .describe('Polls in a row that must agree before a level is entered; 0 and 1: at once.'),
     repeatEvery: duration({ min: '1s', max: '365d' })
       .prefault('24h')
       .describe('How often a firing alert is told again.'),
+    worse: z
+      .enum(['on', 'off'], 'must be on or off')
+      .prefault('on')
+      .describe(
+        'on: what gets worse at its level - 5 percentage points, half of what remained, one more record at its limit - is ' +
+          'told again, at most once in `group.interval`. off: only a higher level is.',
+      ),
     acknowledgeFor: duration({ min: '1m', max: '365d' })
       .prefault('7d')
       .describe('How long an acknowledged alert is not told again at most, unless it gets worse.'),
@@ -222,12 +231,20 @@ const http = related(
     listen: hostPort().prefault('127.0.0.1:8088').describe('host:port to listen on.'),
     publicUrl: webAddress().describe('Where people and the provider reach this server.'),
     adminToken: secret({
-      fault: (token) => (/^[!-~]+$/.test(token) ? undefined : 'must be letters, digits and signs without spaces'),
+      fault: (token) => {
+        if (!/^[!-~]+$/.test(token)) return 'must be letters, digits and signs without spaces'
+        return token.length < 16 ? 'must have at least 16 characters; to make one: openssl rand -base64 24' : undefined
+      },
     })
       .exactOptional()
       .describe(
-        'What the pages and the API ask for, beside named tokens (admin-tokens add). Without any: this machine only.',
+        'What pages, API and metrics ask for, beside named tokens (admin-tokens add). Without it the first start makes one in ' +
+          'dataDir/admin-token.',
       ),
+    metrics: z
+      .enum(['token', 'open'])
+      .prefault('token')
+      .describe('Who may read /metrics: token: whoever has an admin token with the scope read; open: anybody.'),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => plainHttp(given, ['publicUrl'], 'http.insecure', report),
@@ -253,7 +270,11 @@ export const settings = related(
   z.strictObject({
     provider: provider.prefault({} as z.input<typeof provider>),
     redis: redis.prefault({}),
-    dataDir: text().prefault('./.plimsoll').describe('Where the embedded Redis and made keys are kept.'),
+    dataDir: text()
+      .prefault('./.plimsoll')
+      .describe(
+        'Where the embedded Redis, made keys and new tokens that Redis did not take are kept. It and all other relative paths of the file start from its folder.',
+      ),
     encryption: encryption.exactOptional(),
     schedule: schedule.prefault({}),
     tokens: tokens.prefault({}),

@@ -48,6 +48,9 @@ const PROGRAMS = {
 /** Root's downloads go through a user who may not write here; apt says so each time. */
 const AS_WE_ARE = ['-o', 'APT::Sandbox::User=root']
 
+// Node's answer would be a debugger, here or in what runs in this very process.
+process.on('SIGUSR1', () => {})
+
 const given = process.argv.slice(2)
 const end = given.findIndex((argument) => PROGRAMS[argument] === undefined)
 const needed = end === -1 ? given : given.slice(0, end)
@@ -173,7 +176,10 @@ async function run(node, program, args) {
     return
   }
   const path = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`
-  const child = spawn(node, [program, ...args], { stdio: 'inherit', env: { ...process.env, PATH: path } })
+  const child = spawn(node, ['--disable-sigusr1', program, ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: path },
+  })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
 }

@@ -8,6 +8,9 @@ import { fill, oneOrMany, says, text, toggle, whole } from './values.ts'
 /** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
 const COUNTS: ReadonlySet<string> = new Set<Metric>(['associations.atLimit', 'associations.nearLimit'])
 
+/** Not a series: what a rule may turn off, and no more. */
+export const LIMIT_CHANGED = 'limit-changed'
+
 /** The series that a rule's `on` stands for. */
 export function metricsOn(on: unknown): readonly Metric[] {
   if (on === '*') return METRICS
@@ -50,15 +53,21 @@ export const thresholdRule = related(
   z.strictObject({
     name: ruleName().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
     on: z
-      .enum([...METRICS, 'customProperties.*', 'associations.*', '*'])
-      .describe('The series that the rule is about.'),
+      .enum([...METRICS, 'customProperties.*', 'associations.*', '*', LIMIT_CHANGED])
+      .describe(
+        'The series that the rule is about. `limit-changed`: with `off: true`, that their limits moved is not told. In a rule ' +
+          'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`.',
+      ),
     match: match.prefault({}),
     off: toggle().prefault(false).describe('true: what the rule is about is not watched.'),
     warning: level.exactOptional().describe('When the series is at warning: any of these conditions.'),
     critical: level.exactOptional().describe('When the series is at critical: any of these conditions.'),
     recoverBelow: amount('must be a number of at least 0')
       .exactOptional()
-      .describe("How far inside a level's condition a series must be before it is left, in the condition's unit."),
+      .describe(
+        "How far inside a level's condition a series must be before it is left, in the condition's unit. Default: " +
+          '`alerts.recoverBelow` for percent; 1 for a count from 5 on, 0 for less; 10 % of remaining, at least 1; 1 day of daysLeft.',
+      ),
   }),
   checkRule,
 ).transform((rule) => ({ ...rule, name: rule.name ?? rule.on }))
@@ -84,7 +93,8 @@ function checkRule(rule: Unchecked, report: Report): void {
   const levels = (['warning', 'critical'] as const).filter((name) => rule[name] !== undefined)
   if (rule.off === true && levels.length > 0)
     report(['off'], `off, but with ${levels.join(' and ')}: keep one of the two`)
-  if (rule.off !== true && levels.length === 0) report([], 'needs warning, critical or off: true')
+  if (rule.on === LIMIT_CHANGED && rule.off !== true) report([], 'limit-changed can only be turned off: off: true')
+  else if (rule.off !== true && levels.length === 0) report([], 'needs warning, critical or off: true')
   checkMatch(asGroup(rule.match), rule.on, series, report)
   for (const name of levels) checkLevel(asGroup(rule[name]), name, series, report)
   checkOrder(asGroup(rule.warning), asGroup(rule.critical), report)

@@ -122,6 +122,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
     'refresh-tokens': times.refreshTokens,
     'poll-limits': times.pollLimits,
     uninstall: EVERY_FIVE_SECONDS,
+    grants: EVERY_HALF_MINUTE,
     alerts: EVERY_FIVE_SECONDS,
     'tend-history': EVERY_MINUTE,
     coverage: EVERY_HALF_MINUTE,

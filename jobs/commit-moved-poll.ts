@@ -4,6 +4,7 @@ import { packMoves } from '../src/limits/history/pack-poll.ts'
 import type { Moved } from '../src/limits/moved-since.ts'
 import { nearnessAfter } from '../src/limits/nearest-limit.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import { growthBetween } from '../src/limits/polling/growth.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { type Fetched, mergeReadings } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
@@ -11,10 +12,10 @@ import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { CommitQuietPollDeps, QuietPoll } from './commit-quiet-poll.ts'
 import { logDisagreement } from './log-disagreement.ts'
-import { type PlanNextPollDeps, planMovedPoll } from './plan-next-poll.ts'
+import { planNextPoll } from './plan-next-poll.ts'
 import type { Queues } from './queues.ts'
 
-export interface CommitMovedPollDeps extends CommitQuietPollDeps, PlanNextPollDeps {
+export interface CommitMovedPollDeps extends CommitQuietPollDeps {
   queues: Queues
   log: Logger
 }
@@ -51,9 +52,13 @@ export async function commitMovedPoll(
   }
   const alerts = decideAlerts(deps.alerts, account, at)
   const changedAt = moves.length > 0 ? at : context.changedAt
-  const next = planMovedPoll(deps, { hubId, at: readAt, context, settings, changedAt, alerts }, moved)
+  // Nothing was near a threshold: what did not move is no nearer.
+  const series = moves.map((move) => move.series)
+  const growth = growthBetween({ readings: before, series: moves.map(({ was }) => was) }, { readings: after, series })
+  const found = { series, growth, isFirst: false }
+  const next = planNextPoll(deps, { hubId, at: readAt, context, settings, found, changedAt, alerts, failures: [] })
   const nearness = nearnessAfter(seen.nearness, moves, () => mergeReadings(undefined, whole()), forecasts, at)
-  const disagreement = context.disagreed ? undefined : disagreeingPercentage(after)
+  const disagreement = context.disagreed ? undefined : disagreeingPercentage(after, moved.readAnew)
   const judged = next.isNear
     ? NOT_JUDGED
     : judgedBy(deps.alerts, context, next.states, { pairs: settings.pairs, records })

@@ -2,6 +2,7 @@ import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decid
 import { judgedBy } from '../src/alerts/evaluation/judged-by.ts'
 import { staleAfter } from '../src/limits/coverage.ts'
 import { type Findings, partialFindings, wholeFindings } from '../src/limits/findings.ts'
+import { gapsAfter, reportsWithGaps } from '../src/limits/gaps.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
 import { movedSince } from '../src/limits/moved-since.ts'
@@ -13,16 +14,23 @@ import type { Answers, Heard } from '../src/limits/polling/fetch-reports.ts'
 import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { isFailure } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
 import { differingGroups, NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
+import type { ProviderFailure } from '../src/provider/failure.ts'
+import { encodeGaps } from '../src/provider/report-gaps.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
 import type { Logger } from '../src/runtime/logger.ts'
+import type { Metrics } from '../src/runtime/metrics.ts'
+import { parkedUntil } from '../src/tokens/after-failure.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
 import { commitMovedPoll } from './commit-moved-poll.ts'
 import { commitQuietPoll, seenIfQuiet } from './commit-quiet-poll.ts'
 import { logDisagreement } from './log-disagreement.ts'
-import { logTypes } from './log-types.ts'
-import { type NextPoll, type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
+import { logGaps } from './log-gaps.ts'
+import { logTypes, logTypesLeftOut } from './log-types.ts'
+import { foundSeries, type NextPoll, type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
 import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
 import type { Queues } from './queues.ts'
 
@@ -31,8 +39,10 @@ export interface CommitPollDeps extends PollAlertDeps, PlanNextPollDeps {
   samples: KeptSamples
   alerts: AlertSettings
   endpoint: TokenEndpoint
+  announce: TokenAnnouncer
   queues: Queues
   log: Logger
+  metrics: Metrics
 }
 
 /** A poll whose calls were made, and the account as it was when it began. */
@@ -80,6 +90,7 @@ export async function commitPoll(
   const answers = heard.read()
   const outcome = outcomeOf(answers)
   noteCalls(deps, answers, outcome)
+  deps.metrics.reportGaps.inc({}, reportsWithGaps(answers))
   return commitFindings(deps, { ...poll, answers, at, readAt }, outcome)
 }
 
@@ -96,11 +107,16 @@ async function commitFindings(
   const shown = found === undefined ? {} : await samplesAfter(deps, poll, outcome, found)
   const { keepMs } = deps.samples.settings
   const samples = found?.isShownAlike === true ? { sameAt: at, keepMs } : { shown, keepMs }
-  const alerts = await judge(deps, poll, outcome, { at, found, samples: shown })
+  const parked = parkedBy(deps, poll, failures, now)
+  const alerts = bothWrites(await judge(deps, poll, outcome, { at, found, samples: shown }), parked.alerts)
   const changedAt = hasMoved(found?.change) ? at : context.changedAt
-  const next = planNextPoll(deps, { hubId, at: readAt, context, settings, found, changedAt, alerts, failures })
-  const disagreement = context.disagreed || after === undefined ? undefined : disagreeingPercentage(after)
+  const made = { hubId, at: readAt, context, settings, changedAt, alerts, failures }
+  const next = planNextPoll(deps, { ...made, found: found && foundSeries(found.before, found.after) })
+  const disagreement =
+    context.disagreed || after === undefined ? undefined : disagreeingPercentage(after, answers.associations)
   const nearness = after === undefined ? undefined : (nearestLimit(after, context.forecasts, at)?.nearness ?? null)
+  const leftOut = typesLeftOut(context, answers)
+  const gaps = gapsAfter(context.gaps, answers)
   const committed = await deps.polls.commit(hubId, {
     ...{
       polls: context.polls,
@@ -119,16 +135,39 @@ async function commitFindings(
       pollBecause: encodeTurn(next.plan),
       ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
       ...recordFields(context, outcome, readAnything ? at : undefined, now),
+      ...parked.fields,
       ...(disagreement === undefined ? {} : { disagreed: '1' }),
       ...companionFields(context, answers),
+      ...(encodeGaps(gaps) === encodeGaps(context.gaps) ? {} : { gaps: encodeGaps(gaps) }),
+      ...(leftOut === context.typesLeftOut ? {} : { typesLeftOut: leftOut === 0 ? '' : String(leftOut) }),
     },
   })
   logTroubles(deps.log, poll, outcome, disagreement)
   if (committed !== 'committed') return committed
   if (found !== undefined) logTypes(deps.log, hubId, found.before, found.after)
+  logGaps(deps.log, hubId, context.gaps, gaps)
+  logTypesLeftOut(deps.log, hubId, context.typesLeftOut, leftOut)
   if (alerts.entries.length > 0) await deps.queues.wake('alerts', now)
   if (readAnything) return 'committed'
   return failures.length > 0 ? 'failed' : 'blocked'
+}
+
+/** An account that moves to another data centre: its token is not to be refreshed before, and may end meanwhile. */
+function parkedBy(
+  { announce }: CommitPollDeps,
+  { hubId, context }: AnsweredPoll,
+  failures: readonly ProviderFailure[],
+  now: number,
+): { fields: Record<string, string>; alerts: AlertWrites } {
+  const failure = failures.find(({ class: kind }) => kind === 'parked')
+  if (failure === undefined) return { fields: {}, alerts: NO_ALERT_WRITES }
+  const until = Math.round(parkedUntil(failure, now))
+  const { hubDomain, alertStates, obtainedAt, expiresAt } = context
+  const account = { hubId, hubDomain, expiresAt, refreshedAt: obtainedAt, tokenAlert: alertStates.token ?? '', now }
+  return {
+    fields: { parkedUntil: String(until) },
+    alerts: until > expiresAt ? announce.failing(account, failure.message) : NO_ALERT_WRITES,
+  }
 }
 
 function gapOf({ everyMs }: AccountPollSettings): number {
@@ -142,7 +181,8 @@ function findingsOf(
 ): Findings {
   const fetched = { ...answers, at }
   const gapMs = gapOf(settings)
-  return readAll && settings.pairs !== 'auto'
+  // A report with gaps is judged beside the last one, and must be read anew next time.
+  return readAll && settings.pairs !== 'auto' && reportsWithGaps(fetched) === 0
     ? wholeFindings(context, fetched, samples.settings, gapMs)
     : partialFindings(context, fetched, gapMs)
 }
@@ -190,15 +230,21 @@ async function samplesAfter(
 
 async function judge(
   deps: CommitPollDeps,
-  { hubId, context, settings }: AnsweredPoll,
+  poll: AnsweredPoll,
   outcome: PollOutcome,
   { at, found, samples }: { at: number; found: Findings | undefined; samples: Samples },
 ): Promise<AlertWrites> {
+  const { hubId, context, settings } = poll
   const { hubDomain, alertStates: states, forecasts } = context
   const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
   const account = { hubId, hubDomain, pairsSeen, samples, forecasts, states }
   const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(deps.alerts, { ...account, ...found }, at)
-  return bothWrites(series, await pollAlertWrites(deps, hubId, context, outcome, deps.clock.now()))
+  return bothWrites(series, await pollAlertWrites(deps, poll, outcome, deps.clock.now()))
+}
+
+/** What was known before, where the report could not be read. */
+function typesLeftOut(before: PollContext, { customProperties }: Answers): number {
+  return isFailure(customProperties) ? before.typesLeftOut : (customProperties.typesLeftOut ?? 0)
 }
 
 function companionFields(context: PollContext, { companionsAwayUntil, pairsSeen }: Answers): Record<string, string> {

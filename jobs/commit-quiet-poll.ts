@@ -1,4 +1,3 @@
-import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import { mayRest } from '../src/alerts/evaluation/judged-by.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
 import { packedAt } from '../src/limits/history/packed-numbers.ts'
@@ -7,12 +6,12 @@ import type { PollStore } from '../src/limits/poll-store.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import type { Seen } from '../src/limits/seen.ts'
-import { planStillPoll } from './plan-next-poll.ts'
+import { NO_ALERT_WRITES } from '../src/redis/steps.ts'
+import { NOTHING_NEW, type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
 
-export interface CommitQuietPollDeps {
+export interface CommitQuietPollDeps extends PlanNextPollDeps {
   polls: PollStore
   samples: KeptSamples
-  alerts: AlertSettings
 }
 
 /** A poll of which nothing but its moment may be new. */
@@ -45,13 +44,16 @@ export function seenIfQuiet({ alerts, samples }: CommitQuietPollDeps, poll: Quie
 }
 
 export function commitQuietPoll(
-  { polls, samples }: CommitQuietPollDeps,
+  deps: CommitQuietPollDeps,
   poll: QuietPoll,
   seen: Seen,
   { freshAt, notBefore }: { freshAt: number; notBefore: number },
 ): Promise<'committed' | 'gone' | 'lost'> {
   const { hubId, context, at } = poll
-  const next = planStillPoll({ ...poll, at: poll.readAt })
+  const { polls, samples } = deps
+  const { changedAt } = context
+  const made = { ...poll, at: poll.readAt, changedAt, found: NOTHING_NEW, alerts: NO_ALERT_WRITES, failures: [] }
+  const next = planNextPoll(deps, made).plan
   return polls.commitQuiet(hubId, {
     ...{ polls: context.polls, at, seen, nearness: seen.nearness, freshAt },
     nextAt: Math.max(next.at, notBefore),

@@ -1,21 +1,59 @@
 import type { Clock } from '../src/runtime/clock.ts'
 
+/** What is done for one account. */
+export type Undertaking = 'refresh' | 'identify' | 'poll' | 'uninstall'
+
+/** The oldest of its kind that is under way. */
+export interface Oldest {
+  /** A queue, or what is done for an account. */
+  what: string
+  hubId: number | undefined
+  /** For how long it has been in hand, and how long it may be, ms. */
+  ms: number
+  longestMs: number
+}
+
+interface InHand {
+  hubId: number | undefined
+  at: number
+  letGo(reason: Error): void
+}
+
+/**
+ * Each call ends by its deadline; the rest is waiting in line. Tokens have places of their own, and go ahead of all else: a
+ * provider that answers slowly may have the others wait for minutes.
+ */
+const LONGEST_REFRESH_MS = 120_000
+const LONGEST_OTHER_MS = 300_000
+/** Calls of a refresh, one after the other: with the current token, and with the one before. */
+const CALLS = 2
+/** Of jobs that are not about accounts. */
+const LONGEST_JOB_MS = 600_000
+/** Their accounts are judged one by one: as a whole a chunk may take as long as there are many of them. */
+const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
+
 /**
  * Whether this process's jobs move: a worker that is stuck looks busy to everybody else. Noted per queue: when a job last
- * ended, and when those under way began.
+ * ended, and when those under way began; and since when each account is in hand.
  */
 export class Movement {
   readonly #clock: Clock
-  readonly #queues = new Map<string, { endedAt: number; begun: Set<{ at: number }> }>()
+  readonly #callMs: number
+  readonly #queues = new Map<string, { endedAt: number; begun: Set<InHand> }>()
+  readonly #accounts: Record<Undertaking, Set<InHand>> = {
+    ...{ refresh: new Set(), identify: new Set(), poll: new Set(), uninstall: new Set() },
+  }
 
-  constructor(clock: Clock) {
+  /** `callMs`: how long one call to the provider may take. */
+  constructor(clock: Clock, callMs = 10_000) {
     this.#clock = clock
+    this.#callMs = callMs
   }
 
   async watch(queue: string, work: () => Promise<void>): Promise<void> {
     const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
     this.#queues.set(queue, noted)
-    const job = { at: this.#clock.now() }
+    const job: InHand = { hubId: undefined, at: this.#clock.now(), letGo: () => {} }
     noted.begun.add(job)
     try {
       await work()
@@ -23,6 +61,50 @@ export class Movement {
       noted.begun.delete(job)
       noted.endedAt = this.#clock.now()
     }
+  }
+
+  /** Work on one account. Rejects once it is let go of: the work may go on, and the account is in hand until it ends. */
+  async inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
+    const { promise: letGo, reject } = Promise.withResolvers<never>()
+    const one = { hubId, at: this.#clock.now(), letGo: reject }
+    this.#accounts[what].add(one)
+    const working = work().finally(() => this.#accounts[what].delete(one))
+    return Promise.race([working, letGo])
+  }
+
+  /** The account's work moves on, and has its whole time again. */
+  goesOn(what: Undertaking, hubId: number): void {
+    for (const one of this.#accounts[what]) if (one.hubId === hubId) one.at = this.#clock.now()
+  }
+
+  /** Whoever works through a chunk waits no longer for an account that is stuck. What was in hand at `since` began then. */
+  letGo(since: number): void {
+    const now = this.#clock.now()
+    for (const [what, all] of this.#eachUndertaking()) {
+      for (const { at, letGo } of all) {
+        const ms = now - Math.max(at, since)
+        if (ms > this.#longestMs(what)) letGo(new Error(`${what} has been under way for ${Math.round(ms / 1_000)} s`))
+      }
+    }
+  }
+
+  /** Of each kind the oldest that is under way. */
+  oldest(): Oldest[] {
+    const now = this.#clock.now()
+    const jobs = [...this.#queues]
+      .filter(([queue]) => !OF_ACCOUNTS.has(queue))
+      .map(([queue, { begun }]) => [queue, begun] as const)
+    return [...jobs, ...this.#eachUndertaking()].map(([what, all]) => {
+      // They were added in the order in which they began; only one that went on may be out of it.
+      let first: InHand | undefined
+      for (const one of all) if (first === undefined || one.at < first.at) first = one
+      return {
+        what,
+        hubId: first?.hubId,
+        ms: first === undefined ? 0 : now - first.at,
+        longestMs: this.#longestMs(what),
+      }
+    })
   }
 
   /**
@@ -50,5 +132,14 @@ export class Movement {
       return [queue, begun.size === 0 ? 0 : now - Math.max(endedAt, oldest)] as const
     })
     return Object.fromEntries(standstills)
+  }
+
+  #eachUndertaking(): [Undertaking, Set<InHand>][] {
+    return Object.entries(this.#accounts) as [Undertaking, Set<InHand>][]
+  }
+
+  #longestMs(what: string): number {
+    if (!(what in this.#accounts)) return LONGEST_JOB_MS
+    return (what === 'refresh' ? LONGEST_REFRESH_MS : LONGEST_OTHER_MS) + CALLS * this.#callMs
   }
 }

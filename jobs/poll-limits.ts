@@ -1,4 +1,3 @@
-import { type LazyMetadataDeps, readDueMetadata } from '../src/accounts/lazy-metadata.ts'
 import type { PollContext } from '../src/limits/poll-context.ts'
 import {
   type Asked,
@@ -10,20 +9,16 @@ import {
 import { firstCalls } from '../src/limits/polling/first-calls.ts'
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import { decodeTurn } from '../src/limits/polling/poll-turn.ts'
+import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
+import { openToken } from '../src/tokens/vault.ts'
 import { type AdmitPollDeps, admitPoll, type PollOccasion } from './admit-poll.ts'
 import { type CommitPollDeps, commitPoll } from './commit-poll.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob } from './queues.ts'
-import { type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
+import { identifyOne, type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
 
-export interface PollLimitsDeps
-  extends RefreshOneDeps,
-    EachAccountDeps,
-    FetchDeps,
-    LazyMetadataDeps,
-    AdmitPollDeps,
-    CommitPollDeps {
+export interface PollLimitsDeps extends RefreshOneDeps, EachAccountDeps, FetchDeps, AdmitPollDeps, CommitPollDeps {
   polling: PollSettings
 }
 
@@ -41,7 +36,7 @@ export async function pollOne(
   occasion: PollOccasion,
   signal: AbortSignal,
 ): Promise<PollOutcome> {
-  const outcome = await pollAccount(deps, hubId, occasion, signal)
+  const outcome = await deps.movement.inHand('poll', hubId, () => pollAccount(deps, hubId, occasion, signal))
   deps.metrics.polls.inc({ outcome })
   return outcome
 }
@@ -61,29 +56,47 @@ async function pollAccount(
 ): Promise<PollOutcome> {
   // Where the fleet's calls have a budget, it has the first word.
   const calls = deps.callBudget === undefined ? firstCalls(deps.polling) : 0
-  let context = await deps.polls.begin(hubId, deps.share.asking(calls))
-  if (context === undefined) return 'gone'
-  if (context.accessToken === null || !hasTimeForACall(context, deps.clock.now())) {
-    const refreshed = context.state === 'active' ? await refreshedContext(deps, hubId, context) : 'failed'
-    if (typeof refreshed === 'string') return pollLater(deps, hubId, context, refreshed)
-    context = refreshed
+  const begun = await deps.polls.begin(hubId, deps.share.asking(calls))
+  if (begun === undefined) return 'gone'
+  let opened: Opened | 'held' | 'failed' = hasTimeForACall(begun, deps.clock.now())
+    ? withToken(deps, hubId, begun)
+    : 'failed'
+  if (opened === 'failed' && begun.state === 'active') opened = await refreshed(deps, hubId, begun)
+  if (typeof opened === 'string') return pollLater(deps, hubId, begun, opened)
+  if (opened.context.metadataDue) {
+    // Numbers may be another account's else.
+    await identifyOne(deps, hubId)
+    const identified = await deps.polls.read(hubId)
+    if (identified === undefined) return 'gone'
+    opened = identified.metadataDue ? 'failed' : withToken(deps, hubId, identified)
+    if (opened === 'failed') return pollLater(deps, hubId, identified, opened)
   }
-  if (context.metadataDue) {
-    const named = await withMetadata(deps, hubId, context)
-    if (named === 'foreign') return 'gone'
-    if (named === 'held') return pollLater(deps, hubId, context, named)
-    if (named === 'unread') return pollUnread(deps, hubId, context)
-    context = named
-  }
+  const { context } = opened
   if (occasion === 'due') observeLateness(deps, context)
   const settings = pollSettingsOf(deps.polling, { hubId, hubDomain: context.hubDomain })
   const most = mostCalls(settings)
   if (!(await admitPoll(deps, hubId, context, most, occasion))) return 'no-room'
-  const asked = await ask(deps, hubId, context, settings, signal)
+  const asked = await ask(deps, hubId, opened, settings, signal)
   deps.callBudget?.settle(asked.calls - most)
   if (asked.heard === undefined) return pollLater(deps, hubId, context, 'held')
   if (asked.heard.calls === 0) return pollAfterPause(deps, hubId, asked.heard)
-  return commitPoll(deps, { hubId, context: asked.context, settings, heard: asked.heard })
+  const outcome = await commitPoll(deps, { hubId, context: asked.context, settings, heard: asked.heard })
+  // Where another poll was faster its plan counts; where an alert changed meanwhile nobody else is at work.
+  if (outcome === 'lost') await deps.polls.hold(hubId, asked.context.polls, deps.clock.now())
+  return outcome
+}
+
+/** An account that can be polled: its access token is opened once. */
+interface Opened {
+  context: PollContext
+  token: Secret
+}
+
+/** A token that no key opens is as none at all: a refresh brings another one, or says what is wrong. */
+function withToken(deps: PollLimitsDeps, hubId: number, context: PollContext): Opened | 'failed' {
+  if (context.accessToken === null) return 'failed'
+  const opened = openToken(deps.vault, context.accessToken, hubId, 'access')
+  return opened.ok ? { context, token: opened.value } : 'failed'
 }
 
 /** A first poll has had no turn yet. */
@@ -97,36 +110,17 @@ function mostCalls({ pairs, pairsPerPoll }: AccountPollSettings): number {
   return 1 + (pairs === 'auto' ? pairsPerPoll : pairs.length)
 }
 
-/** An account that was imported is asked whose it is before it is polled: numbers may be another account's else. */
-async function withMetadata(
-  deps: PollLimitsDeps,
-  hubId: number,
-  context: PollContext,
-): Promise<PollContext | 'held' | 'foreign' | 'unread'> {
-  const read = await readDueMetadata(deps, hubId, context)
-  if (read.is === 'foreign' || (read.is === 'stored' && read.alerted)) {
-    await deps.queues.wake('alerts', deps.clock.now())
-  }
-  if (read.is === 'foreign') return 'foreign'
-  if (read.is === 'lost') return 'held'
-  if (read.is !== 'stored') return 'unread'
-  // An alert was opened: what this poll changes about it must be what is there now.
-  if (read.alerted) return (await deps.polls.read(hubId)) ?? 'held'
-  context.hubDomain = read.hubDomain
-  return context
-}
-
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
-async function refreshedContext(
+async function refreshed(
   deps: PollLimitsDeps,
   hubId: number,
   { generation }: PollContext,
-): Promise<PollContext | 'held' | 'failed'> {
+): Promise<Opened | 'held' | 'failed'> {
   const outcome = await refreshOne(deps, hubId, generation)
   if (outcome.is === 'held') return 'held'
   const context = await deps.polls.read(hubId)
   // Newer tokens are what counts, whoever brought them.
-  return context === undefined || context.generation === generation ? 'failed' : context
+  return context === undefined || context.generation === generation ? 'failed' : withToken(deps, hubId, context)
 }
 
 /**
@@ -141,31 +135,29 @@ function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: Pol
 async function ask(
   deps: PollLimitsDeps,
   hubId: number,
-  context: PollContext,
+  opened: Opened,
   settings: AccountPollSettings,
   signal: AbortSignal,
 ): Promise<{ context: PollContext; heard: Heard | undefined; calls: number }> {
-  const heard = await fetchWith(deps, hubId, context, settings, signal)
+  const { context } = opened
+  const heard = await hear(deps, hubId, opened, settings, signal)
   const calls = heard?.calls ?? 0
   const isWorthARefresh = heard !== undefined && wasUnauthorized(heard) && isOldEnoughToDoubt(deps, context)
-  const refreshed = isWorthARefresh ? await refreshedContext(deps, hubId, context) : 'failed'
-  if (refreshed === 'failed') return { context, heard, calls }
-  if (refreshed === 'held') return { context, heard: undefined, calls }
-  const again = await fetchWith(deps, hubId, refreshed, settings, signal)
-  return { context: refreshed, heard: again, calls: calls + (again?.calls ?? 0) }
+  const newer = isWorthARefresh ? await refreshed(deps, hubId, context) : 'failed'
+  if (newer === 'failed') return { context, heard, calls }
+  if (newer === 'held') return { context, heard: undefined, calls }
+  const again = await hear(deps, hubId, newer, settings, signal)
+  return { context: newer.context, heard: again, calls: calls + (again?.calls ?? 0) }
 }
 
-async function fetchWith(
+function hear(
   deps: PollLimitsDeps,
   hubId: number,
-  context: PollContext,
+  { context, token }: Opened,
   settings: AccountPollSettings,
   signal: AbortSignal,
-) {
-  const { accessToken } = context
-  if (accessToken === null) return undefined
-  const asked = new AskedOfAccount(context, settings)
-  return hearReports(deps, hubId, deps.vault.open(accessToken, hubId, 'access'), asked, signal)
+): Promise<Heard | undefined> {
+  return hearReports(deps, hubId, token, new AskedOfAccount(context, settings), signal)
 }
 
 /** A class for the same reason as what the poll starts from: an accessor in a literal. */
@@ -174,15 +166,20 @@ class AskedOfAccount implements Asked {
   readonly pairsPerPoll: number
   readonly companionsAwayUntil: number
   readonly isOfOneAge: boolean
+  readonly polls: string
   readonly taken: Asked['taken']
+  readonly soonestMs: number
   readonly #context: PollContext
 
-  constructor(context: PollContext, { pairs, pairsPerPoll }: AccountPollSettings) {
+  constructor(context: PollContext, { pairs, pairsPerPoll, soonestMs }: AccountPollSettings) {
     this.pairs = pairs
     this.pairsPerPoll = pairsPerPoll
     this.companionsAwayUntil = context.companionsAwayUntil
     this.isOfOneAge = context.seen !== undefined
+    this.polls = context.polls
     this.taken = context.taken
+    // A fleet's second polls are spread over its period.
+    this.soonestMs = context.polledAt === 0 ? 0 : soonestMs
     this.#context = context
   }
 
@@ -204,21 +201,6 @@ async function pollLater(
   const { everyMs } = pollSettingsOf(deps.polling, { hubId, hubDomain })
   const pause = why === 'held' ? 2_000 : Math.min(everyMs, 15_000)
   await deps.due.plan('poll', [hubId], deps.clock.now() + pause)
-  return 'later'
-}
-
-/**
- * Metadata is read at a bounded rate. Each time the account waits as long again as it has waited with this token, so that
- * of a fleet that was just imported not everybody asks every other second.
- */
-async function pollUnread(
-  deps: PollLimitsDeps,
-  hubId: number,
-  { hubDomain, obtainedAt }: PollContext,
-): Promise<'later'> {
-  const now = deps.clock.now()
-  const { everyMs } = pollSettingsOf(deps.polling, { hubId, hubDomain })
-  await deps.due.plan('poll', [hubId], now + Math.min(everyMs, Math.max(2_000, now - obtainedAt)))
   return 'later'
 }
 

@@ -11,6 +11,7 @@ export type SweepKind =
   | 'refresh-tokens'
   | 'poll-limits'
   | 'uninstall'
+  | 'grants'
   | 'alerts'
   | 'tend-history'
   | 'coverage'

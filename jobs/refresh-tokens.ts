@@ -1,13 +1,16 @@
+import { type Identified, type IdentifyDeps, identifyAccount } from '../src/accounts/identify-account.ts'
 import { uninstallAfterRefusal } from '../src/accounts/refused-long.ts'
 import { beginUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import type { Movement } from './movement.ts'
 import type { ChunkJob, Queues } from './queues.ts'
 
-export interface RefreshOneDeps extends RefreshDeps {
+export interface RefreshOneDeps extends RefreshDeps, IdentifyDeps {
   queues: Queues
   metrics: Metrics
+  movement: Movement
 }
 
 export interface RefreshTokensDeps
@@ -37,7 +40,7 @@ export async function refreshOne(
   refused?: string,
   turn?: number,
 ): Promise<RefreshOutcome> {
-  const outcome = await refreshAccount(deps, hubId, refused, turn)
+  const outcome = await deps.movement.inHand('refresh', hubId, () => refreshAccount(deps, hubId, refused, turn))
   deps.metrics.refreshes.inc({ outcome: outcome.is })
   if (outcome.is === 'refreshed') observeRefresh(deps.metrics, outcome)
   if (outcome.is === 'refreshed' && outcome.expired) {
@@ -45,6 +48,18 @@ export async function refreshOne(
     deps.log.warn({ code: 'token.expired', hubId, lateMs: outcome.lateMs }, 'the token had expired before its refresh')
   }
   if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
+  if ((outcome.is === 'refreshed' || outcome.is === 'fresh') && outcome.isUnidentified) {
+    await identifyOne(deps, hubId, turn)
+  }
+  return outcome
+}
+
+/** Asks whose an imported account's tokens are, if nobody knows yet; then it need not wait for the clock to be polled. */
+export async function identifyOne(deps: RefreshOneDeps, hubId: number, turn?: number): Promise<Identified | undefined> {
+  const outcome = await deps.movement.inHand('identify', hubId, () => identifyAccount(deps, hubId, turn))
+  const now = deps.clock.now()
+  if (outcome?.is === 'foreign' || (outcome?.is === 'stored' && outcome.alerted)) await deps.queues.wake('alerts', now)
+  if (outcome?.is === 'stored') await deps.queues.wake('poll-limits', now)
   return outcome
 }
 

@@ -33,6 +33,8 @@ export function watchSilentWorkers(
   let looking = false
   const look = async () => {
     const waiting = await readWaiting(queues, store, clock.now())
+    // Redis answers: whoever has moved by no means since then is waited for by nobody any more.
+    movement.letGo(since)
     const now = clock.now()
     for (const [queue, ms] of Object.entries(movement.untaken(waiting, since))) {
       if (ms < silentMs || now - (replacedAt.get(queue) ?? 0) < silentMs) continue

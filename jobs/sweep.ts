@@ -10,6 +10,7 @@ import { type ChunkJob, type Queues, type SweepJob, type SweepKind, sweepMoment 
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
+import { type SweepGrantsDeps, sweepGrants } from './sweep-grants.ts'
 import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
 import { type SweepReceiversDeps, sweepReceivers } from './sweep-receivers.ts'
 import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
@@ -20,7 +21,8 @@ export interface SweepDeps
     SweepHistoryDeps,
     SweepReceiversDeps,
     SweepHeartbeatDeps,
-    SweepDigestsDeps {
+    SweepDigestsDeps,
+    SweepGrantsDeps {
   due: DueSets
   endpoint: TokenEndpoint
   /** Undefined: polls may make as many calls as there are. */
@@ -79,6 +81,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
+  grants: sweepGrants,
   alerts: sweepAlerts,
   'tend-history': sweepHistory,
   coverage: sweepCoverage,

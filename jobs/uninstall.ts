@@ -1,18 +1,24 @@
 import { runUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
+import { noteForgotten } from '../src/redis/append-only-file.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
+import type { Movement } from './movement.ts'
 import type { ChunkJob, Queues } from './queues.ts'
 
 export interface UninstallJobDeps extends UninstallDeps, EachAccountDeps {
   queues: Queues
   metrics: Metrics
+  movement: Movement
 }
 
 /** A chunk of accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
 export function uninstall(deps: UninstallJobDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   return eachAccount(deps, 'uninstall', hubIds, signal, async (hubId) => {
-    const outcome = await runUninstall(deps, hubId)
+    const outcome = await deps.movement.inHand('uninstall', hubId, () => runUninstall(deps, hubId))
     deps.metrics.uninstalls.inc({ outcome: outcome.is })
+    if (outcome.is === 'finished' || outcome.is === 'purged') {
+      await noteForgotten(deps.store, deps.keys, deps.clock.now())
+    }
     const mayHaveSaidSo = outcome.is === 'finished' || (outcome.is === 'failed' && outcome.announced)
     if (mayHaveSaidSo) await deps.queues.wake('alerts', deps.clock.now())
   })

@@ -2,19 +2,17 @@ import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { NO_CLOCK, type Clock as Ticks } from '../jobs/clock.ts'
 import { Movement } from '../jobs/movement.ts'
-import { refreshOne } from '../jobs/refresh-tokens.ts'
+import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { DueSets } from './accounts/due-sets.ts'
-import { identifyAccount } from './accounts/lazy-metadata.ts'
 import { lookAgain } from './alerts/groups/look-again.ts'
-import { wakeNow } from './app/account-actions.ts'
 import { accountJobs } from './app/account-jobs.ts'
-import { createCourier } from './app/courier.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
 import { type RedisSeen, readHealth, startHttp } from './app/http.ts'
 import { createLasting } from './app/lasting.ts'
 import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
 import { startClockOf, startWorkersOf } from './app/start-jobs.ts'
+import { tendAppendOnlyFile } from './app/tend-append-only-file.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
 import { type DataWatch, startDataWatch } from './app/watch-data.ts'
 import { openWork } from './app/work.ts'
@@ -24,14 +22,18 @@ import { connectRedis, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
 import { watchFileRoom } from './runtime/file-room.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
+import { nowAndThen } from './runtime/now-and-then.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkKeys } from './tokens/canary.ts'
+import { storeSealed } from './tokens/sealed-answers.ts'
 import { startWriterReports } from './tokens/writers.ts'
 
 export interface App {
   url: string
+  /** Below `url`: signs in, once. */
+  signInPath: string
   /**
    * Takes over what it can of another config; `restart` are the paths of what it can't. Throws KeysError, and changes
    * nothing, when its keys are not those that stored tokens need.
@@ -46,11 +48,12 @@ export interface App {
 
 /** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
 const STOP_PATIENCE_MS = 9_000
-/** Of these, how long may take: work in hand, the last report, requests under way, the courier. */
+/** Of these, how long may take: work in hand, the last report, requests under way, answers that are still to be stored. */
 const WORK_PATIENCE_MS = 8_000
 const REPORT_PATIENCE_MS = 500
 const HTTP_PATIENCE_MS = 5_000
-const COURIER_PATIENCE_MS = 1_000
+const ANSWER_PATIENCE_MS = 1_000
+const UNSEAL_EVERY_MS = 300_000
 const OVERDUE_AFTER_MS = 60_000
 
 /**
@@ -72,16 +75,13 @@ export async function startApp(
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
   const patience = new Patience(clock, STOP_PATIENCE_MS)
   const lasting = createLasting(parts)
-  const courier = createCourier(parts, lasting, ownName())
-  // Whoever waits for it has been waited for by then: it is idle, or finishes by itself.
-  lifecycle.onClose('the courier', () => courier.stop(patience.of(COURIER_PATIENCE_MS)))
-  const movement = new Movement(clock)
-  const endpoint = openEndpoint(
-    parts,
-    () => inForce.parts.config,
-    () => courier.skewMs ?? parts.provider.skewMs(),
+  const { unstored } = lasting
+  lifecycle.onClose('the answers that Redis has not taken', () =>
+    unstored.close(clock, patience.of(ANSWER_PATIENCE_MS)),
   )
-  const hands = { ...lasting, endpoint, courier, movement }
+  const movement = new Movement(clock, input.config.provider.timeout)
+  const endpoint = openEndpoint(parts, () => inForce.parts.config)
+  const hands = { ...lasting, endpoint, movement }
   const running: Running = Object.assign(inForce, { work: openWork(parts, hands), hands })
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
@@ -92,7 +92,7 @@ export async function startApp(
   const health = () => readHealth(running.parts, pages, startedAt, own())
   const stopping = new AbortController()
   const jobs = accountJobs(parts, () => running.work, stopping.signal)
-  const http = await startHttp(running, pages, accessTokens, jobs, stopping.signal, health, roles.has('web'))
+  const http = await startHttp(running, pages, accessTokens, endpoint, jobs, stopping.signal, health, roles.has('web'))
   lifecycle.onClose('the HTTP server', () => {
     // Who asked for a poll, a refresh or a test is told that it was cut off.
     stopping.abort()
@@ -100,6 +100,17 @@ export async function startApp(
   })
   await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
+  const unseal = () =>
+    storeSealed({ ...running.work, unstored }, input.config.dataDir).catch((error: unknown) => {
+      log.error(
+        { code: 'token.not-unsealed', err: error },
+        'new tokens in hand can not be read from the data folder, or put there',
+      )
+    })
+  void unseal()
+  // Also what a command left there, or what waits for a Redis that has its data again.
+  const endUnsealing = nowAndThen(unseal, UNSEAL_EVERY_MS)
+  lifecycle.onClose('the looks at sealed answers', async () => endUnsealing())
   dataWatch = await startDataWatch(() => running.parts)
   lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
   const reports = await startWriterReports(parts, ownName())
@@ -119,6 +130,8 @@ export async function startApp(
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   ticks = startClockOf(running, roles)
   lifecycle.onClose('the clock', () => ticks.stop())
+  const endRewrites = tendAppendOnlyFile(parts)
+  lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())
   if (roles.has('worker')) replanInBackground(running.work)
@@ -130,7 +143,7 @@ export async function startApp(
   log.info({ code: 'daemon.started', ...as }, `Plimsoll is at work: ${http.url}`)
   const due = new DueSets(pages, keys)
   return {
-    url: http.url,
+    ...{ url: http.url, signInPath: http.signInPath },
     reload: async (next) => {
       const reloaded = await reload(running, { workers, reports, ticks }, next)
       parts.metrics.configReload(true, clock.now())
@@ -142,7 +155,7 @@ export async function startApp(
     counts: async () => {
       const [accounts, overdue] = await Promise.all([
         due.countDue('refresh', Number.POSITIVE_INFINITY),
-        due.countDue('refresh', clock.now() - OVERDUE_AFTER_MS),
+        due.countOverdue(clock.now() - OVERDUE_AFTER_MS),
       ])
       return { accounts, overdue }
     },
@@ -156,12 +169,7 @@ function createAccessTokens(running: Running, pages: Store): AccessTokens {
     tokens: new AccessTokenStore(pages, keys),
     vault,
     refresh: (hubId, generation) => refreshOne(running.work, hubId, generation),
-    identify: async (hubId) => {
-      const read = await identifyAccount(running.work, hubId)
-      if (read?.is === 'foreign' || (read?.is === 'stored' && read.alerted))
-        await Promise.all(wakeNow(running.parts, 'alerts'))
-      return read?.is === 'later' ? 'later' : 'asked'
-    },
+    identify: async (hubId) => ((await identifyOne(running.work, hubId))?.is === 'later' ? 'later' : 'asked'),
     clock,
   })
 }

@@ -1,62 +1,73 @@
 #!/usr/bin/env node
 import { wantsColours } from './cli/colours.ts'
 import { completeValues } from './cli/completion/complete-values.ts'
+import { openOutput } from './cli/output.ts'
 import { systemClock } from './runtime/clock.ts'
 
 const args = process.argv.slice(2)
-const SIGNAL_CODES = { SIGTERM: 143, SIGINT: 130 } as const
+/** EPIPE: whoever read along has seen enough (`| head`), the end that SIGPIPE would be. */
+const CODES = { SIGTERM: 143, SIGINT: 130, EPIPE: 141, unwritable: 1 } as const
+
+// Node's answer would be a debugger, on a port that every user of this machine reaches. `--disable-sigusr1` says so sooner,
+// and not every way of starting has it.
+process.on('SIGUSR1', () => {})
 
 /** Arguments, signals, exit code. A second signal ends at once what the first one asked to end. */
 const stop = new AbortController()
-let endedBy: keyof typeof SIGNAL_CODES | undefined
+let endedBy: keyof typeof CODES | undefined
+
+function end(by: keyof typeof CODES): void {
+  endedBy ??= by
+  stop.abort(new Error(by))
+  // Whatever hangs: an operator who says stop gets it.
+  setTimeout(() => process.exit(by === 'EPIPE' ? CODES.EPIPE : 1), 9_800).unref()
+}
+
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(130)
-    endedBy = signal
-    stop.abort(new Error(signal))
-    // Whatever hangs: an operator who says stop gets it.
-    setTimeout(() => process.exit(1), 9_800).unref()
+    end(signal)
   })
 }
 
-// Whoever read along has seen enough (`| head`): the end that SIGPIPE would be.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(141)
-    if (stream === process.stdout) process.stderr.write(`plimsoll: what it says can't be written: ${error.code}\n`)
-    process.exit(1)
+const output = openOutput(
+  { out: process.stdout, err: process.stderr },
+  { stop: stop.signal, clock: systemClock },
+  (error) => {
+    if (error.code !== 'EPIPE') output.err(`plimsoll: what it says can't be written: ${error.code}\n`)
+    end(error.code === 'EPIPE' ? 'EPIPE' : 'unwritable')
+  },
+)
+
+async function run(): Promise<number> {
+  // A shell asks while somebody types: all that commands need takes longer to load than anybody waits.
+  if (args[0] === '__complete') {
+    for (const value of completeValues(args.slice(1), process.env)) output.out(`${value}\n`)
+    return 0
+  }
+  const { runCommandLine } = await import('./cli/program.ts')
+  return runCommandLine(args, {
+    env: process.env,
+    cwd: process.cwd(),
+    out: output.out,
+    err: output.err,
+    drained: output.drained,
+    isTerminal: process.stdout.isTTY === true,
+    errIsTerminal: process.stderr.isTTY === true,
+    columns: process.stdout.columns ?? 120,
+    errColumns: process.stderr.columns ?? 120,
+    hasColours: wantsColours(args, process.env, process.stdout.isTTY === true),
+    stdin: () => process.stdin,
+    stop: stop.signal,
+    onHangUp: (listener) => process.on('SIGHUP', listener),
+    clock: systemClock,
+    random: Math.random,
   })
 }
 
-// A shell asks while somebody types: all that commands need takes longer to load than anybody waits.
-if (args[0] === '__complete') {
-  process.stdout.write(
-    completeValues(args.slice(1), process.env)
-      .map((value) => `${value}\n`)
-      .join(''),
-  )
-  process.exit()
-}
-
-const { runCommandLine } = await import('./cli/program.ts')
-const code = await runCommandLine(args, {
-  env: process.env,
-  cwd: process.cwd(),
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
-  isTerminal: process.stdout.isTTY === true,
-  errIsTerminal: process.stderr.isTTY === true,
-  columns: process.stdout.columns ?? 120,
-  errColumns: process.stderr.columns ?? 120,
-  hasColours: wantsColours(args, process.env, process.stdout.isTTY === true),
-  stdin: () => process.stdin,
-  stop: stop.signal,
-  onHangUp: (listener) => process.on('SIGHUP', listener),
-  clock: systemClock,
-  random: Math.random,
-})
-// A daemon that was told to stop has done what it should; other work has not been done.
-if (code === 1 && endedBy !== undefined) process.exit(SIGNAL_CODES[endedBy])
-process.exitCode = code
+const code = await run()
+const isWhole = await output.flushed()
+// A daemon that was told to stop has done what it should; other work has not been done, nor what nobody has read.
+const isDone = isWhole && code !== 1 && endedBy !== 'EPIPE' && endedBy !== 'unwritable'
 // Nothing may keep a finished command alive: an idle socket least of all.
-process.exit()
+process.exit(isDone || endedBy === undefined ? code : CODES[endedBy])

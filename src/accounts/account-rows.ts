@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { Secret } from '../runtime/secret.ts'
+import { cellAsWritten } from '../text/csv.ts'
 
 /**
  * Accounts in a file, as `accounts export` writes it and other tools can: CSV with a header, or one JSON object a line.
@@ -101,7 +102,7 @@ function csvFields(columns: readonly string[]): (text: string) => Fields | strin
     const values = splitCsv(text)
     if (values === undefined) return 'is malformed CSV: a quote stands in the wrong place or is not closed'
     if (values.length !== columns.length) return `has ${values.length} columns where the header has ${columns.length}`
-    return Object.fromEntries(columns.map((column, index) => [column, values[index] ?? '']))
+    return Object.fromEntries(columns.map((column, index) => [column, cellAsWritten(values[index] ?? '')]))
   }
 }
 

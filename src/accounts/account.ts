@@ -1,3 +1,4 @@
+import { decodeGaps, gapLines } from '../provider/report-gaps.ts'
 import type { AccountState } from '../redis/keys.ts'
 
 /** What is known of one installed account, without its tokens. Times are ms since 1970, null = never. */
@@ -35,6 +36,10 @@ export interface Account {
   pollFailure: { count: number; reason: string; at: number; since: number } | null
   /** What no scope lets be read: all of it, or a part. `scopes` would do, as the provider says: it may be wrong. */
   pollBlocked: { what: 'all' | 'part'; since: number; scopes: string[] } | null
+  /** Object types that its last report named beyond what is kept of one account: these are not watched. */
+  objectTypesLeftOut: number
+  /** What could not be read of its last reports, for people: all else was. */
+  gaps: string[]
   uninstall: Uninstall | null
 }
 
@@ -106,6 +111,8 @@ export function readAccount(hubId: number, hash: Record<string, string>): Accoun
             since: Number(hash.pollBlockedSince),
             scopes: (hash.pollBlockedScopes ?? '').split(' ').filter((scope) => scope !== ''),
           },
+    objectTypesLeftOut: Number(hash.typesLeftOut ?? 0),
+    gaps: gapLines(decodeGaps(hash.gaps ?? '')),
     uninstall:
       hash.uninstallReason === undefined
         ? null

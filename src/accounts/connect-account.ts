@@ -1,18 +1,20 @@
-import type { TokenAnswer } from '../provider/answers.ts'
+import type { TokenAnswer, TokenMetadata, TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { opensLimits } from '../provider/scopes.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { accountStepKeys, bothWrites, stepJson } from '../redis/steps.ts'
+import { accountStepKeys, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
-import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
+import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { tokenDrift } from '../tokens/token-drift.ts'
 import type { Vault } from '../tokens/vault.ts'
-import { askMetadata, type ScopesAnnouncer } from './metadata.ts'
+import { type AskedMetadata, askMetadata, type ScopesAnnouncer } from './metadata.ts'
+import { forgetGrant, type Grant, noteOfGrant, parkGrant, planGrant } from './parked-grants.ts'
 
 export interface ConnectDeps {
   provider: ProviderClient
@@ -26,17 +28,58 @@ export interface ConnectDeps {
   log: Logger
 }
 
+export interface CodeDeps extends ConnectDeps {
+  /** The door to the provider's token endpoint. */
+  endpoint: Pick<TokenEndpoint, 'sendCode'>
+}
+
 export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
   | { is: 'failed'; step: 'token' | 'metadata'; failure: ProviderFailure }
 
-/** Exchanges the code of a finished install (interface 4.1) and stores the account. */
-export async function connectWithCode(deps: ConnectDeps, code: Secret): Promise<ConnectOutcome> {
-  const sentAt = deps.clock.now()
-  const answer = await deps.provider.exchangeCode(code)
+/** The code is as good as before: the provider takes none until then, ms. */
+export interface Waits {
+  is: 'waits'
+  until: number
+}
+
+/** The grant is kept; whose it is, is asked again by and by. */
+export interface Parked {
+  is: 'parked'
+  failure: ProviderFailure
+}
+
+/** Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant. */
+export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<ConnectOutcome | Waits | Parked> {
+  const sent = await deps.endpoint.sendCode(async () => {
+    const sentAt = deps.clock.now()
+    return { sentAt, answer: await deps.provider.exchangeCode(code) }
+  })
+  if (sent.is === 'closed') return { is: 'waits', until: sent.until }
+  const { sentAt, answer } = sent
   if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
-  if (answer.value.refreshToken === undefined) return withoutRefreshToken()
-  return storeAccount(deps, answer.value, answer.value.refreshToken, sentAt)
+  const { refreshToken, owner } = answer.value
+  if (refreshToken === undefined) return withoutRefreshToken()
+  const grant = grantOf(answer.value, refreshToken, sentAt)
+  if (owner !== undefined) return storeAccount(deps, grant, ownerAlone(grant, owner))
+  // The code is spent: from here on the grant must be found by somebody, whatever becomes of this process.
+  const id = await parkGrant(deps, grant, deps.clock.now())
+  const asked = await readMetadata(deps, grant.accessToken)
+  if (asked.result.ok) return connectParked(deps, { id, ...grant }, { ...asked, metadata: asked.result.value })
+  await planGrant(deps, id, deps.clock.now())
+  return { is: 'parked', failure: asked.result.failure }
+}
+
+/** Stores the account of a grant that was parked. */
+export async function connectParked(
+  deps: ConnectDeps,
+  grant: Grant & { id: string },
+  told: Told,
+): Promise<Exclude<ConnectOutcome, { is: 'failed' }>> {
+  await noteOfGrant(deps, grant.id, { hubId: told.metadata.hubId })
+  const outcome = await storeAccount(deps, grant, identity(grant, told))
+  await forgetGrant(deps, grant.id)
+  return outcome
 }
 
 /**
@@ -53,23 +96,51 @@ export async function connectWithRefreshToken(
   if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
   const latest = answer.value.refreshToken ?? refreshToken
   if (latest.reveal() !== refreshToken.reveal()) keepNew(latest)
-  return storeAccount(deps, answer.value, latest, sentAt)
+  const grant = grantOf(answer.value, latest, sentAt)
+  const asked = await readMetadata(deps, grant.accessToken)
+  if (!asked.result.ok) return { is: 'failed', step: 'metadata', failure: asked.result.failure }
+  return storeAccount(deps, grant, identity(grant, { ...asked, metadata: asked.result.value }))
+}
+
+/** An answer's life counts from when the request was sent. */
+export function grantOf({ accessToken, lifetimeMs }: TokenAnswer, refreshToken: Secret, sentAt: number): Grant {
+  return { accessToken, refreshToken, times: { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs } }
+}
+
+/** What the provider says of a token, and when it was asked. */
+export interface Told extends Pick<AskedMetadata, 'askedAt' | 'answeredAt'> {
+  metadata: TokenMetadata
+}
+
+interface Identity {
+  hubId: number
+  /** Undefined: as it is known. */
+  hubDomain: string | undefined
+  scopes: string[]
+  times: TokenTimes
+  fields: Record<string, string>
+}
+
+function identity(grant: Grant, { metadata, ...asked }: Told): Identity {
+  const { hubId, hubDomain = '', scopes, user = '', lifeLeftMs } = metadata
+  const { times, driftMs } = tokenDrift(grant.times, { ...asked, lifeLeftMs })
+  return { hubId, hubDomain, scopes, times, fields: { hubDomain, user, tokenDriftMs: String(driftMs ?? '') } }
+}
+
+/** The first poll asks for the rest. */
+function ownerAlone({ times }: Grant, { hubId, scopes }: TokenOwner): Identity {
+  return { hubId, hubDomain: undefined, scopes, times, fields: { metadataDue: '1', tokenDriftMs: '' } }
 }
 
 async function storeAccount(
   deps: ConnectDeps,
-  answer: TokenAnswer,
-  refreshToken: Secret,
-  sentAt: number,
-): Promise<ConnectOutcome> {
-  const { result, ...asked } = await readMetadata(deps, answer.accessToken)
-  if (!result.ok) return { is: 'failed', step: 'metadata', failure: result.failure }
-  const { hubId, hubDomain = '', scopes, user, lifeLeftMs } = result.value
-  const counted = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
-  const { times, driftMs } = tokenDrift(counted, { ...asked, lifeLeftMs })
-  const fields = { hubDomain, user: user ?? '', tokenDriftMs: String(driftMs ?? '') }
+  { accessToken, refreshToken }: Grant,
+  { hubId, scopes, times, fields, ...told }: Identity,
+): Promise<Exclude<ConnectOutcome, { is: 'failed' }>> {
+  const operation = newOperation()
   for (;;) {
-    const { pollAlert, ...before } = await openAlerts(deps, hubId)
+    const { pollAlert, hubDomain: known, ...before } = await openAlerts(deps, hubId)
+    const hubDomain = told.hubDomain ?? known
     const account = { hubId, hubDomain, now: deps.clock.now() }
     const alerts = bothWrites(
       deps.announce.recovered({ ...account, ...before }),
@@ -79,11 +150,12 @@ async function storeAccount(
       ...accountStepKeys(deps.keys, hubId),
       deps.keys.partition(deps.keys.partitionOf(hubId)).forgotten,
       ...[hubId, deps.clock.now()],
-      deps.vault.seal(answer.accessToken, hubId, 'access'),
+      deps.vault.seal(accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
       stepJson(fields),
       stepJson(alerts),
+      operation,
     )
     if (is === 'stale') continue
     await deps.store.set(deps.keys.delivery.connectedAt, deps.clock.now())
@@ -92,10 +164,7 @@ async function storeAccount(
   }
 }
 
-/**
- * Tried a few times, because the code is spent and nobody would ask for it again: a hiccup here must not throw away a
- * grant that a customer has just given.
- */
+/** Tried a few times: a hiccup is nothing that somebody in front of a page need hear of. */
 async function readMetadata(deps: ConnectDeps, accessToken: Secret) {
   let asked = await askMetadata(deps, accessToken)
   for (const pause of [500, 1_500, 3_000]) {
@@ -108,11 +177,14 @@ async function readMetadata(deps: ConnectDeps, accessToken: Secret) {
 
 async function openAlerts(deps: ConnectDeps, hubId: number) {
   const { alerts, account } = deps.keys.account(hubId)
-  const [[tokenAlert, pollAlert], refreshedAt] = await Promise.all([
+  const [[tokenAlert, pollAlert], [refreshedAt, hubDomain]] = await Promise.all([
     deps.store.hmget(alerts, 'token', 'poll'),
-    deps.store.hget(account, 'refreshedAt'),
+    deps.store.hmget(account, 'refreshedAt', 'hubDomain'),
   ])
-  return { tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '', refreshedAt: Number(refreshedAt ?? 0) }
+  return {
+    ...{ tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '' },
+    ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '' },
+  }
 }
 
 function withoutRefreshToken(): ConnectOutcome {

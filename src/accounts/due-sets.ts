@@ -16,7 +16,7 @@ const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 /** Due accounts of a partition that are looked at to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
 
-/** Accounts of a partition that are looked at for the first expiry: the fleet would be one of 128,000. */
+/** Accounts of a partition that are looked at for the first expiry, or as failing: the fleet would be one of 128,000. */
 const MOST_WALKED = 2_000
 
 /**
@@ -195,6 +195,14 @@ export class DueSets {
   /** How many are due since `at` or longer. */
   async countDue(kind: DueKind, at: number): Promise<number> {
     const counts = await this.#everyPartition((partition) => this.#store.zcount(partition.due[kind], '-inf', at))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
+  async countOverdue(at: number): Promise<number> {
+    const counts = await this.#everyPartition(({ due, state, accountPrefix }) =>
+      this.#store.countOverdue(due.refresh, state.failing, ...[at, MOST_WALKED, accountPrefix]),
+    )
     return counts.reduce((sum, count) => sum + count, 0)
   }
 

@@ -1,9 +1,9 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { accountStepKeys, stepJson } from '../redis/steps.ts'
+import { accountStepKeys, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
-import { type Vault, VaultError } from '../tokens/vault.ts'
+import { openToken, type Vault } from '../tokens/vault.ts'
 import type { AccountRow, ReadLine } from './account-rows.ts'
 
 export interface ImportDeps {
@@ -86,23 +86,19 @@ function check(
 ): { problem: string } | { row: AccountRow; token: Secret } {
   if ('problem' in read) return read
   const { row, line } = read
-  const token = openToken(vault, row)
-  if (typeof token === 'string') return { problem: token }
+  const opened = openOf(vault, row)
+  if (!opened.ok) return { problem: `has a sealedRefreshToken that can't be opened: ${opened.failure.message}` }
   const first = firstLines.get(row.hubId)
   if (first !== undefined) return { problem: `names the account ${row.hubId} of line ${first} again` }
   firstLines.set(row.hubId, line)
-  return { row, token }
+  return { row, token: opened.value }
 }
 
 /** A sealed token is opened, which proves the key, and sealed anew with the key that writes. */
-function openToken(vault: Vault, { hubId, token }: AccountRow): Secret | string {
-  if (token.is === 'clear') return token.value
-  try {
-    return vault.open(token.value, hubId, 'refresh')
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error
-    return `has a sealedRefreshToken that can't be opened: ${error.message}`
-  }
+function openOf(vault: Vault, { hubId, token }: AccountRow) {
+  return token.is === 'clear'
+    ? { ok: true as const, value: token.value }
+    : openToken(vault, token.value, hubId, 'refresh')
 }
 
 function importOne({ store, keys, vault, clock }: ImportDeps, row: AccountRow, token: Secret, replace: boolean) {
@@ -114,5 +110,6 @@ function importOne({ store, keys, vault, clock }: ImportDeps, row: AccountRow, t
     keys.partition(keys.partitionOf(hubId)).forgotten,
     ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
     stepJson(fields),
+    newOperation(),
   )
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
 import { Secret } from '../runtime/secret.ts'
-import { type ConnectDeps, type ConnectOutcome, connectWithCode } from './connect-account.ts'
+import type { Vault } from '../tokens/vault.ts'
+import { type CodeDeps, type ConnectOutcome, connectWithCode, type Parked, type Waits } from './connect-account.ts'
+import { type InstallState, readInstallState, writeInstallState } from './install-state.ts'
 
 export interface InstallSettings {
   installUrl: string
@@ -12,15 +12,12 @@ export interface InstallSettings {
   optionalScopes: readonly string[]
 }
 
-/** How long somebody may take on the provider's install page. */
-const STATE_LIFETIME_MS = 3_600_000
-
-/** A fresh install address (interface 1) whose `state` works once. */
-export async function beginInstall(store: Store, keys: Keys, settings: InstallSettings): Promise<string> {
-  const state = randomBytes(24).toString('base64url')
-  await store.set(keys.installState(state), '1', 'PX', STATE_LIFETIME_MS)
-  return installUrl(settings, state)
+/** A fresh install address (interface 1) whose `state` works once. Anyone may ask for any number: nothing is stored. */
+export function beginInstall(vault: Vault, settings: InstallSettings, now: number): string {
+  return installUrl(settings, writeInstallState(vault.derive(STATE_KEY), randomBytes(16), now))
 }
+
+const STATE_KEY = 'install'
 
 /**
  * The scopes stand there twice: `scopes` and `optional_scopes` are the interface's names, `scope` and `optional_scope`
@@ -57,19 +54,30 @@ export interface Redirect {
 
 export type InstallOutcome =
   | ConnectOutcome
+  | Waits
+  | Parked
   | { is: 'refused'; reason: string }
   | { is: 'bad-state' }
   | { is: 'no-code' }
 
-/** The redirect that ends an install. The state is used up first, whatever comes of the rest. */
-export async function finishInstall(deps: ConnectDeps, redirect: Redirect): Promise<InstallOutcome> {
-  if (redirect.state === undefined || !(await useState(deps, redirect.state))) return { is: 'bad-state' }
+/** The redirect that ends an install. A state is used up by a code that was sent, by nothing else. */
+export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise<InstallOutcome> {
+  const state = readInstallState(deps.vault.deriveEach(STATE_KEY), redirect.state ?? '', deps.clock.now())
+  if (state === undefined) return { is: 'bad-state' }
   if (redirect.error !== undefined) return { is: 'refused', reason: redirect.error }
   if (redirect.code === undefined || redirect.code === '') return { is: 'no-code' }
-  return connectWithCode(deps, new Secret(redirect.code))
+  if (!(await useUp(deps, state))) return { is: 'bad-state' }
+  const outcome = await connectWithCode(deps, new Secret(redirect.code))
+  if (outcome.is === 'waits') await giveBack(deps, state)
+  return outcome
 }
 
-async function useState(deps: ConnectDeps, state: string): Promise<boolean> {
-  if (!/^[A-Za-z0-9_-]{32}$/.test(state)) return false
-  return (await deps.store.getdel(deps.keys.installState(state))) !== null
+/** In Redis, because the same redirect may reach two daemons. As many are kept as codes are sent within an hour. */
+async function useUp({ store, keys, clock }: CodeDeps, { nonce, expiresAt }: InstallState): Promise<boolean> {
+  const lastsMs = Math.max(1, expiresAt - clock.now())
+  return (await store.set(keys.usedInstallState(nonce), '1', 'PX', lastsMs, 'NX')) !== null
+}
+
+async function giveBack({ store, keys }: CodeDeps, { nonce }: InstallState): Promise<void> {
+  await store.del(keys.usedInstallState(nonce))
 }

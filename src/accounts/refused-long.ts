@@ -1,10 +1,10 @@
-import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
+import type { RefreshFailure } from '../tokens/redeem.ts'
 import type { UninstallRequest } from './uninstall.ts'
 
 /** What came of a refresh that failed. */
 export interface FailedAttempt {
-  failure: ProviderFailure
+  failure: RefreshFailure
   state: AccountState
   /** Somebody is told of it just now: there was no time yet to connect the account again. */
   alerted: boolean

@@ -2,13 +2,12 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Secret } from '../runtime/secret.ts'
 import { keepLease, newLeaseOwner, REFRESH_LEASE } from '../tokens/lease.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
-import { type Vault, VaultError } from '../tokens/vault.ts'
+import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
 import { purgeAccount } from './purge-account.ts'
 
@@ -53,6 +52,7 @@ export async function beginUninstall(
   { by, reason, refusedSince }: UninstallRequest,
 ): Promise<BegunUninstall> {
   const { account, alerts } = deps.keys.account(hubId)
+  const operation = newOperation()
   for (;;) {
     const [hubDomain, states] = await Promise.all([deps.store.hget(account, 'hubDomain'), deps.store.hgetall(alerts)])
     const now = deps.clock.now()
@@ -60,7 +60,7 @@ export async function beginUninstall(
       ...accountStepKeys(deps.keys, hubId),
       ...[hubId, now, reason, Object.keys(states).length],
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
-      ...[by, refusedSince ?? ''],
+      ...[by, refusedSince ?? '', operation],
     )
     if (begun === 'stale') continue
     if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, by, reason }, 'uninstall begun')
@@ -84,20 +84,25 @@ export type UninstallOutcome =
 
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
-  const { account, lease } = deps.keys.account(hubId)
-  const state = await deps.store.hget(account, 'state')
-  if (state === null || state === 'uninstalled') return { is: await purgeAccount(deps, hubId) }
   const owner = newLeaseOwner()
   const { longestMs } = REFRESH_LEASE
-  if ((await deps.store.set(lease, owner, 'PX', longestMs, 'NX')) === null) return again(deps, hubId)
+  const takenAt = deps.clock.now()
+  const taken = await deps.store.takeUninstallBuffer(...accountStepKeys(deps.keys, hubId), ...[hubId, owner, longestMs])
+  if (!Array.isArray(taken)) return withoutAttempt(deps, hubId, taken.toString())
 
-  const kept = keepLease(deps.store, deps.clock, { key: lease, owner, ms: longestMs }, deps.clock.now())
+  const { lease } = deps.keys.account(hubId)
+  const kept = keepLease(deps.store, deps.clock, { key: lease, owner, ms: longestMs }, takenAt)
   try {
-    return await deleteAndFinish(deps, hubId)
+    return await deleteAndFinish(deps, readAttempt(hubId, taken))
   } finally {
     kept.end()
     await deps.store.releaseLease(lease, owner).catch(() => undefined) // It ends by itself; the first error is the news.
   }
+}
+
+async function withoutAttempt(deps: UninstallDeps, hubId: number, is: string): Promise<UninstallOutcome> {
+  if (is === 'over') return { is: await purgeAccount(deps, hubId) }
+  return is === 'held' ? again(deps, hubId) : { is: 'reconnected' }
 }
 
 interface Attempt {
@@ -106,49 +111,34 @@ interface Attempt {
   askedAt: number
   attempts: number
   tokenAlert: string
-  /** As stored; null = nothing is left to delete. */
-  refresh: Buffer | null
+  /** As stored; empty = there is none. */
+  refresh: Buffer
+  /** Those that are to be deleted. The one before may be alive still: it is kept until its successor has worked. */
+  doomed: Buffer[]
 }
 
-async function deleteAndFinish(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
-  const { account, tokens, alerts } = deps.keys.account(hubId)
-  const [fields, refresh, previous, tokenAlert] = await Promise.all([
-    deps.store.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf'),
-    deps.store.hgetBuffer(tokens, 'refresh'),
-    deps.store.hgetBuffer(tokens, 'previous'),
-    deps.store.hget(alerts, 'token'),
-  ])
-  const [state, hubDomain, askedAt, attempts, tokenOf] = fields
-  const attempt: Attempt = {
-    ...{ hubId, hubDomain: hubDomain ?? '', refresh, tokenAlert: tokenAlert ?? '' },
-    ...{ askedAt: Number(askedAt), attempts: Number(attempts ?? 0) },
+const NOTHING = Buffer.alloc(0)
+
+function readAttempt(hubId: number, taken: readonly Buffer[]): Attempt {
+  const [hubDomain, askedAt, attempts, tokenAlert, refresh = NOTHING, previous = NOTHING, tokenOf] = taken
+  return {
+    ...{ hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert), refresh },
+    ...{ askedAt: Number(askedAt), attempts: Number(attempts) },
+    // A token that belongs to another account is that account's to keep.
+    doomed: tokenOf?.length === 0 ? [previous, refresh].filter(({ length }) => length > 0) : [],
   }
+}
+
+async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<UninstallOutcome> {
   let ending: 'deleted' | 'was-gone' = 'was-gone'
-  // The one before may be alive still: it is kept for just that case until its successor has worked.
-  // A token that belongs to another account is that account's to keep.
-  for (const sealed of state === 'uninstalling' && tokenOf == null ? [previous, refresh] : []) {
-    if (sealed === null) continue
-    const opened = openToken(deps.vault, sealed, hubId)
+  for (const sealed of attempt.doomed) {
+    const opened = openToken(deps.vault, sealed, attempt.hubId, 'refresh')
     if (!opened.ok) return recordFailure(deps, attempt, opened.failure)
     const deleted = await deps.provider.deleteRefreshToken(opened.value)
     if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)
     ending = deleted.value
   }
   return finish(deps, attempt, ending)
-}
-
-/** A key that is missing is missed until somebody configures it: a failure like the provider's, to be told and retried. */
-function openToken(
-  vault: Vault,
-  sealed: Buffer,
-  hubId: number,
-): { ok: true; value: Secret } | { ok: false; failure: UninstallFailure } {
-  try {
-    return { ok: true, value: vault.open(sealed, hubId, 'refresh') }
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error
-    return { ok: false, failure: { code: 'vault', message: error.message } }
-  }
 }
 
 async function finish(
@@ -160,7 +150,7 @@ async function finish(
   const now = deps.clock.now()
   const finished = await deps.store.finishUninstall(
     ...[...accountStepKeys(deps.keys, hubId), deps.keys.account(hubId).calls],
-    ...[hubId, now, refresh ?? '', ending, now + deps.uninstallKeepMs],
+    ...[hubId, now, refresh, ending, now + deps.uninstallKeepMs],
     stepJson(deps.announce.deleted({ hubId, hubDomain, tokenAlert, now })),
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }

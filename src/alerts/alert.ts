@@ -6,7 +6,7 @@ export type { AlertLevel } from './alert-level.ts'
 /** What an alert is about. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
 
-export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'uninstalled' | 'test'
+export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'worse' | 'uninstalled' | 'test'
 
 /** What keeps an account from being polled: a scope that was not granted, or polls that fail. */
 export type PollCause = 'scopes' | 'failing'
@@ -21,7 +21,8 @@ export function alertOfTransition(id: string): string {
 
 /** A record at or near an association limit, as the provider's samples name it. */
 export interface AlertRecord {
-  objectId: number
+  /** Digits as text where it is beyond 2^53. */
+  objectId: number | string
   /** A stranger's text: escape it wherever it is shown. Absent where labels are not kept. */
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
@@ -65,7 +66,12 @@ export interface Alert {
   /** When the alert opened. */
   since: string
   /** `left`: those that the last message of this alert named and that are gone; only where all there are is known. */
-  records?: { shown: number; total: number; items: AlertRecord[]; left?: { objectId: number; label?: string }[] }
+  records?: {
+    shown: number
+    total: number
+    items: AlertRecord[]
+    left?: { objectId: number | string; label?: string }[]
+  }
   /** Of a limit alert: why it is told, as `sayBecause` says it in a sentence. */
   because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */

@@ -10,7 +10,7 @@ import type { Alert } from './alert.ts'
 import { decodeState, openKindOf, transitionId } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import type { SeriesState } from './evaluation/evaluate.ts'
-import { type Rule, ruleFor } from './evaluation/rules.ts'
+import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { subjectOf } from './open-alerts.ts'
 import { seriesFields } from './series-fields.ts'
 
@@ -100,7 +100,7 @@ function bodyOf(
   const series = numbers.get(field)
   if (series === undefined) return { series: name }
   const rule = ruleFor(rules, account, series)
-  const threshold = state.level === 'ok' ? undefined : thresholdOf(rule?.[state.level])
+  const threshold = state.level === 'ok' ? undefined : thresholdOf(levelOf(rule, state.level, series))
   const at = account.readings === undefined ? undefined : readAt(series, account.readings)
   return {
     ...seriesFields(series),

@@ -4,13 +4,14 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
-import { DELIVERY_FIELD, decodeState, openKindOf, transitionId } from './alert-state.ts'
+import { alertId, DELIVERY_FIELD, decodeState, openKindOf } from './alert-state.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 import type { Acknowledged } from './series-state.ts'
 
 /** An alert that is open now, with the number as it was last read. */
 export interface OpenAlert {
+  /** The alert's own. */
   id: string
   kind: AlertKind
   level: AlertLevel
@@ -55,7 +56,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const series = parseSeriesId(field)
     const number = numbers.get(field)
     return {
-      id: transitionId(hubId, field, state),
+      id: alertId(hubId, field, state.since),
       kind: openKindOf(hubId, field),
       level: state.level,
       rule: state.rule,

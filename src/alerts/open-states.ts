@@ -34,6 +34,13 @@ export async function* readOpenStates(
   }
 }
 
+/** Ids of the alerts that are open at the given accounts. */
+export async function readOpenIds(store: Store, keys: Keys, hubIds: readonly number[]): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for await (const some of readOpenStates(store, keys, hubIds)) for (const { id } of some) ids.add(id)
+  return ids
+}
+
 export async function openStatesOf(store: Store, keys: Keys, hubId: number): Promise<OpenState[]> {
   const own = keys.account(hubId)
   const [hubDomain, states] = await Promise.all([store.hget(own.account, 'hubDomain'), store.hgetall(own.alerts)])

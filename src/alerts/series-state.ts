@@ -1,3 +1,4 @@
+import type { SampleRecord } from '../limits/samples.ts'
 import type { AlertLevel, PollCause } from './alert.ts'
 
 /** What is remembered of a series between polls; nothing is remembered of one that is plainly well. */
@@ -31,11 +32,16 @@ export interface Said {
   limit?: number
   /** ms */
   at: number
-  /** Ids of the records that it named; absent where it named none. */
-  records?: readonly number[]
+  /** The records that it named; absent where it named none. */
+  records?: readonly NamedRecord[]
   /** How many more there were than it named; absent where it named all. */
   unnamed?: number
 }
+
+type ObjectId = SampleRecord['objectId']
+
+/** A record by its id, with its label where labels are kept. */
+export type NamedRecord = ObjectId | readonly [id: ObjectId, label: string]
 
 export interface Acknowledged {
   /** ms */

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import { hostname } from 'node:os'
 import { Movement } from '../../jobs/movement.ts'
 import { type PollLimitsDeps, type PollOutcome, pollOne } from '../../jobs/poll-limits.ts'
 import { type RefreshTokensDeps, refreshOne } from '../../jobs/refresh-tokens.ts'
@@ -7,7 +6,6 @@ import type { Account } from '../accounts/account.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
-import { createCourier } from './courier.ts'
 import { createLasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
 import { openEndpoint } from './token-endpoint.ts'
@@ -26,20 +24,18 @@ const POLLS = 32
 /** Somebody else may be refreshing the account's tokens just then: that takes a moment. */
 const ATTEMPTS = 4
 const AGAIN_MS = 1_000
-const COURIER_PATIENCE_MS = 1_000
+const ANSWER_PATIENCE_MS = 1_000
 
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
   const lasting = createLasting(parts)
-  const courier = createCourier(parts, lasting, `${hostname()} pid ${process.pid}`)
-  const endpoint = openEndpoint(
-    parts,
-    () => parts.config,
-    () => courier.skewMs ?? parts.provider.skewMs(),
-  )
-  parts.lifecycle.onClose('the courier', () => courier.stop(COURIER_PATIENCE_MS))
+  const endpoint = openEndpoint(parts, () => parts.config)
+  const { unstored } = lasting
+  parts.lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(parts.clock, ANSWER_PATIENCE_MS))
+  // The command waits for them, and would wait for ever.
+  stop.addEventListener('abort', () => unstored.end(), { once: true })
   parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const work = workerDeps(parts, { ...lasting, endpoint, courier, movement: new Movement(parts.clock) }, new Map())
+  const work = workerDeps(parts, { ...lasting, endpoint, movement: new Movement(parts.clock) }, new Map())
   return accountJobs(parts, () => work, stop)
 }
 

@@ -24,7 +24,6 @@ export function pollsAnnouncer(config: Config) {
   return pollAnnouncer({
     ...grant,
     opensLimits: opensLimits(grant.scopes),
-    alertAfter: config.limits.alertAfter,
     repeatEveryMs: config.alerts.repeatEvery,
   })
 }

@@ -17,10 +17,12 @@ import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { DataTrouble } from '../redis/data-trouble.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
+import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import type { AccountJobs } from './account-jobs.ts'
 import { pollNow, refreshNow } from './account-now.ts'
 import { ackLinks } from './ack-links.ts'
+import { adminToken } from './admin-token.ts'
 import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { historyKeep } from './history-keep.ts'
@@ -38,6 +40,7 @@ export function startHttp(
   inForce: { readonly parts: Parts },
   pages: Store,
   accessTokens: AccessTokens,
+  endpoint: TokenEndpoint,
   jobs: AccountJobs,
   stop: AbortSignal,
   health: () => Promise<HealthReport>,
@@ -56,9 +59,10 @@ export function startHttp(
     listen: { ...config.http.listen },
     probesOnly: !pagesToo,
     publicUrl: config.http.publicUrl,
-    adminToken: config.http.adminToken,
+    adminToken: adminToken(config, pagesToo, log),
+    openMetrics: config.http.metrics === 'open',
     install: live(() => inForce.parts.config.provider),
-    connect: live(() => connectDeps(inForce.parts)),
+    connect: live(() => ({ ...connectDeps(inForce.parts), endpoint })),
     store: pages,
     keys,
     registry: new Registry(pages, keys),
@@ -170,6 +174,7 @@ export async function readHealth(
       .filter((health) => judgeReceiver(health, { unprovenAfterMs: 'never' }, now) !== undefined)
       .map(({ receiver }) => receiver),
     standstills: movement.standstills(),
+    oldest: movement.oldest(),
     untaken: movement.untaken(waiting ?? [], startedAt ?? now),
     expected: doesBoth ? expected : {},
     ticks: doesTick && !doesBoth ? { last: ticks, expected } : undefined,

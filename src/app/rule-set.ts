@@ -10,6 +10,7 @@ export function ruleSetOf(config: Config) {
     recoverBelow: alerts.recoverBelow,
     for: alerts.for,
     repeatEveryMs: alerts.repeatEvery,
+    worseAfterMs: alerts.worse === 'on' ? alerts.group.interval : undefined,
     firstRun: alerts.firstRun,
     routes: withTags(routes, tags),
     group: groupSettings(config),

@@ -1,6 +1,8 @@
+import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
+import { endpointAnnouncer } from '../alerts/kinds/endpoint-alert.ts'
 import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
-import { EndpointStore } from '../tokens/endpoint/endpoint-store.ts'
+import { endpointText } from '../redis/shared-text.ts'
 import type { EndpointSettings } from '../tokens/endpoint/state.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { wakeNow } from './account-actions.ts'
@@ -8,13 +10,14 @@ import { live } from './live.ts'
 import type { Parts } from './parts.ts'
 
 /** The daemon's door to the provider's token endpoint. */
-export function openEndpoint(parts: Parts, config: () => Config, skewMs: () => number | undefined): TokenEndpoint {
+export function openEndpoint(parts: Parts, config: () => Config): TokenEndpoint {
   const { store, keys, clock, log } = parts
   return new TokenEndpoint({
-    store: new EndpointStore(store, keys),
+    text: endpointText(store, keys),
     settings: live(() => endpointSettings(config())),
-    announce: live(() => fleetAnnouncements(config())),
-    skewMs,
+    announce: (...change) => endpointAnnouncer(store, keys, fleetAnnouncements(config()))(...change),
+    skewMs: () => parts.provider.skewMs(),
+    machine: hostname(),
     alerted: async () => {
       await Promise.all(wakeNow(parts, 'alerts'))
     },

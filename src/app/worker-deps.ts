@@ -11,7 +11,6 @@ import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
 import { CallShare } from '../limits/polling/call-share.ts'
-import type { Courier } from '../tokens/courier/courier.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
@@ -27,7 +26,6 @@ import { fleetAnnouncements } from './token-endpoint.ts'
 /** Who the daemon has for its jobs beside what the config says. */
 export interface Hands extends Lasting {
   endpoint: TokenEndpoint
-  courier: Courier
   movement: Movement
 }
 
@@ -36,14 +34,18 @@ export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<st
   const { config, store, keys, clock, random, log } = parts
   const deliveriesPage = `${config.http.publicUrl}/deliveries`
   const { requests, per } = config.provider.accountRate
+  const polls = new PollStore(store, keys)
   return {
     ...parts,
     ...hands,
     tokens: new TokenStore(store, keys),
-    polls: new PollStore(store, keys),
+    polls,
     historyKeep: historyKeep(config),
     rounds: new TendingRounds(store, keys),
-    stillPolling: (hubId: number) => parts.due.plan('poll', [hubId], clock.now() + CLAIM_MS.poll),
+    stillPolling: (hubId: number, read: string) => {
+      hands.movement.goesOn('poll', hubId)
+      return polls.hold(hubId, read, clock.now() + CLAIM_MS.poll)
+    },
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
     announce: announcer(config),
     announceScopes: scopesAnnouncer(config),
@@ -60,6 +62,7 @@ export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<st
       recoverBelow: config.alerts.recoverBelow,
       for: config.alerts.for,
       repeatEveryMs: config.alerts.repeatEvery,
+      worseAfterMs: config.alerts.worse === 'on' ? config.alerts.group.interval : undefined,
       firstRun: config.alerts.firstRun,
       pageOf: pageOf(config),
     },

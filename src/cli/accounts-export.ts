@@ -3,7 +3,9 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/export-accounts.ts'
 import type { Parts } from '../app/parts.ts'
+import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { csvLine } from '../text/csv.ts'
 import { countOf } from '../text/format-number.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
@@ -26,7 +28,10 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
   const file = resolve(io.cwd, name)
   const work = (parts: Parts) =>
     isPiped
-      ? writeAll(io, parts, isJson, 'standard output', async (text) => io.out(text))
+      ? writeAll(io, parts, isJson, 'standard output', async (text) => {
+          io.out(text)
+          await io.drained()
+        })
       : replaceFile(file, name, (handle) =>
           writeAll(io, parts, isJson, name, async (text) => void (await handle.appendFile(text))),
         )
@@ -64,7 +69,7 @@ async function writeAll(
         throw new CommandError(
           `stopped: ${name === 'standard output' ? 'it has not all of them' : `${name} is as it was`}`,
         )
-      await write(accounts.map(isJson ? jsonLine : csvLine).join(''))
+      await write(accounts.map(isJson ? jsonLine : csvRow).join(''))
       count += accounts.length
       progress.at(count, total)
     }
@@ -94,20 +99,17 @@ async function replaceFile<T>(file: string, name: string, write: (handle: FileHa
 }
 
 function jsonLine(account: ExportedAccount): string {
-  return `${JSON.stringify(clean(account))}\n`
+  return `${jsonText(clean(account))}\n`
 }
 
-function csvLine(account: ExportedAccount): string {
-  const cleaned = clean(account)
-  return `${COLUMNS.map((column) => quoted(String(cleaned[column]))).join(',')}\n`
+/** The token is ours: base64 of any length, whose first byte makes it no formula. */
+function csvRow(account: ExportedAccount): string {
+  const { hubId, hubDomain, state, user, connectedAt, sealedRefreshToken } = clean(account)
+  return `${csvLine([hubId, hubDomain, state, user, connectedAt]).trimEnd()},${sealedRefreshToken}\n`
 }
 
 /** Domain and user are strangers' texts: each stays one line, as `import` wants it. */
 function clean(account: ExportedAccount): ExportedAccount {
   const hubDomain = cleanText(account.hubDomain, 255).replaceAll(' ', '')
   return { ...account, hubDomain, user: cleanText(account.user, 250) }
-}
-
-function quoted(value: string): string {
-  return /[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }

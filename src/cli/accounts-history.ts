@@ -4,6 +4,7 @@ import { historyKeep } from '../app/history-keep.ts'
 import type { Parts } from '../app/parts.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
+import { jsonText } from '../runtime/json-text.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
@@ -67,6 +68,7 @@ async function history(io: Io, hubIds: readonly number[], options: HistoryOption
         for await (const account of accounts) {
           if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
           print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+          await io.drained()
           progress?.at(++done, count)
         }
       } finally {
@@ -125,7 +127,7 @@ function jsonPrinter(io: Io): Printer {
     begin: () => io.out('['),
     account: ({ hubId, hubDomain, state }, snapshots) => {
       const told: AccountHistoryShape = { hubId, hubDomain, state, items: [...snapshots].map(snapshotJson) }
-      io.out(`${separator}${JSON.stringify(told)}`)
+      io.out(`${separator}${jsonText(told)}`)
       separator = ','
     },
     end: () => io.out(']\n'),

@@ -45,7 +45,7 @@ export async function importFile(io: Io, given: string, options: ImportArguments
       if (result.imported + result.replaced > 0) await imported(parts)
       return result
     },
-    { stops: 'by itself' },
+    { withoutData: 'begins', writesAs: 'accounts import', stops: 'by itself' },
   ).catch((error: unknown) => {
     throw error instanceof UnreadableFileError ? new CommandError(`${name} can't be imported: ${error.message}`) : error
   })

@@ -14,7 +14,7 @@ import { withParts } from './with-parts.ts'
 /** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
 export async function poll(io: Io, hubIds: readonly number[], options: CommonOptions): Promise<void> {
   const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]), {
-    stops: 'by itself',
+    ...{ writesAs: 'accounts poll', stops: 'by itself' },
   })
   if (options.json === true) printJson(io, 'accounts poll', polled)
   else {
@@ -52,7 +52,7 @@ export async function refresh(io: Io, hubId: number, options: CommonOptions): Pr
       const progress = showProgress(io, `refreshing account ${hubId}`)
       return refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
     },
-    { stops: 'by itself' },
+    { writesAs: 'accounts refresh', stops: 'by itself' },
   )
   if (refreshed.is === 'unknown') {
     throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)

@@ -1,9 +1,10 @@
 import { seriesName } from '../alerts/series-name.ts'
-import { tenths } from '../limits/forecast/outlook.ts'
+import { type Outlook, tenths } from '../limits/forecast/outlook.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { formatDaysRange } from '../text/days-left.ts'
 import { formatCount } from '../text/format-number.ts'
 import { accountDetailsJson, driftText, nextPollBecause, readAccountView } from '../views/account-view.ts'
-import { watchText } from '../views/watch.ts'
+import { gapsText, leftOutText, watchText } from '../views/watch.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { CommonOptions } from './options.ts'
@@ -34,6 +35,8 @@ export async function show(io: Io, hubId: number, options: CommonOptions): Promi
     ['next poll', momentCell(account.nextPollAt)],
     ['because', nextPollBecause(shown) ?? ''],
     ['limits', cleanText(watchText(account) ?? '', 300)],
+    ['reports', gapsText(account) ?? ''],
+    ['object types', leftOutText(account) ?? ''],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
   ]
@@ -52,13 +55,19 @@ export async function show(io: Io, hubId: number, options: CommonOptions): Promi
   printTable(
     io,
     [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')],
-    series.map(({ id, usage, limit, percent, daysLeft, ...name }) => [
+    series.map(({ id, usage, limit, percent, daysLeft, forecast, daysRead, ...name }) => [
       seriesName(name),
       formatCount(usage),
       limit === null ? '' : formatCount(limit),
       percent === null ? '' : percent.toFixed(1),
-      daysLeft == null ? '' : tenths(daysLeft).toFixed(1),
+      daysLeftCell(daysLeft, forecast, daysRead),
       alerts.find((alert) => alert.field === id)?.level ?? '',
     ]),
   )
+}
+
+/** `12.4 (9 to 20)`. */
+function daysLeftCell(daysLeft: Outlook['daysLeft'], forecast: Outlook['forecast'], daysRead = ''): string {
+  if (daysLeft == null) return daysRead
+  return tenths(daysLeft).toFixed(1) + (forecast === null ? '' : formatDaysRange(daysLeft, forecast))
 }

@@ -145,7 +145,7 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
       if (connecting.is !== 'failed') await connected(parts)
       return connecting
     },
-    { stops: 'by itself' },
+    { withoutData: 'begins', writesAs: 'accounts connect', stops: 'by itself' },
   )
   if (outcome.is === 'failed') {
     const { step, failure } = outcome

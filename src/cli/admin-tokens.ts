@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Config } from '../../config/schema.ts'
 import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
 import { AdminTokenStore } from '../http/access/admin-token-store.ts'
+import { tokenFileIn } from '../http/access/token-file.ts'
 import { iso } from '../text/format-time.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -33,55 +35,63 @@ export function addAdminTokens(program: Command, io: Io): void {
 
 async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
   const { scopes } = options
-  const { token, isFirst } = await withParts(io, options.config, async ({ config, store, keys }) => {
-    const tokens = new AdminTokenStore(store, keys)
-    const isFirst = config.http.adminToken === undefined && (await tokens.list()).length === 0
-    return { token: await tokens.add(name, scopes, io.clock.now()), isFirst }
-  })
+  const token = await withParts(
+    io,
+    options.config,
+    ({ store, keys, vault }) => new AdminTokenStore(store, keys, vault).add(name, scopes, io.clock.now()),
+    { writesAs: 'admin-tokens add' },
+  )
   if (token === 'taken') {
     throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
   }
   if (options.json === true) return printJson(io, 'admin-tokens add', { name, scopes, token: token.reveal() })
   io.out(`${token.reveal()}\n`)
   say(io, `Keep it: it is shown this once. ${name} may: ${scopes.join(', ')}`)
-  if (isFirst) say(io, `From now on pages and API ask for a token, on this machine too.${wayIn(scopes)}`)
-}
-
-/** Whoever made the first token for a program has shut the pages before themselves. */
-function wayIn(scopes: readonly Scope[]): string {
-  return scopes.includes('read')
-    ? ''
-    : ' This one does not open the pages: plimsoll admin-tokens add YOUR-NAME --scopes read,write makes one that does'
 }
 
 async function list(io: Io, options: CommonOptions): Promise<void> {
-  const tokens = await withStore(io, options, (store) => store.list())
-  const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt }) => ({
-    ...{ name, scopes: [...scopes], createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt) },
+  const tokens = await withParts(io, options.config, ({ store, keys, vault }) =>
+    new AdminTokenStore(store, keys, vault).list(),
+  )
+  const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt, isOurs }) => ({
+    ...{ name, scopes: [...scopes], createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt), ignored: !isOurs },
   }))
   if (options.json === true) return printJson(io, 'admin-tokens list', rows)
-  if (rows.length === 0) return say(io, 'there is no token: plimsoll admin-tokens add NAME --scopes read makes one')
+  if (rows.length === 0)
+    return say(io, 'there is no named token: plimsoll admin-tokens add NAME --scopes read makes one')
   printTable(
     io,
     [whole('NAME'), 'SCOPES', spare(whole('MADE')), whole('LAST USED')],
-    rows.map(({ name, scopes, createdAt, lastUsedAt }) => [
+    rows.map(({ name, scopes, createdAt, lastUsedAt, ignored }) => [
       name,
-      scopes.join(','),
+      ignored ? 'none: ignored' : scopes.join(','),
       timeCell(createdAt),
       timeCell(lastUsedAt),
     ]),
   )
+  if (!rows.some(({ ignored }) => ignored)) return
+  say(
+    io,
+    'What is ignored was not sealed with a key of this installation: it was made before tokens were sealed, under a key that is gone, or by ' +
+      'somebody else. plimsoll admin-tokens remove NAME ends it, plimsoll admin-tokens add NAME makes another one',
+  )
 }
 
 async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
-  const outcome = await withStore(io, options, (store) => store.remove(name))
+  const { outcome, left, opens } = await withParts(io, options.config, async ({ config, store, keys, vault }) => {
+    const tokens = new AdminTokenStore(store, keys, vault)
+    const outcome = await tokens.remove(name)
+    const left = (await tokens.list()).filter(({ isOurs }) => isOurs).length
+    return { outcome, left, opens: mainTokenIn(config) }
+  })
   if (outcome === 'unknown') throw new CommandError(`there is no token ${name}: plimsoll admin-tokens list shows all`)
   if (options.json === true) return printJson(io, 'admin-tokens remove', { name, outcome })
   say(io, `${name} is removed: the daemon refuses it within two seconds`)
+  if (left === 0) say(io, `It was the last named one. What opens pages and API now is ${opens}`)
 }
 
-function withStore<T>(io: Io, { config }: CommonOptions, work: (store: AdminTokenStore) => Promise<T>): Promise<T> {
-  return withParts(io, config, ({ store, keys }) => work(new AdminTokenStore(store, keys)))
+function mainTokenIn({ http, dataDir }: Config): string {
+  return http.adminToken === undefined ? `the token in ${tokenFileIn(dataDir)}` : 'http.adminToken of the config'
 }
 
 function parseName(text: string): string {

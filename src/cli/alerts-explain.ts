@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import type { Alert } from '../alerts/alert.ts'
-import { alertOf } from '../alerts/matter.ts'
 import type { Parts } from '../app/parts.ts'
 import { ruleSetOf } from '../app/rule-set.ts'
 import { METRICS } from '../limits/series.ts'
-import { formatDaysLeft } from '../text/days-left.ts'
+import { formatDaysLeft, formatDaysRange } from '../text/days-left.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
@@ -135,11 +134,11 @@ function seriesFacts(one: ExplainedSeries): [string, string][] {
 }
 
 function alertFacts(one: ExplainedAlert): [string, string][] {
-  const { subject, field, state, since, why, held, route, repeatFrom, transitions } = one
+  const { subject, field, state, alert, since, why, held, route, repeatFrom, transitions } = one
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
     ['state', since === null ? state : `${state}, the alert is open since ${formatMoment(since)}`],
-    ...openAlert(one),
+    ...(alert === null ? [] : [['alert', alert] satisfies [string, string]]),
     ['because', why],
     ...held.filter((one) => !isSaid(one, held)).map(({ text }): [string, string] => ['held back', text]),
     ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
@@ -148,12 +147,6 @@ function alertFacts(one: ExplainedAlert): [string, string][] {
       : [['again', `from ${formatMoment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
-}
-
-/** What `alerts ack` asks for. */
-function openAlert({ since, transitions }: ExplainedAlert): [string, string][] {
-  const newest = transitions[0]?.alert
-  return since === null || newest === undefined ? [] : [['alert', alertOf(newest)]]
 }
 
 /** Where it waits need not be said beside what makes it wait there for as long. */
@@ -185,10 +178,12 @@ function whatOf({ kind, level, reason }: Alert): string {
 }
 
 function readingText({ series }: ExplainedSeries): string {
-  const { usage, limit, percent, measuredAt, daysLeft } = series
+  const { usage, limit, percent, measuredAt, daysLeft, forecast, daysRead } = series
   const of = limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`
   const share = percent === null ? '' : ` (${formatPercent(percent)})`
-  const days = daysLeft == null ? '' : `, ${formatDaysLeft(daysLeft)}`
+  const range = daysLeft == null || forecast === null ? '' : formatDaysRange(daysLeft, forecast)
+  const unknown = daysRead === undefined ? '' : `, no forecast yet: ${daysRead}`
+  const days = daysLeft == null ? unknown : `, ${formatDaysLeft(daysLeft)}${range}`
   return `${of}${share}${days}, read ${formatMoment(measuredAt)}`
 }
 

@@ -3,7 +3,7 @@ import type { Alert, AlertLevel } from '../alerts/alert.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { readAlertLog } from '../views/alert-log.ts'
+import { forgottenUntil, readAlertLog } from '../views/alert-log.ts'
 import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
 import { type Io, printJson } from './io.ts'
@@ -46,11 +46,20 @@ async function log(io: Io, options: LogOptions): Promise<void> {
     ...(account === undefined ? {} : { hubId: account }),
     ...(level === undefined ? {} : { level }),
   }
-  const { found, held } = await withParts(io, options.config, async (parts) => {
+  const { found, held, forgotten } = await withParts(io, options.config, async (parts) => {
     const logged = await readAlertLog(parts, query)
     const receivers = Object.keys(parts.config.receivers)
-    return { found: logged, held: await whyPending({ ...parts, receivers }, logged) }
+    const [held, forgotten] = await Promise.all([
+      whyPending({ ...parts, receivers }, logged),
+      forgottenUntil(parts, query),
+    ])
+    return { found: logged, held, forgotten }
   })
+  if (forgotten !== undefined) {
+    io.err(
+      `plimsoll: what alerts did before ${formatMoment(forgotten)} is not all kept: some of it may be missing here\n`,
+    )
+  }
   if (options.json === true) {
     return printJson(
       io,

@@ -3,6 +3,7 @@ import { unknownName } from '../../config/problems.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
 import { formatSeconds } from '../text/format-number.ts'
 import { receiverTestJson } from '../views/receiver-test-json.ts'
+import { checkInstalled } from './check-installed.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -17,6 +18,7 @@ export function addAlertsTest(alerts: Command, io: Io): void {
 
 async function test(io: Io, name: string, options: CommonOptions): Promise<void> {
   const { config } = readConfig(io, options.config)
+  checkInstalled(io, options.config, config, 'refuses')
   const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
   if (settings === undefined)
     throw new CommandError(`${name}: ${unknownName(name, Object.keys(config.receivers), 'no receiver has this name')}`)

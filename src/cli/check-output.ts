@@ -1,4 +1,5 @@
 import { seriesName } from '../alerts/series-name.ts'
+import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
@@ -139,13 +140,13 @@ function accountCells({ level, account, series }: Row): string[][] {
 function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
   let count = 0
   const end = (fields: Omit<CheckShape, 'at' | 'accounts'>) => {
-    const last = JSON.stringify(fields).slice(1)
+    const last = jsonText(fields).slice(1)
     io.out(`${count === 0 ? opening(at) : ''}],${last}\n`)
   }
   return {
     account: (judged) => {
       if (!showAll && isFine(judged)) return
-      io.out(`${count === 0 ? opening(at) : ','}${JSON.stringify(accountJson(judged, showAll))}`)
+      io.out(`${count === 0 ? opening(at) : ','}${jsonText(accountJson(judged, showAll))}`)
       count++
     },
     end: (counts) => {
@@ -157,7 +158,7 @@ function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
 }
 
 function opening(at: number): string {
-  return `{"at":${JSON.stringify(iso(at))},"accounts":[`
+  return `{"at":${jsonText(iso(at))},"accounts":[`
 }
 
 function isFine({ level, series }: JudgedAccount): boolean {

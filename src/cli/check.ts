@@ -21,8 +21,8 @@ interface CheckOptions extends CommonOptions, OutputOptions {
 
 const CODES = `
 Exit codes, as monitoring systems know them; the worst wins, in this order:
-  2  critical: a series is at critical
-  1  warning: a series is at warning
+  2  critical: a series is at critical, or an alert about it is open
+  1  warning: likewise at warning
   3  unknown: an account without fresh reading (limits.freshness), no Redis,
      a bad config, wrong usage
   0  ok: all within their thresholds
@@ -55,6 +55,7 @@ async function check(io: Io, hubIds: readonly number[], options: CheckOptions): 
   const counts = noCounts()
   try {
     await withParts(io, options.config, (parts) => judgeAll(io, parts, hubIds, options, output, counts), {
+      ...(options.live === true ? { writesAs: 'check --live' } : {}),
       stops: 'by itself',
     })
   } catch (error) {
@@ -88,6 +89,7 @@ async function judgeAll(
       for (const account of accounts) {
         addAccount(counts, account)
         output.account(account)
+        await io.drained()
       }
       if (!live) progress.at(counts.accounts, total)
     }

@@ -2,6 +2,15 @@ import { request } from 'undici'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Io } from './io.ts'
 
+/** The daemon of the demo, and how to ask it. */
+export interface DemoDaemon {
+  url: string
+  /** Signs in, once. */
+  signInLink: string
+  tokenFile: string
+  bearer: { authorization: string }
+}
+
 /** What a demo run did, counted where it arrived: at the sandbox. */
 export interface DemoFacts {
   accounts: number
@@ -31,7 +40,7 @@ interface ListedAccount {
 }
 
 export async function gatherFacts(
-  url: string,
+  { url, bearer }: DemoDaemon,
   sandbox: Sandbox,
   hubIds: readonly number[],
   now: number,
@@ -40,7 +49,7 @@ export async function gatherFacts(
     read<JournalEntry[]>(`${sandbox.url}/sandbox/requests`),
     read<unknown[]>(`${sandbox.url}/sandbox/inbox`),
     read<unknown[]>(`${sandbox.url}/sandbox/hooks`),
-    read<{ items: ListedAccount[] }>(`${url}/api/v1/accounts?limit=500`),
+    read<{ items: ListedAccount[] }>(`${url}/api/v1/accounts?limit=500`, bearer),
   ])
   const refreshes = journal.filter((entry) => entry.grant === 'refresh_token' && entry.status === 200)
   const polls = journal.filter((entry) => entry.endpoint === 'customProperties' && entry.status === 200)
@@ -61,8 +70,8 @@ export async function gatherFacts(
   }
 }
 
-async function read<T>(url: string): Promise<T> {
-  const { body } = await request(url, { headers: { accept: 'application/json' } })
+async function read<T>(url: string, headers = {}): Promise<T> {
+  const { body } = await request(url, { headers: { accept: 'application/json', ...headers } })
   return (await body.json()) as T
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,13 +8,14 @@ import type { Command } from 'commander'
 import { request } from 'undici'
 import { formatDuration } from '../../config/duration.ts'
 import { startApp } from '../app.ts'
+import { tokenFileIn } from '../http/access/token-file.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
 import { pinoPretty } from '../runtime/pretty.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { countOf } from '../text/format-number.ts'
 import { readConfig } from './config-file.ts'
-import { type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
+import { type DemoDaemon, type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { withExample, withJson } from './options.ts'
 import { parseLifetime } from './sandbox.ts'
@@ -41,18 +42,18 @@ async function demo(io: Io, options: DemoOptions): Promise<void> {
   const say = (text: string) => (options.json === true ? io.err(text) : io.out(text))
   try {
     const sandbox = await openSandbox(io, lifecycle)
-    const { url, hubIds } = await startDaemon(io, sandbox, lifecycle)
-    say(whereToLook(url, sandbox, options.for))
+    const { daemon, hubIds } = await startDaemon(io, sandbox, lifecycle)
+    say(whereToLook(daemon, sandbox, options.for))
 
     const begun = io.clock.now()
-    await connectAll(url, hubIds)
+    await connectAll(daemon.url, hubIds)
     say(
       `\n${hubIds.length} accounts connected through the install page. Their tokens live ${TOKEN_LIFETIME_MS / 1000} s.\n`,
     )
     const [leaving = 0] = hubIds
-    await watch(io, { url, sandbox, leaving, begun, runForMs: options.for, isLive: options.json !== true })
+    await watch(io, { daemon, sandbox, leaving, begun, runForMs: options.for, isLive: options.json !== true })
 
-    const facts = await gatherFacts(url, sandbox, hubIds, io.clock.now())
+    const facts = await gatherFacts(daemon, sandbox, hubIds, io.clock.now())
     if (options.json === true) printJson(io, 'demo', facts)
     else printFacts(io, facts)
     failUnlessAllHappened(facts)
@@ -80,7 +81,11 @@ async function openSandbox(io: Io, lifecycle: Lifecycle): Promise<Sandbox> {
 }
 
 /** The real daemon on an embedded Redis of its own, which leaves nothing behind. */
-async function startDaemon(io: Io, sandbox: Sandbox, lifecycle: Lifecycle): Promise<{ url: string; hubIds: number[] }> {
+async function startDaemon(
+  io: Io,
+  sandbox: Sandbox,
+  lifecycle: Lifecycle,
+): Promise<{ daemon: DemoDaemon; hubIds: number[] }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-demo-'))
   lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
   const env = {
@@ -92,13 +97,18 @@ async function startDaemon(io: Io, sandbox: Sandbox, lifecycle: Lifecycle): Prom
     DEMO_WEBHOOK_SECRET: randomBytes(32).toString('base64'),
   }
   const { config } = readConfig({ ...io, env }, CONFIG)
-  const { url } = await startApp(
+  const { url, signInPath } = await startApp(
     { config, clock: io.clock, random: io.random, log: quietLog(config.log.level) },
     lifecycle,
   )
   const { body } = await request(`${sandbox.url}/sandbox/accounts`)
   const accounts = (await body.json()) as { hubId: number }[]
-  return { url, hubIds: accounts.map(({ hubId }) => hubId) }
+  const tokenFile = tokenFileIn(dataDir)
+  const bearer = { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
+  return {
+    daemon: { url, signInLink: url + signInPath, tokenFile, bearer },
+    hubIds: accounts.map(({ hubId }) => hubId),
+  }
 }
 
 function quietLog(level: 'debug' | 'info' | 'warn' | 'error' | 'silent'): Logger {
@@ -126,7 +136,7 @@ async function redirectOf(url: string, method: 'GET' | 'POST'): Promise<string> 
 }
 
 interface Watch {
-  url: string
+  daemon: DemoDaemon
   sandbox: Sandbox
   leaving: number
   begun: number
@@ -135,14 +145,15 @@ interface Watch {
 }
 
 /** Until it is over: a line about how things stand now and then, and half-way one account is uninstalled. */
-async function watch(io: Io, { url, sandbox, leaving, begun, runForMs, isLive }: Watch): Promise<void> {
+async function watch(io: Io, { daemon, sandbox, leaving, begun, runForMs, isLive }: Watch): Promise<void> {
   const endsAt = begun + (runForMs ?? Number.POSITIVE_INFINITY)
   let uninstallAt = begun + (runForMs === undefined ? 25_000 : runForMs * 0.6)
   while (!io.stop.aborted && io.clock.now() < endsAt) {
     await io.clock.wait(Math.min(5_000, endsAt - io.clock.now(), Math.max(100, uninstallAt - io.clock.now())), io.stop)
     if (io.clock.now() >= uninstallAt) {
       uninstallAt = Number.POSITIVE_INFINITY
-      const { body } = await request(`${url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
+      const path = `/api/v1/accounts/${leaving}/uninstall`
+      const { body } = await request(daemon.url + path, { method: 'POST', headers: daemon.bearer })
       await body.dump()
       if (isLive) io.out(`          uninstalling account ${leaving}\n`)
     }
@@ -165,11 +176,16 @@ async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string
 
 const JSON_ONLY = { headers: { accept: 'application/json' } }
 
-function whereToLook(url: string, sandbox: Sandbox, runForMs: number | undefined): string {
+function whereToLook(
+  { url, signInLink, tokenFile }: DemoDaemon,
+  sandbox: Sandbox,
+  runForMs: number | undefined,
+): string {
   const end = runForMs === undefined ? 'until Ctrl-C' : `for ${formatDuration(runForMs)}`
   return (
     `Plimsoll runs against its sandbox ${end}. Look at:\n` +
-    `  status page   ${url}/\n` +
+    `  status page   ${signInLink}\n` +
+    `                signs you in, once; elsewhere: ${url}/ with the token in ${tokenFile}\n` +
     `  alerts        ${url}/alerts   to acknowledge: here, or by the link in an e-mail\n` +
     `  e-mails       ${sandbox.url}/sandbox/inbox\n` +
     `  webhooks      ${sandbox.url}/sandbox/hooks\n` +

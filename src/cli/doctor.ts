@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
 import { configuredKeys } from '../app/encryption-keys.ts'
+import { lacksEmbeddedRedis } from '../app/missing-data.ts'
 import { openRedis } from '../app/parts.ts'
 import { checksOf } from '../doctor/checks.ts'
 import { type Finding, fail } from '../doctor/finding.ts'
@@ -17,6 +18,7 @@ import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
+import { checkInstalled } from './check-installed.ts'
 import { coloured } from './colours.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
@@ -64,16 +66,17 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
     },
     secretFiles: files.filter((path) => path !== resolve(cwd, file)),
     vaultKeys: configuredKeys(config),
-    redis: connect(io, config, lifecycle),
+    redis: connect(io, file, config, lifecycle),
     keys: createKeys(config.redis.prefix),
   })
   return runChecks(checks, clock)
 }
 
-function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection {
+function connect(io: Io, file: string, config: Config, lifecycle: Lifecycle): RedisConnection {
   const log = createLogger({ level: 'silent', pretty: false })
   let lastError: Error | undefined
   const open = async () => {
+    if (lacksEmbeddedRedis(config)) checkInstalled(io, file, config, 'refuses')
     const store = connectRedis(await openRedis(config, io.clock, log, lifecycle), 'pages', (error) => {
       lastError = error
     })
@@ -82,7 +85,8 @@ function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection 
   }
   const store = open()
   store.catch(() => undefined) // Each check that needs it finds out by itself.
-  return { store, lastError: () => lastError }
+  const { url, sentinels, cluster } = config.redis
+  return { store, isPrivate: (url ?? sentinels ?? cluster) === undefined, lastError: () => lastError }
 }
 
 /** One line each, the way out below it: nothing is cut off, however narrow the terminal is. */

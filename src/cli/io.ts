@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.ts'
+import { jsonText } from '../runtime/json-text.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { JsonCommand, JsonOf } from './json-shapes.ts'
 
@@ -8,6 +9,8 @@ export interface Io {
   cwd: string
   out(text: string): void
   err(text: string): void
+  /** Resolves once there is room for more: who writes as it reads waits for whoever reads along. */
+  drained(): Promise<void>
   isTerminal: boolean
   /** Standard error is one: where progress is shown. */
   errIsTerminal: boolean
@@ -58,5 +61,5 @@ function describeTaken(error: unknown): string | undefined {
 
 /** Lists and objects for programs: one line of JSON, of the shape that the command's schema says. */
 export function printJson<C extends JsonCommand>(io: Io, _command: C, value: JsonOf<C>): void {
-  io.out(`${JSON.stringify(value)}\n`)
+  io.out(`${jsonText(value)}\n`)
 }

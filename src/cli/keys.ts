@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import type { Parts } from '../app/parts.ts'
+import { AdminTokenStore } from '../http/access/admin-token-store.ts'
 import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/writers.ts'
@@ -27,8 +29,14 @@ async function rekey(io: Io, options: CommonOptions): Promise<void> {
     signal: io.stop,
   }
   // A key that is missing may be one that nothing is encrypted with any more: this command finds out.
-  const rekeyed = await withParts(io, options.config, (parts) => rekeyAll(parts, watcher), {
-    ...{ missingKeys: 'allowed', stops: 'by itself' },
+  const work = async (parts: Parts) => {
+    const rekeyed = await rekeyAll(parts, watcher)
+    // Every daemon has the first key by now: none takes for a stranger's what is sealed with it.
+    if (rekeyed.is === 'clean') await new AdminTokenStore(parts.store, parts.keys, parts.vault).sealAnew()
+    return rekeyed
+  }
+  const rekeyed = await withParts(io, options.config, work, {
+    ...{ missingKeys: 'allowed', writesAs: 'keys rekey', stops: 'by itself' },
   }).finally(progress.end)
   if (options.json === true) printJson(io, 'keys rekey', jsonOf(rekeyed))
   else say(io, ...summaryOf(rekeyed))
@@ -59,7 +67,7 @@ function failUnlessDone({ is, unopened, writers, writingKeys }: Rekeyed): void {
   if (is === 'writing') {
     const who = writers.length === 0 ? '' : ` (${writers.map(({ daemon }) => daemon).join(', ')})`
     throw new CommandError(
-      `a daemon still writes with key ${writingKeys.join(', ')}${who}: send it SIGHUP, then run this again`,
+      `another process still writes with key ${writingKeys.join(', ')}${who}: send a daemon SIGHUP, let a command end, then run this again`,
     )
   }
   if (unopened.length > 0) {

@@ -2,12 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
 import type { Gap } from '../alerts/ledger/ledger.ts'
+import { readOpenIds } from '../alerts/open-states.ts'
 import { replayDeliveries } from '../app/replay-deliveries.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/outbox.ts'
-import { type Astray, describeTransition, type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
+import {
+  type Astray,
+  describeTransition,
+  type OutboxProof,
+  type Unresolved,
+  verifyOutbox,
+} from '../views/verify-outbox.ts'
 import { ownName } from './alerts-silence.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
@@ -60,11 +67,12 @@ export function addOutbox(program: Command, io: Io): void {
 async function verify(io: Io, options: VerifyOptions, command: Command): Promise<void> {
   const author = options.author.trim()
   if (author === '') return command.error('error: --author must not be empty')
-  const proof = await withParts(io, options.config, async ({ store, keys, clock, log }) => {
+  const proof = await withParts(io, options.config, async ({ store, keys, registry, clock, log }) => {
     const look = () => {
       const progress = showProgress(io, 'looking for every transition')
       const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
-      return verifyOutbox(deps).finally(progress.end)
+      const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
+      return verifyOutbox({ ...deps, readOpen }).finally(progress.end)
     }
     const { gaps, ...found } = await look()
     if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
@@ -77,13 +85,13 @@ async function verify(io: Io, options: VerifyOptions, command: Command): Promise
   if (!proof.balanced) throw new ExitCode(1)
 }
 
-function jsonOf({ where, astray, ...balance }: OutboxProof): OutboxProofShape {
-  return { ...outboxJson(balance), where, astray }
+function jsonOf({ where, astray, unresolved, ...balance }: OutboxProof): OutboxProofShape {
+  return { ...outboxJson(balance), where, astray, unresolved }
 }
 
 function factsOf(proof: OutboxProof): [string, string][] {
-  const { committed, withheld, opened, delivered, pending, dead, where, balanced, gaps, astray, oldestPendingAt } =
-    proof
+  const { committed, withheld, opened, delivered, pending, dead, where, balanced, oldestPendingAt } = proof
+  const { gaps, astray, unresolved } = proof
   const places = Object.entries(where).flatMap(([place, count]) => (count > 0 ? [`${count} in ${PLACE[place]}`] : []))
   return [
     ['committed', `${committed}, of which ${withheld} withheld`],
@@ -94,7 +102,11 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
     ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
-    ...fact('more', Math.max(gaps.length, astray.length) > MOST_NAMED ? '--json has all of them' : ''),
+    ...unresolved.slice(0, MOST_NAMED).map((one): [string, string] => ['unresolved', unresolvedText(one)]),
+    ...fact(
+      'more',
+      Math.max(gaps.length, astray.length, unresolved.length) > MOST_NAMED ? '--json has all of them' : '',
+    ),
   ]
 }
 
@@ -121,6 +133,10 @@ function gapText({ partition, first, last }: Gap): string {
 function astrayText({ transition, ledger, found }: Astray): string {
   const of = (count: { pending: number; dead: number }) => `${count.pending} pending, ${count.dead} dead`
   return `${describeTransition(transition)}: ${of(ledger)} by the ledger, ${of(found)} found`
+}
+
+function unresolvedText({ receiver, alert }: Unresolved): string {
+  return `${receiver} was sent alert ${alert} as firing; it is over, and no end is on its way`
 }
 
 async function replay(io: Io, { config, since, receiver, json }: ReplayOptions, command: Command): Promise<void> {

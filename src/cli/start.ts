@@ -6,6 +6,7 @@ import { inTurn } from '../runtime/in-turn.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
+import { checkInstalled } from './check-installed.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, describeError, type Io } from './io.ts'
 import { type CommonOptions, withConfig, withExample } from './options.ts'
@@ -45,6 +46,7 @@ const STARTED_AFTER_MS = 3_000
 async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
   growHeapEvenly()
   const { config, notices } = readConfig(io, file)
+  checkInstalled(io, file, config, 'begins')
   const logFile = openLogFile(io, config.log.file)
   const log = createLogger(config.log, logFile)
   for (const { path, message } of notices) log.warn({ code: 'config.notice', path }, message)

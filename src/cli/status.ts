@@ -4,7 +4,7 @@ import { subjectOf } from '../alerts/open-alerts.ts'
 import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { daemonsText } from '../views/daemon-status.ts'
-import { type FleetStatus, readFleetStatus } from '../views/fleet-status.ts'
+import { type FleetStatus, newFleetText, readFleetStatus } from '../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { isBroken, receiverText } from '../views/receiver-status.ts'
@@ -69,8 +69,9 @@ function factsOf({
   daemons,
 }: FleetStatus): [string, string][] {
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
+  const reading = accounts.newFleet === null ? '' : `; ${newFleetText(accounts.newFleet)}`
   return [
-    ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}`],
+    ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}${reading}`],
     ['token refreshes', `${tokens.overdue} overdue, next ${momentOr(tokens.nextAt, 'never')}`],
     ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
     ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],

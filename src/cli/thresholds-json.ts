@@ -1,3 +1,4 @@
+import { jsonText } from '../runtime/json-text.ts'
 import { iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
 import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.ts'
@@ -12,14 +13,14 @@ export function jsonOutput(io: Io, context: PlanContext): PlanOutput {
   const { at, config, file } = context
   let count = 0
   const begin = () =>
-    `{"ok":true,"at":${JSON.stringify(iso(at))},"config":${JSON.stringify(config)},"planned":${JSON.stringify(file)},"accounts":[`
+    `{"ok":true,"at":${jsonText(iso(at))},"config":${jsonText(config)},"planned":${jsonText(file)},"accounts":[`
   return {
     account: (account) => {
-      io.out(`${count === 0 ? begin() : ','}${JSON.stringify(accountJson(account))}`)
+      io.out(`${count === 0 ? begin() : ','}${jsonText(accountJson(account))}`)
       count++
     },
     end: (summary) => {
-      const fields = JSON.stringify(summaryJson(context, summary)).slice(1)
+      const fields = jsonText(summaryJson(context, summary)).slice(1)
       io.out(`${count === 0 ? begin() : ''}],${fields}\n`)
     },
   }

@@ -89,6 +89,7 @@ async function compare(io: Io, parts: Parts, file: string, planned: Config, opti
         return output.end(next.value)
       }
       output.account(next.value)
+      await io.drained()
     }
   } finally {
     progress.end()

@@ -1,15 +1,21 @@
+import { hostname } from 'node:os'
 import { openParts, type Parts } from '../app/parts.ts'
 import { checkFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { checkKeys } from '../tokens/canary.ts'
 import { VaultError } from '../tokens/vault.ts'
+import { startWriterReports } from '../tokens/writers.ts'
+import { checkInstalled, type WithoutData } from './check-installed.ts'
 import { readConfig } from './config-file.ts'
 import { CommandError, type Io } from './io.ts'
 import { untilStopped } from './until-stopped.ts'
 
 interface PartsOptions {
+  withoutData?: WithoutData
   missingKeys?: 'refused' | 'allowed'
+  /** The name of a command that encrypts tokens: a rekey waits for its end. */
+  writesAs?: string
   /** What a signal to stop ends: the work by itself, soon; else it is left where it is, since it is one step or only reads. */
   stops?: 'at once' | 'by itself'
 }
@@ -19,9 +25,10 @@ export async function withParts<T>(
   io: Io,
   file: string,
   work: (parts: Parts) => Promise<T>,
-  { missingKeys = 'refused', stops = 'at once' }: PartsOptions = {},
+  { withoutData = 'refuses', missingKeys = 'refused', writesAs, stops = 'at once' }: PartsOptions = {},
 ): Promise<T> {
   const { config } = readConfig(io, file)
+  checkInstalled(io, file, config, withoutData)
   const lifecycle = new Lifecycle()
   // Only what somebody must act on; that Redis is away is told once, as the command's own error.
   const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
@@ -29,6 +36,10 @@ export async function withParts<T>(
     const parts = await openParts({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
     await checkFormat(parts.store, parts.keys)
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
+    if (writesAs !== undefined) {
+      const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid} (${writesAs})`)
+      lifecycle.onClose('the reports of its key', () => reports.stop())
+    }
     return work(parts)
   }
   try {
@@ -40,9 +51,12 @@ export async function withParts<T>(
   }
 }
 
+/** Of what a command logs, what somebody must know who sees no log. */
+const SAID = ['vault.key-made', 'token.not-stored', 'token.sealed', 'token.not-sealed']
+
 function sayIfNeeded(io: Io, line: string): void {
   const { code, msg } = JSON.parse(line) as { code?: string; msg: string }
-  if (code === 'vault.key-made') io.err(`plimsoll: ${msg}\n`)
+  if (SAID.includes(code ?? '')) io.err(`plimsoll: ${msg}\n`)
 }
 
 const NO_REDIS = ['MaxRetriesPerRequestError', 'ClusterAllFailedError']

@@ -1,4 +1,5 @@
 import { unprovenAfter } from '../../config/drill.ts'
+import { checkAdminTokens } from './admin-tokens.ts'
 import { checkConfig } from './config.ts'
 import { checkDaemon } from './daemon.ts'
 import { checkEncryption } from './encryption.ts'
@@ -24,13 +25,14 @@ export function checksOf(installation: Installation): Check[] {
     {
       name: 'redis',
       run: () => checkRedis(redis, keys, clock),
-      fix: 'check redis in the config and that the server runs',
+      fix: 'check redis and dataDir in the config, and that the server runs',
     },
     {
       name: 'encryption',
       run: () => checkEncryption(installation),
       fix: 'check encryption.keys, and that Redis answers',
     },
+    { name: 'admin-tokens', run: async () => [await checkAdminTokens(installation)], fix: 'check that Redis answers' },
     { name: 'secret-files', run: async () => checkSecretFiles(installation), fix: 'check that the files can be read' },
     { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },
     {

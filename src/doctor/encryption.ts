@@ -10,7 +10,7 @@ const NAME = 'encryption'
 /** Whether the keys open what is stored. Makes no key and stores nothing: that is for the first start to do. */
 export async function checkEncryption(installation: Installation): Promise<Finding[]> {
   const { redis, keys } = installation
-  const vaultKeys = installation.vaultKeys ?? ownKeys(installation.config.dataDir)
+  const vaultKeys = keysOf(installation)
   const known = await redis.store.then((store) => readKnownKeys(store, keys)).catch(() => undefined)
   if (known === undefined) return [warn(NAME, 'not tried: Redis does not answer')]
   if (known.canaries.size === 0 && known.older === undefined) return [ok(NAME, 'nothing is stored yet')]
@@ -23,6 +23,11 @@ export async function checkEncryption(installation: Installation): Promise<Findi
   return problems.map((problem) => fail(NAME, problem, 'check encryption.keys, or restore the key from a backup'))
 }
 
-function ownKeys(dataDir: string): VaultKey[] | undefined {
-  return existsSync(ownKeyFile(dataDir)) ? [ownKey(dataDir).key] : undefined
+/** Undefined: the first start will make one. */
+export function keysOf({
+  vaultKeys,
+  config,
+}: Pick<Installation, 'vaultKeys' | 'config'>): readonly VaultKey[] | undefined {
+  if (vaultKeys !== undefined) return vaultKeys
+  return existsSync(ownKeyFile(config.dataDir)) ? [ownKey(config.dataDir).key] : undefined
 }

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
 import { fingerprint } from '../../config/fingerprint.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
-import { ownKey, ownKeyFile } from '../tokens/own-key.ts'
-import { createVault, type VaultKey } from '../tokens/vault.ts'
+import { createVault } from '../tokens/vault.ts'
 import { liveWriters } from '../tokens/writers.ts'
+import { keysOf } from './encryption.ts'
 import { type Finding, ok, warn } from './finding.ts'
 import type { Installation } from './installation.ts'
 
@@ -18,7 +17,7 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
     })
     .catch(() => undefined)
   if (alive === undefined) return warn(NAME, 'not known: Redis does not answer')
-  const ring = vaultKeys ?? ownKeys(config.dataDir)
+  const ring = keysOf({ vaultKeys, config })
   if (alive.length === 0 || ring === undefined) return ok(NAME, 'no daemon is at work')
   const ours = fingerprint(config, createVault(ring).derive('config'))
   return judgeInForce(alive.filter(({ config: inForce }) => inForce !== ours).map(({ name }) => name))
@@ -29,8 +28,4 @@ export function judgeInForce(others: readonly string[]): Finding {
   if (others.length === 0) return ok(NAME, 'every daemon works by this file')
   const fix = 'send SIGHUP (systemctl reload plimsoll); what needs a restart stands in the log (config.reloaded)'
   return warn(NAME, `another config than this file is in force: ${others.join(', ')}`, fix)
-}
-
-function ownKeys(dataDir: string): VaultKey[] | undefined {
-  return existsSync(ownKeyFile(dataDir)) ? [ownKey(dataDir).key] : undefined
 }

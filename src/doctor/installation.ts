@@ -23,6 +23,8 @@ export interface Installation {
 export interface RedisConnection {
   /** Rejects where there is no server to connect to. */
   store: Promise<Store>
+  /** It is the server that Plimsoll runs for itself. */
+  isPrivate?: boolean
   /** Why the connection fails, while it does. */
   lastError(): Error | undefined
 }

@@ -28,7 +28,7 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     checkPace(store, clock),
     // What is a newer version's is not ours to write to.
     format.level === 'fail' ? [] : checkWrite(store, keys, clock.now()).then((finding) => [finding]),
-    checkSettings(store),
+    checkSettings(store, redis.isPrivate === true),
   ])
   return [pace, ...write, format, ...settings]
 }
@@ -75,7 +75,7 @@ const REFUSED_WRITES: Record<string, string> = {
   NOPERM: 'allow the Redis user all commands on the keys of redis.prefix',
 }
 
-async function checkSettings(store: Store): Promise<Finding[]> {
+async function checkSettings(store: Store, isPrivate: boolean): Promise<Finding[]> {
   let servers: ServerFacts[]
   try {
     servers = await readServers(store)
@@ -86,14 +86,14 @@ async function checkSettings(store: Store): Promise<Finding[]> {
   }
   const several = servers.length > 1
   return servers.flatMap((server) =>
-    judgeServer(server).map((finding) =>
+    judgeServer(server, isPrivate).map((finding) =>
       several ? { ...finding, detail: `${server.address}: ${finding.detail}` } : finding,
     ),
   )
 }
 
-export function judgeServer(server: ServerFacts): Finding[] {
-  return [judgeVersion(server), judgeEviction(server), judgePersistence(server), judgeMemory(server)]
+export function judgeServer(server: ServerFacts, isPrivate = false): Finding[] {
+  return [judgeVersion(server), judgeEviction(server), judgePersistence(server, isPrivate), judgeMemory(server)]
 }
 
 const LEAST_VERSION = [6, 2] as const
@@ -114,15 +114,19 @@ function judgeEviction(server: ServerFacts): Finding {
   return policy === undefined ? warn(name, 'the server does not say', NO_EVICTION) : ok(name, policy)
 }
 
-function judgePersistence(server: ServerFacts): Finding {
+function judgePersistence(server: ServerFacts, isPrivate: boolean): Finding {
   const name = 'redis.persistence'
   const peril = persistencePeril(server)
   if (peril !== undefined) return fail(name, peril.detail, peril.fix)
-  if (server.appendOnly) return ok(name, 'append-only file')
+  if (server.appendOnly) return ok(name, isPrivate ? 'append-only file' : REWRITTEN_BY_OTHERS)
   return server.snapshots === undefined
     ? warn(name, 'no append-only file, and it does not say whether it makes snapshots', APPEND_ONLY)
     : warn(name, 'snapshots only: a crash loses the tokens of the last minutes', APPEND_ONLY)
 }
+
+/** The private server is told to by the daemon. */
+const REWRITTEN_BY_OTHERS =
+  'append-only file; what is deleted leaves it when you have it rewritten, best once a day: redis-cli bgrewriteaof'
 
 const MUCH = 0.75
 const NEARLY_ALL = 0.95

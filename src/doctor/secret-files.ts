@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { Secret } from '../runtime/secret.ts'
 import { ownKeyFile } from '../tokens/own-key.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -13,7 +14,8 @@ const NAME = 'secret-files'
 export function checkSecretFiles(
   installation: Pick<Installation, 'configFile' | 'secretFiles' | 'vaultKeys' | 'config'>,
 ): Finding[] {
-  const own = installation.vaultKeys === undefined ? [ownKeyFile(installation.config.dataDir)] : []
+  const { dataDir } = installation.config
+  const own = [...(installation.vaultKeys === undefined ? [ownKeyFile(dataDir)] : []), join(dataDir, 'admin-token')]
   const files = [...new Set([...installation.secretFiles, ...own])].filter((file) => existsSync(file))
   const findings = [
     ...(installation.configFile === undefined ? [] : judgeConfigFile(installation.configFile)),

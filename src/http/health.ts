@@ -32,6 +32,8 @@ export interface HealthFacts {
   lastSweeps: Partial<Record<string, number>>
   /** For how long no job of a queue has ended in this process although some are under way, ms by queue. */
   standstills: Record<string, number>
+  /** Of each kind of work the oldest that is in hand in this process; for how long it has been, and may be, ms. */
+  oldest?: readonly { what: string; hubId: number | undefined; ms: number; longestMs: number }[]
   /** For how long jobs of a queue have waited while this process, which works on it, was idle, ms by queue. */
   untaken?: Record<string, number>
   /** The sweeps that there should be: kind -> the longest that may lie between two, ms. */
@@ -49,13 +51,10 @@ const LONGEST_STANDSTILL_MS = 120_000
 const LONGEST_UNTAKEN_MS = 45_000
 const GRACE_MS = 15_000
 const PERIODS = 3
-/**
- * While Redis is away nothing moves, and a restart would mend nothing: it would lose what is held in memory until Redis is
- * back. After longer than any refused write is tried again, the fault may be our own connection.
- */
+/** While Redis is away nothing moves, and a restart would mend nothing. After so long the fault may be our own connection. */
 const REDIS_AWAY_MS = 15 * 60_000
 
-/** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end. */
+/** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end, each of them. */
 export function judgeHealth(facts: HealthFacts): HealthReport {
   const started = facts.startedAt !== undefined
   const moving = facts.redisOk || !started ? judgeMoves(facts) : [judgeWait(facts)]
@@ -84,6 +83,7 @@ function judgeMoves(facts: HealthFacts): HealthCheck[] {
       judgePace(facts, `tick:${kind}`, 'handed on', facts.ticks?.last[kind], periodMs),
     ),
     ...Object.entries(facts.standstills).map(([queue, ms]) => judgeQueue(queue, Math.min(ms, sinceBack))),
+    ...(facts.oldest ?? []).map((one) => judgeOldest(one, sinceBack)),
     ...Object.entries(facts.untaken ?? {}).map(([queue, ms]) => judgeWorker(queue, Math.min(ms, sinceBack))),
   ]
 }
@@ -125,6 +125,16 @@ function judgePace(
 function judgeQueue(queue: string, standstillMs: number): HealthCheck {
   const detail = standstillMs === 0 ? 'moves' : `no job has ended for ${inSeconds(standstillMs)} s`
   return { name: `queue:${queue}`, ok: standstillMs <= LONGEST_STANDSTILL_MS, detail }
+}
+
+/** Whatever else moves: what hangs may hold something that others wait for. */
+function judgeOldest(
+  { what, hubId, ms, longestMs }: NonNullable<HealthFacts['oldest']>[number],
+  sinceBack: number,
+): HealthCheck {
+  const [heldMs, whose] = [Math.min(ms, sinceBack), hubId === undefined ? '' : ` of account ${hubId}`]
+  const held = `the oldest${whose} has been in hand for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
+  return { name: `oldest:${what}`, ok: heldMs <= longestMs, detail: ms === 0 ? 'none is in hand' : held }
 }
 
 function judgeWorker(queue: string, untakenMs: number): HealthCheck {

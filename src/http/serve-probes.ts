@@ -19,8 +19,8 @@ export function serveProbes(app: FastifyInstance, deps: ProbesDeps): void {
 }
 
 /**
- * They ask for no token, so proxies keep strangers from them, by their addresses: one that is written otherwise and means
- * the same, such as `/metrics/`, must not lead around that.
+ * Proxies keep strangers from those that ask for no token, by their addresses: one that is written otherwise and means the
+ * same, such as `/healthz/`, must not lead around that.
  */
 function answerAsWrittenOnly(scope: FastifyInstance): void {
   scope.addHook('onRequest', async ({ url, routeOptions }) => {

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import type { ConnectDeps } from '../accounts/connect-account.ts'
+import type { CodeDeps } from '../accounts/connect-account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { InstallSettings } from '../accounts/install.ts'
 import type { Registry } from '../accounts/registry.ts'
@@ -20,13 +19,16 @@ import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import type { Secret } from '../runtime/secret.ts'
 import type { QueueDepth } from '../views/queue-depth.ts'
+import type { AdminToken } from './access/admin-token.ts'
 import { AdminTokenStore } from './access/admin-token-store.ts'
+import { EndedSessions } from './access/ended-sessions.ts'
 import { createFormTokens } from './access/form-token.ts'
 import { guardRequest } from './access/guard.ts'
 import { KnownTokens } from './access/known-tokens.ts'
+import { createNoteRefusal } from './access/note-refusal.ts'
 import { createSessions } from './access/session.ts'
+import { SignInLink } from './access/sign-in-link.ts'
 import type { Actions } from './actions.ts'
 import { about, answerError, sendProblem } from './answer-error.ts'
 import { serveApi } from './api/serve-api.ts'
@@ -36,7 +38,6 @@ import type { HealthReport } from './health.ts'
 import { countRequest } from './metrics/count-request.ts'
 import { registerGauges } from './metrics/register-gauges.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge/serve-acknowledge.ts'
-import { BegunInstalls } from './pages/install/begun-installs.ts'
 import { serveInstall } from './pages/install/serve-install.ts'
 import type { PagesDeps } from './pages/pages-deps.ts'
 import { servePages } from './pages/serve-pages.ts'
@@ -51,10 +52,11 @@ export interface HttpDeps {
   probesOnly: boolean
   /** Where people reach this server. */
   publicUrl: string
-  /** Undefined: as long as there is no named one either, everything protected answers on this machine only. */
-  adminToken: Secret | undefined
+  /** Undefined: there are named ones only. */
+  adminToken: AdminToken | undefined
+  openMetrics: boolean
   install: InstallSettings
-  connect: ConnectDeps
+  connect: CodeDeps
   /** A connection for pages: one that gives up after two seconds. */
   store: Store
   keys: Keys
@@ -87,6 +89,8 @@ export interface HttpDeps {
 export interface HttpServer {
   /** On this machine, with the port that it really has. */
   readonly url: string
+  /** Signs in, once; at the address above. */
+  readonly signInPath: string
   /** Which methods each address takes. */
   readonly routes: ReadonlyMap<string, ReadonlySet<string>>
   /**
@@ -134,7 +138,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
 
   await app.listen(deps.listen)
   return {
-    ...{ url: urlOf(app), routes },
+    ...{ url: urlOf(app), signInPath: guard.link.path, routes },
     close: (patienceMs) => {
       closing.begun = true
       for (const socket of unused) socket.destroy()
@@ -145,7 +149,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
 
 function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps, guard: Guard): void {
   serveAssets(app)
-  serveInstall(app, { ...deps, begun: new BegunInstalls() })
+  serveInstall(app, deps)
   const directory = new Directory(deps.store, deps.keys)
   servePages(app, { ...deps, directory })
   serveSignIn(app, { ...deps, guard })
@@ -162,13 +166,17 @@ function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps, guard: Gua
   )
 }
 
-function guardOf({ adminToken, publicUrl, store, keys, connect, clock }: HttpDeps): Guard {
-  const known = new KnownTokens(adminToken, new AdminTokenStore(store, keys), clock)
+function guardOf({ adminToken, openMetrics, publicUrl, store, keys, connect, clock, log }: HttpDeps): Guard {
+  const stores = { named: new AdminTokenStore(store, keys, connect.vault), ended: new EndedSessions(store, keys) }
+  const known = new KnownTokens(adminToken, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.
   return {
     known,
     sessions: createSessions(() => connect.vault.derive('session'), publicUrl),
-    forms: createFormTokens(() => connect.vault.derive('form'), randomBytes(32)),
+    forms: createFormTokens(() => connect.vault.derive('form')),
+    link: new SignInLink(),
+    noteRefusal: createNoteRefusal(clock, log),
+    openMetrics,
   }
 }
 
@@ -179,6 +187,8 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, guard: Guard, closing: {
   app.decorateRequest('formToken', '')
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
+    // Where there are no pages, there is nothing to sign in for.
+    if (deps.probesOnly && request.routeOptions.url === undefined) return undefined
     return guardRequest(guard, deps.clock, request, reply)
   })
   app.addHook('onSend', async (_request, reply) => {

@@ -2,6 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
 import { COVERAGE, type Coverage, type CoverageSettings, FAILING_FOR_LONG_MS, looksLikeFleet } from './coverage.ts'
+import { FirstReadings } from './first-readings.ts'
 
 /** Where one account fails thousands may: they share an answer for so long. */
 const SPEAKS_FOR_MS = 5_000
@@ -9,12 +10,14 @@ const SPEAKS_FOR_MS = 5_000
 /** Which accounts have a fresh reading, from the indexes that each poll keeps; nothing is read account by account. */
 export class CoverageStore {
   readonly settings: CoverageSettings
+  readonly firstReadings: FirstReadings
   readonly #store: Store
   readonly #keys: Keys
   #speaks: { at: number; answer: Promise<boolean> } | undefined
 
   constructor(store: Store, keys: Keys, settings: CoverageSettings) {
     this.settings = settings
+    this.firstReadings = new FirstReadings(store, keys)
     this.#store = store
     this.#keys = keys
   }

@@ -14,6 +14,8 @@ export interface Moved {
   moves: readonly Move[]
   /** `after`, packed. */
   packed: Buffer
+  /** Reports of pairs that were not known by their bytes. */
+  readAnew: SomeReports['associations']
   /** The records that it was shown are those that are kept. */
   isShownAlike: boolean
   words: Seen['words']
@@ -45,5 +47,6 @@ export function movedSince(
   if (isShownAlike && areNumbersOf(numbers, packed.readings)) return 'nothing'
   const moves = movesBetween(kept, after)
   if (moves === undefined) return undefined
-  return { before: kept.readings, after, moves, packed: Buffer.concat([numbers, kept.rest]), isShownAlike, words }
+  const packedAfter = Buffer.concat([numbers, kept.rest])
+  return { before: kept.readings, after, moves, packed: packedAfter, readAnew: associations, isShownAlike, words }
 }

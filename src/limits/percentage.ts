@@ -1,28 +1,69 @@
-import type { Readings } from './readings.ts'
+import type { AssociationReport } from '../provider/answers.ts'
+import type { ProviderFailure } from '../provider/failure.ts'
+import { isFailure, type Readings } from './readings.ts'
+import { overallSeries, typeSeries } from './series.ts'
 
 /** Half a point: rounding to whole numbers disagrees by no more. */
 const TOLERANCE = 0.5
 
-/**
- * The first number of a report whose `percentage` disagrees with usage and limit, or undefined. Its unit is not given by
- * the interface, so nothing is decided by it; but whoever sees it elsewhere should be told once that it differs.
- */
-export function disagreeingPercentage(readings: Readings): string | undefined {
-  const report = readings.customProperties?.report
-  if (report === undefined) return undefined
-  const numbers = [
-    { name: 'overall', usage: report.overallUsage, limit: report.overallLimit, reported: report.reportedPercentage },
-    ...report.byObjectType.map((type) => ({
-      name: type.objectTypeId,
-      usage: type.usage,
-      limit: type.limit,
-      reported: type.reportedPercentage,
-    })),
+/** What the provider says that usage is in percent of the limit, by series, where it says so. Nothing is decided by it. */
+export function reportedPercents({ customProperties }: Readings): Map<string, number> {
+  if (customProperties === undefined) return new Map()
+  const { report } = customProperties
+  const all = [
+    { id: overallSeries(report).id, reported: report.reportedPercentage },
+    ...report.byObjectType.map((type) => ({ id: typeSeries(type).id, reported: type.reportedPercentage })),
   ]
-  const found = numbers.find(
-    ({ usage, limit, reported }) => limit > 0 && Math.abs((usage * 100) / limit - reported) > TOLERANCE,
+  return new Map(all.flatMap(({ id, reported }) => (reported === undefined ? [] : [[id, reported]])))
+}
+
+/**
+ * The first number whose reported percentage disagrees with usage and limit, or undefined; `pairs` are the reports of
+ * records that this poll read. Its unit is not given by the interface, so nothing is decided by it; but whoever sees it
+ * elsewhere should be told once that it differs.
+ */
+export function disagreeingPercentage(readings: Readings, pairs: PairReports): string | undefined {
+  const found = [...ofCustomProperties(readings), ...ofRecords(pairs)].find(
+    ({ usage, limit, reported }) =>
+      reported !== undefined && limit > 0 && Math.abs((usage * 100) / limit - reported) > TOLERANCE,
   )
   return found === undefined
     ? undefined
     : `${found.name}: ${found.usage} of ${found.limit} is reported as ${found.reported}`
+}
+
+/** By `from/to`. */
+type PairReports = ReadonlyMap<string, AssociationReport | ProviderFailure>
+
+interface ReportedNumber {
+  name: string
+  usage: number
+  limit: number
+  reported: number | undefined
+}
+
+function ofCustomProperties({ customProperties }: Readings): ReportedNumber[] {
+  if (customProperties === undefined) return []
+  const {
+    overallUsage: usage,
+    overallLimit: limit,
+    reportedPercentage: reported,
+    byObjectType,
+  } = customProperties.report
+  return [
+    { name: 'overall', usage, limit, reported },
+    ...byObjectType.map(({ objectTypeId: name, usage, limit, reportedPercentage: reported }) => {
+      return { name, usage, limit, reported }
+    }),
+  ]
+}
+
+function ofRecords(pairs: PairReports): ReportedNumber[] {
+  return [...pairs].flatMap(([pair, report]) =>
+    isFailure(report)
+      ? []
+      : report.nearLimit.map(({ usage, reportedPercentage: reported }) => {
+          return { name: `a record of ${pair}`, usage, limit: report.limit, reported }
+        }),
+  )
 }

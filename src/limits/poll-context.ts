@@ -1,3 +1,4 @@
+import { decodeGaps, type ReportGaps } from '../provider/report-gaps.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import { keptNumbers, keptReadings } from './history/kept-readings.ts'
@@ -30,6 +31,10 @@ export interface PollContext {
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
   disagreed: boolean
+  /** Object types that the last report named beyond what is kept of one account. */
+  typesLeftOut: number
+  /** What could not be read of the last reports. */
+  readonly gaps: ReportGaps
   /** With automatic pairs: until when the provider is known to have no companion endpoints, ms; 0: it may have. */
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
@@ -63,7 +68,7 @@ export interface PackedContext {
 }
 
 /** The account's fields, in the order of begin-poll.lua; what it adds stands behind them. */
-const FIELDS = 17
+const FIELDS = 19
 
 /** Behind the fields, the token, the forecast and the readings. */
 const FIRST_ALERT = 4
@@ -90,6 +95,8 @@ export class StoredContext implements PollContext {
   changedAt: number
   pollBecause: string
   seen: Seen | undefined
+  typesLeftOut: number
+  gaps: ReportGaps
   accessToken: Buffer | null
   packed: PackedContext
   taken: Taken | undefined
@@ -97,7 +104,7 @@ export class StoredContext implements PollContext {
   readonly #unpacked: () => KeptReadings | undefined
   #foretold: { is: AccountForecasts | undefined } | undefined
 
-  constructor(hubId: number, keys: Keys, answer: (Buffer | null)[]) {
+  constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
     const [lines, accessToken = null, forecast, readings = null] = answer
     const texts = String(lines).split('\n')
     const text = (place: number) => texts[place] ?? ''
@@ -119,8 +126,10 @@ export class StoredContext implements PollContext {
     this.changedAt = number(14)
     this.pollBecause = text(15)
     this.seen = decodeSeen(text(16))
+    this.typesLeftOut = number(17)
+    this.gaps = decodeGaps(text(18))
     this.accessToken = accessToken
-    this.taken = takenNow(number(FIELDS), number(FIELDS + 1))
+    this.taken = takenNow(number(FIELDS), number(FIELDS + 1), askedAt)
     let kept: KeptReadings | undefined
     const readingsNamedAs = (names?: Readings) => {
       kept ??= keptReadings(hubId, keys.account(hubId), readings, names)

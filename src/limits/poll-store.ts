@@ -89,7 +89,7 @@ export class PollStore {
   /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
     const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), asking.join(' '))
-    return answer.length === 0 ? undefined : new StoredContext(hubId, this.#keys, answer)
+    return answer.length === 0 ? undefined : new StoredContext(hubId, this.#keys, answer, asking[0])
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */
@@ -109,6 +109,11 @@ export class PollStore {
   move(hubId: number, polls: string, { at, ...turn }: PollPlan): Promise<'moved' | 'gone' | 'lost'> {
     const keys = accountStepKeys(this.#keys, hubId)
     return this.#store.movePoll(...keys, ...[hubId, polls, Math.round(at), encodeTurn(turn)])
+  }
+
+  /** The same until a moment, whatever its turn: a claim that lasts longer, or is handed back. */
+  hold(hubId: number, polls: string, until: number): Promise<'moved' | 'gone' | 'lost'> {
+    return this.#store.movePoll(...accountStepKeys(this.#keys, hubId), ...[hubId, polls, Math.round(until), ''])
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {

@@ -50,10 +50,21 @@ export function mergeReadings(before: Readings | undefined, fetched: Fetched): R
     if (!isFailure(report)) associations[pair] = associationReading(at, report)
     else if (old !== undefined) associations[pair] = old
   }
-  if (!isFailure(customProperties)) return { customProperties: { at, report: customProperties }, associations }
+  if (!isFailure(customProperties)) {
+    const report = withTypesBefore(customProperties, before?.customProperties?.report)
+    return { customProperties: { at, report }, associations }
+  }
   return before?.customProperties === undefined
     ? { associations }
     : { customProperties: before.customProperties, associations }
+}
+
+/** An object type that could not be read is no type that is gone: what was read of it last stays. */
+function withTypesBefore(report: CustomPropertyReport, before: CustomPropertyReport | undefined): CustomPropertyReport {
+  if (report.typesUnread === undefined || before === undefined) return report
+  const named = new Set(report.byObjectType.map(({ objectTypeId }) => objectTypeId))
+  const kept = before.byObjectType.filter(({ objectTypeId }) => !named.has(objectTypeId))
+  return { ...report, byObjectType: [...report.byObjectType, ...kept] }
 }
 
 /** All of `before` as it is at a later moment, with the reports that were read then. */

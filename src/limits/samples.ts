@@ -1,3 +1,4 @@
+import type { ObjectId } from '../provider/read.ts'
 import { type Fetched, isFailure, type Readings } from './readings.ts'
 import type { Series } from './series.ts'
 
@@ -25,7 +26,7 @@ export interface PairSamples {
 }
 
 export interface SampleRecord {
-  objectId: number
+  objectId: ObjectId
   /** A stranger's text: clean and escape it wherever it is shown. Absent where labels are not kept. */
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */

@@ -103,7 +103,8 @@ export function wordsFingerprint(group: number, readings: Readings, reports: Rep
 }
 
 function namesIn({ customProperties, associations }: Readings): string {
-  let text = ''
+  const { typesLeftOut } = customProperties?.report ?? {}
+  let text = typesLeftOut === undefined ? '' : `${typesLeftOut} more\0`
   for (const { objectTypeId, singularLabel, pluralLabel } of customProperties?.report.byObjectType ?? []) {
     text += `${objectTypeId}\0${singularLabel}\0${pluralLabel}\0`
   }

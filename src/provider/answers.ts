@@ -1,14 +1,15 @@
 import { Secret } from '../runtime/secret.ts'
+import { boundedRecords, boundedScopes, boundedTypes, boundedWords } from './bounds.ts'
 import {
   asObject,
+  Gaps,
   type JsonObject,
+  type ObjectId,
   optionalString,
   readBoolean,
   readCount,
   readList,
   readNonEmptyString,
-  readNumber,
-  readString,
   UnreadableError,
 } from './read.ts'
 
@@ -19,7 +20,11 @@ export interface TokenAnswer {
   refreshToken: Secret | undefined
   /** Life of the access token from the moment the request was sent, ms. */
   lifetimeMs: number
+  /** Whose they are, where the answer says so. */
+  owner?: TokenOwner
 }
+
+export type TokenOwner = Pick<TokenMetadata, 'hubId' | 'scopes'>
 
 /** Whom an access token was made for (interface 2.2). */
 export interface TokenMetadata {
@@ -31,29 +36,41 @@ export interface TokenMetadata {
   lifeLeftMs: number | undefined
 }
 
+/** A report of which a part could not be read; absent: all of it was. */
+interface WithGaps {
+  /** The first parts, each with what is wrong with it. */
+  gaps?: string[]
+}
+
 /** Association limit report (interface 2.3) of one direction of a pair. Totals count all, lists hold samples. */
-export interface AssociationReport {
+export interface AssociationReport extends WithGaps {
+  /** 0: none, or it could not be read. */
   limit: number
   totalRecordsAtLimit: number
   totalRecordsNearLimit: number
-  atLimit: { label: string; objectId: number }[]
-  nearLimit: { label: string; objectId: number; usage: number; reportedPercentage: number }[]
+  atLimit: { label?: string; objectId: ObjectId }[]
+  nearLimit: { label?: string; objectId: ObjectId; usage: number; reportedPercentage?: number }[]
 }
 
 /** Custom property limit report (interface 2.4). */
-export interface CustomPropertyReport {
+export interface CustomPropertyReport extends WithGaps {
+  /** 0: none, or it could not be read; so of each type. */
   overallLimit: number
   overallUsage: number
   /** As reported; its unit is not given, so nothing is decided by it. */
-  reportedPercentage: number
+  reportedPercentage?: number
   byObjectType: {
     objectTypeId: string
     singularLabel: string
     pluralLabel: string
     limit: number
     usage: number
-    reportedPercentage: number
+    reportedPercentage?: number
   }[]
+  /** Some object types could not be read: one that it doesn't name may still be there. */
+  typesUnread?: true
+  /** Object types that it names beyond what is kept of one account; absent: none. */
+  typesLeftOut?: number
 }
 
 /** An object type that has records at or near an association limit, as the companions of the limits endpoints name it. */
@@ -73,6 +90,18 @@ export function readTokenAnswer(json: unknown): TokenAnswer {
     accessToken: new Secret(readNonEmptyString(answer, 'access_token')),
     refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
     lifetimeMs: readLifetime(answer, refreshToken !== undefined) * 1000,
+    ...readOwner(answer),
+  }
+}
+
+/** Metadata says it as well: what is missing here, or odd, is no reason to refuse the tokens. */
+function readOwner(answer: JsonObject): Pick<TokenAnswer, 'owner'> {
+  try {
+    const { hubId, scopes } = readMetadata(answer)
+    return { owner: { hubId, scopes } }
+  } catch (error) {
+    if (error instanceof UnreadableError) return {}
+    throw error
   }
 }
 
@@ -104,11 +133,16 @@ export function readMetadata(json: unknown): TokenMetadata {
   if (hubId === 0) throw new UnreadableError('hub_id is the number 0: expected an account')
   return {
     hubId,
-    hubDomain: optionalString(answer, 'hub_domain'),
-    user: optionalString(answer, 'user'),
-    scopes,
+    hubDomain: optionalWords(answer, 'hub_domain'),
+    user: optionalWords(answer, 'user'),
+    scopes: boundedScopes(scopes),
     lifeLeftMs: readLifeLeft(answer.expires_in),
   }
+}
+
+function optionalWords(answer: JsonObject, field: string): string | undefined {
+  const words = optionalString(answer, field)
+  return words === undefined ? undefined : boundedWords(words)
 }
 
 /** Only worth having if it is what it should be: nothing but a comparison of clocks hangs on it. */
@@ -117,47 +151,86 @@ function readLifeLeft(value: unknown): number | undefined {
   return Math.min(value, LONGEST_LIFE_SECONDS) * 1000
 }
 
+/** Only the totals must be there: of anything else that can't be read the rest does not suffer. */
 export function readAssociationReport(json: unknown): AssociationReport {
   const answer = asObject(json, 'the answer')
-  const samples = {
-    atLimit: readList(answer, 'atLimitFromRecordSamples', (item, at) => ({
-      label: readString(item, 'label', at),
-      objectId: readCount(item, 'objectId', at),
-    })),
-    nearLimit: readList(answer, 'nearLimitFromRecordSamples', (item, at) => ({
-      label: readString(item, 'label', at),
-      objectId: readCount(item, 'objectId', at),
-      usage: readCount(item, 'usage', at),
-      reportedPercentage: readNumber(item, 'percentage', at),
-    })),
+  const totals = {
+    atLimit: readCount(answer, 'totalRecordsAtLimit'),
+    nearLimit: readCount(answer, 'totalRecordsNearLimit'),
   }
+  const gaps = new Gaps()
+  const limit = gaps.count(answer, 'limit') ?? 0
+  const atLimit = gaps.list(answer, 'atLimitFromRecordSamples', (item, at) => readRecord(gaps, item, at))
+  const nearLimit = gaps.list(answer, 'nearLimitFromRecordSamples', (item, at) => {
+    const record = readRecord(gaps, item, at)
+    const usage = gaps.count(item, 'usage', at)
+    const percentage = reported(gaps.number(item, 'percentage', at))
+    // Without its usage it would pass for one that is at its limit.
+    return record === undefined || usage === undefined ? undefined : { ...record, usage, ...percentage }
+  })
   return {
-    limit: readCount(answer, 'limit'),
-    totalRecordsAtLimit: atLeast(samples.atLimit, readCount(answer, 'totalRecordsAtLimit')),
-    totalRecordsNearLimit: atLeast(samples.nearLimit, readCount(answer, 'totalRecordsNearLimit')),
-    ...samples,
+    limit,
+    totalRecordsAtLimit: atLeast(atLimit, totals.atLimit),
+    totalRecordsNearLimit: atLeast(nearLimit, totals.nearLimit),
+    atLimit: boundedRecords(atLimit),
+    nearLimit: boundedRecords(nearLimit),
+    ...named(gaps),
   }
+}
+
+type Place = Parameters<Gaps['count']>[2]
+
+function readRecord(gaps: Gaps, item: JsonObject, at: Place): AssociationReport['atLimit'][number] | undefined {
+  const label = gaps.text(item, 'label', at)
+  const objectId = gaps.id(item, 'objectId', at)
+  if (objectId === undefined) return undefined
+  return label === undefined ? { objectId } : { label: boundedWords(label), objectId }
+}
+
+function reported(percentage: number | undefined): { reportedPercentage?: number } {
+  return percentage === undefined ? {} : { reportedPercentage: percentage }
+}
+
+function named({ found }: Gaps): WithGaps {
+  return found.length === 0 ? {} : { gaps: found }
 }
 
 /** A total that is less than what is shown is wrong: the records are there. */
-function atLeast(samples: readonly { objectId: number }[], total: number): number {
+function atLeast(samples: readonly { objectId: ObjectId }[], total: number): number {
   return total >= samples.length ? total : Math.max(total, new Set(samples.map(({ objectId }) => objectId)).size)
 }
 
+/** As of associations: overall usage must be there. */
 export function readCustomPropertyReport(json: unknown): CustomPropertyReport {
   const answer = asObject(json, 'the answer')
+  const overallUsage = readCount(answer, 'overallUsage')
+  const gaps = new Gaps()
+  const overallLimit = gaps.count(answer, 'overallLimit') ?? 0
+  const percentage = reported(gaps.number(answer, 'overallPercentage'))
+  const listed = Array.isArray(answer.byObjectType) ? answer.byObjectType.length : -1
+  const types = gaps.list(answer, 'byObjectType', (item, at) => readType(gaps, item, at))
+  const { kept, leftOut } = boundedTypes(types)
   return {
-    overallLimit: readCount(answer, 'overallLimit'),
-    overallUsage: readCount(answer, 'overallUsage'),
-    reportedPercentage: readNumber(answer, 'overallPercentage'),
-    byObjectType: readList(answer, 'byObjectType', (item, at) => ({
-      objectTypeId: readNonEmptyString(item, 'objectTypeId', at),
-      singularLabel: readString(item, 'singularLabel', at),
-      pluralLabel: readString(item, 'pluralLabel', at),
-      limit: readCount(item, 'limit', at),
-      usage: readCount(item, 'usage', at),
-      reportedPercentage: readNumber(item, 'percentage', at),
-    })),
+    ...{ overallLimit, overallUsage, ...percentage, byObjectType: kept },
+    ...(types.length === listed ? {} : { typesUnread: true }),
+    ...(leftOut === 0 ? {} : { typesLeftOut: leftOut }),
+    ...named(gaps),
+  }
+}
+
+function readType(gaps: Gaps, item: JsonObject, at: Place): CustomPropertyReport['byObjectType'][number] | undefined {
+  const objectTypeId = gaps.nonEmptyText(item, 'objectTypeId', at)
+  const singularLabel = gaps.text(item, 'singularLabel', at)
+  const pluralLabel = gaps.text(item, 'pluralLabel', at)
+  const limit = gaps.count(item, 'limit', at) ?? 0
+  const usage = gaps.count(item, 'usage', at)
+  const percentage = reported(gaps.number(item, 'percentage', at))
+  if (objectTypeId === undefined || usage === undefined) return undefined
+  return {
+    objectTypeId,
+    singularLabel: boundedWords(singularLabel ?? objectTypeId),
+    pluralLabel: boundedWords(pluralLabel ?? objectTypeId),
+    ...{ limit, usage, ...percentage },
   }
 }
 

@@ -53,8 +53,11 @@ function classOf(family: Family, status: number, body: JsonObject): FailureClass
 
 function tokenClass(status: number, body: JsonObject): FailureClass {
   const words = [optionalString(body, 'status'), optionalString(body, 'error')]
-  const refused = ['BAD_REFRESH_TOKEN', 'BAD_AUTH_CODE', 'EXPIRED_AUTH_CODE', 'invalid_grant']
-  if (status === 400 && words.some((word) => word !== undefined && refused.includes(word))) return 'rejected'
+  const says = (...refusals: string[]) => words.some((word) => word !== undefined && refusals.includes(word))
+  if (status === 400 && says('BAD_REFRESH_TOKEN', 'BAD_AUTH_CODE', 'EXPIRED_AUTH_CODE', 'invalid_grant'))
+    return 'rejected'
+  // The account was deleted, or has disconnected the app; an older answer has 403.
+  if ((status === 400 || status === 403) && says('BAD_HUB')) return 'rejected'
   return 'client'
 }
 
@@ -90,9 +93,15 @@ function waitOfPolicy(family: Family, status: number, body: JsonObject): number 
 const MOST_SCOPES = 20
 const SCOPE = /^(?=.{1,80}$)[a-z][a-z_-]*(\.[a-z][a-z0-9_-]*)*$/
 
-/** `errors[].context.requiredScopes`, as far as they look like scopes: a stranger's words, to be shown to people. */
+/**
+ * `requiredScopes` and `requiredGranularScopes` in `errors[].context`, as far as they look like scopes: a stranger's words, to be
+ * shown to people.
+ */
 function readScopes(body: JsonObject, clean: (text: string) => string): string[] {
-  const named = listOf(body.errors).flatMap((error) => listOf(fieldOf(fieldOf(error, 'context'), 'requiredScopes')))
+  const named = listOf(body.errors).flatMap((error) => {
+    const context = fieldOf(error, 'context')
+    return [...listOf(fieldOf(context, 'requiredScopes')), ...listOf(fieldOf(context, 'requiredGranularScopes'))]
+  })
   const scopes = named.filter((scope) => typeof scope === 'string' && SCOPE.test(scope) && clean(scope) === scope)
   return [...new Set(scopes as string[])].slice(0, MOST_SCOPES)
 }

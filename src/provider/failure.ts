@@ -6,7 +6,7 @@ import type { AccountBucket } from './account-bucket.ts'
  * - `parked`: the provider says to stay away for `retryAfterMs` (an account that moves to another data centre).
  * - `unauthorized`: the access token was not accepted. Refresh once, try once more.
  * - `forbidden`: the grant lacks a scope. Nothing to retry until somebody grants it.
- * - `rejected`: the refresh token (or the code) is refused. To be confirmed before it is believed.
+ * - `rejected`: the refresh token (or the code) is refused, or its account is gone. To be confirmed before it is believed.
  * - `client`: the app itself is refused - its id, its secret, the request's form. Nobody's account is at fault.
  */
 export type FailureClass = 'transient' | 'parked' | 'unauthorized' | 'forbidden' | 'rejected' | 'client'

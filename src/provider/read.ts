@@ -19,13 +19,34 @@ export function parseJson(body: Buffer): unknown {
   const text = body.toString('utf8')
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = LONG_ID.test(text) ? parseWithLongIds(text) : JSON.parse(text)
   } catch {
     if (text.trimStart().startsWith('<')) throw new UnreadableError('the answer is HTML, not JSON')
     throw new UnreadableError(`the answer of ${body.length} bytes is not valid JSON`)
   }
   return hasHalfPairs(text) ? wellFormed(value) : value
 }
+
+/** An id beyond 2^53 names another record once it is a number: it stays the text that it was. Hardly any answer has one. */
+const LONG_ID = /"objectId"\s*:\s*\d{16}/
+
+function parseWithLongIds(text: string): unknown {
+  try {
+    return (JSON.parse as ParseWithSource)(text, (key, value, { source }) =>
+      key === 'objectId' && typeof value === 'number' && !Number.isSafeInteger(value) ? source : value,
+    )
+  } catch (error) {
+    // Nested deeper than the stack is: what is wrong with its ids is for the readers to say.
+    if (error instanceof RangeError) return JSON.parse(text)
+    throw error
+  }
+}
+
+/** The library that comes with the compiler does not know the third argument yet. */
+type ParseWithSource = (
+  text: string,
+  reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+) => unknown
 
 /** In place and without recursion: an answer may be nested deeper than the stack is. */
 function wellFormed(value: unknown): unknown {
@@ -64,18 +85,82 @@ export function readNonEmptyString(from: JsonObject, field: string, at?: Place):
 }
 
 /** A whole number from 0 to 2^53-1. */
-export function readCount(from: JsonObject, field: string, at?: Place): number {
-  const value = from[field]
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw wrong(nameOf(field, at), 'a whole number of 0 or more', value)
-  }
+export function readCount(from: JsonObject, field: string): number {
+  const count = countIn(from[field])
+  if (count === undefined) throw wrong(field, A_COUNT, from[field])
+  return count
+}
+
+const A_COUNT = 'a whole number of 0 or more'
+
+function countIn(value: unknown): number | undefined {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) return undefined
   return value === 0 ? 0 : value // JSON has a -0 too.
 }
 
-export function readNumber(from: JsonObject, field: string, at?: Place): number {
-  const value = from[field]
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw wrong(nameOf(field, at), 'a number', value)
-  return value
+/** Which record of the provider's: a number, or the digits of one that is beyond 2^53. */
+export type ObjectId = number | string
+
+const DIGITS = /^[1-9]\d{0,19}$/
+
+function idIn(value: unknown): ObjectId | undefined {
+  if (typeof value !== 'string') return countIn(value)
+  if (!DIGITS.test(value)) return undefined
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+}
+
+/** Of what is wrong with one report: who sees these knows where to look. */
+const MOST_GAPS = 5
+
+/** Reads a report by its parts: what is not what it should be is named and done without. */
+export class Gaps {
+  readonly found: string[] = []
+
+  count(from: JsonObject, field: string, at?: Place): number | undefined {
+    return countIn(from[field]) ?? this.#none(from, field, A_COUNT, at)
+  }
+
+  number(from: JsonObject, field: string, at?: Place): number | undefined {
+    const value = from[field]
+    return typeof value === 'number' && Number.isFinite(value) ? value : this.#none(from, field, 'a number', at)
+  }
+
+  text(from: JsonObject, field: string, at?: Place): string | undefined {
+    const value = from[field]
+    return typeof value === 'string' ? value : this.#none(from, field, 'a string', at)
+  }
+
+  nonEmptyText(from: JsonObject, field: string, at?: Place): string | undefined {
+    return from[field] === '' ? this.#none(from, field, 'a string that is not empty', at) : this.text(from, field, at)
+  }
+
+  id(from: JsonObject, field: string, at?: Place): ObjectId | undefined {
+    return idIn(from[field]) ?? this.#none(from, field, 'the id of a record', at)
+  }
+
+  /** Without the items of which nothing comes. */
+  list<T>(from: JsonObject, field: string, readItem: (item: JsonObject, at: Place) => T | undefined): T[] {
+    const value = from[field]
+    if (!Array.isArray(value)) {
+      this.#none(from, field, 'a list')
+      return []
+    }
+    const items: T[] = []
+    for (const [index, item] of value.entries()) {
+      if (!isObject(item)) this.note(() => faultOf(`${field}[${index}]`, 'an object', item))
+      const read = isObject(item) ? readItem(item, { list: field, index }) : undefined
+      if (read !== undefined) items.push(read)
+    }
+    return items
+  }
+
+  note(what: () => string): void {
+    if (this.found.length < MOST_GAPS) this.found.push(what())
+  }
+
+  #none(from: JsonObject, field: string, expected: string, at?: Place): undefined {
+    this.note(() => faultOf(nameOf(field, at), expected, from[field]))
+  }
 }
 
 export function readBoolean(from: JsonObject, field: string, at?: Place): boolean {
@@ -110,9 +195,11 @@ export function optionalString(from: JsonObject, field: string): string | undefi
 }
 
 function wrong(field: string, expected: string, found: unknown): UnreadableError {
-  return new UnreadableError(
-    `${field} ${found === undefined ? 'is missing' : `is ${describe(found)}`}: expected ${expected}`,
-  )
+  return new UnreadableError(faultOf(field, expected, found))
+}
+
+function faultOf(field: string, expected: string, found: unknown): string {
+  return `${field} ${found === undefined ? 'is missing' : `is ${describe(found)}`}: expected ${expected}`
 }
 
 /** Never the value itself: it may be a token. */

@@ -5,12 +5,14 @@ import type { Argument } from './scripts.ts'
 /** The steps on one account, or one due set, that are asked for many times at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
-  storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled'>
+  storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown'>
   beginPoll(account: string, asking: string): Promise<(Buffer | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */
   claimDue(due: string, now: number, most: number, claimMs: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
+  /** Of every partition in the same turn, too. */
+  readOutbox(account: string, most: number): Promise<[last: string, entries: [id: string, fields: string[]][]]>
   takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }
 
@@ -32,6 +34,7 @@ export function accountSteps(store: Store): AccountSteps {
     commitPoll: gathered((...call) => store.commitPoll(...call), GATHER_MS),
     claimDue: gathered((...call) => store.claimDue(...call)),
     dueTokens: gathered((...call) => store.dueTokens(...call)),
+    readOutbox: gathered((...call) => store.readOutbox(...call)),
     takeCalls: gathered((...call) => store.takeCalls(...call)),
   }
   OF_STORE.set(store, steps)

@@ -1,5 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
+import { guardSteps } from './guard-steps.ts'
 import { loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 
 export type Store = Redis | Cluster
@@ -39,7 +40,7 @@ export function connectRedis(address: RedisAddress, purpose: Purpose, onError: (
     connectionName: `plimsoll:${process.pid}:${purpose}`,
     socketTimeout: SILENT_MS[purpose],
     retryStrategy,
-    scripts: loadScripts(),
+    scripts: loadScripts(0),
     ...(purpose === 'pages'
       ? { maxRetriesPerRequest: 1, commandTimeout: 2_000, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
@@ -97,16 +98,17 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
       })
     case 'cluster': {
       const { retryStrategy: _, scripts: __, enableAutoPipelining: ___, ...perNode } = options
-      return new Cluster(address.nodes, {
+      const cluster = new Cluster(address.nodes, {
         redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
         clusterRetryStrategy: retryStrategy,
         // A node that died is waited for as a whole Redis is: sixteen looks for its slots are over in two seconds.
         ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
-        scripts: loadScripts(),
+        scripts: loadScripts(1),
         // Of commands that travel together ioredis asks none again that was sent to the wrong node, as all are after a
         // failover; and it takes the number of its keys for the key of a step.
         enableAutoPipelining: false,
       })
+      return guardSteps(cluster)
     }
   }
 }

@@ -4,6 +4,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -16,9 +17,10 @@ import {
 } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Clock } from '../runtime/clock.ts'
+import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 /**
@@ -38,10 +40,13 @@ const START_WITHIN_MS = 60_000
 /** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
 const LONGEST_SOCKET_PATH = 100
 
+/** Whether a server was started on the folder: whoever only looks must not begin one. Redis 6 has a single file. */
+export function holdsEmbeddedRedis(dataDir: string): boolean {
+  return ['appendonlydir', 'appendonly.aof'].some((name) => existsSync(join(dataDir, 'redis', name)))
+}
+
 export async function openEmbeddedRedis(dataDir: string, clock: Clock, log: Logger): Promise<EmbeddedRedis> {
-  const folder = join(resolve(dataDir), 'redis')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const server = new Server(folder, clock, log)
+  const server = new Server(openDataFolder(dataDir, 'redis'), clock, log)
   await server.open()
   return { socket: server.socket, close: () => server.release() }
 }
@@ -87,9 +92,12 @@ class Server {
   }
 
   async #start(): Promise<void> {
+    const program = findServer()
     const output = openSync(this.#logFile(), 'a', 0o600)
+    // The server makes its files by the umask that it is born with.
+    const umask = process.umask(0o077)
     const child = spawn(
-      findServer(),
+      program,
       [
         ...['--port', '0', '--unixsocket', this.socket, '--unixsocketperm', '700', '--daemonize', 'no'],
         ...['--dir', this.#folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
@@ -98,6 +106,7 @@ class Server {
       // Its own process group: Ctrl-C must reach the daemon alone, which still has something to write.
       { detached: true, stdio: ['ignore', output, output] },
     )
+    process.umask(umask)
     closeSync(output)
     child.unref()
     this.#child = child

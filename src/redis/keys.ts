@@ -40,6 +40,8 @@ export interface PartitionKeys {
   due: Record<DueKind, string>
   /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; as much later as its readings may be older than others'; not where no scope lets it be read */
   fresh: string
+  /** zset: hubId of an imported account -> 1 while it waits for its first reading, then 0 until all have theirs */
+  firstReadings: string
   /** zset: hubId -> since when its polls fail, ms */
   pollFailing: string
   /** string: how often it changed which accounts there are, or what their domains are */
@@ -84,6 +86,10 @@ export interface DeliveryKeys {
   marks: string
   /** hash: partition and first number of a gap in what was collected -> its last number */
   gaps: string
+  /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
+  told: string
+  /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
+  over: string
   /** hash: receiver and alert -> what is held back from that receiver */
   held: string
   /** zset: the same -> when to look again, ms */
@@ -122,14 +128,24 @@ export interface DigestKeys {
   of(receiver: string): string
 }
 
+/** Installs that were granted, of which nobody knows yet whose account they are. */
+export interface GrantKeys {
+  /** zset: grant -> when it is looked at next, ms */
+  due: string
+  /** hash: the encrypted tokens, their times, and how far it came */
+  grant(id: string): string
+}
+
 /** What is known of the keys that tokens are encrypted with. */
 export interface VaultKeys {
   /** hash: key id -> a known value encrypted with that key */
   canaries: string
   /** set: ids of keys that something may be encrypted with */
   used: string
-  /** hash: daemon -> the key that it encrypts with, and when it said so */
+  /** hash: process -> the key that it encrypts with, and when it said so */
   writers: string
+  /** set: ids of keys that something may have been encrypted with since the last pass of a rekey began */
+  written: string
 }
 
 export interface Keys {
@@ -140,7 +156,8 @@ export interface Keys {
   /** Two of these alone: a refresh needs no other, and making all ten for each step was 2 % of it. */
   own(hubId: number): string
   lease(hubId: number): string
-  installState(state: string): string
+  /** string, expires: a code was sent with that state */
+  usedInstallState(nonce: string): string
   /** string: what older versions had in place of `vault.canaries` */
   readonly canary: string
   readonly vault: VaultKeys
@@ -149,6 +166,8 @@ export interface Keys {
   /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
   readonly installation: string
   readonly progress: string
+  /** hash: forgottenAt, rewrittenAt: when something was deleted last, and when that left the private server's file, ms */
+  readonly appendOnlyFile: string
   /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
   readonly daemons: string
   /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
@@ -161,9 +180,10 @@ export interface Keys {
   readonly pollBudget: string
   /** hash: name -> what is known of a named admin token, its hash among it */
   readonly adminTokens: string
-  /** list: times of the last reads of metadata, for the bounded rate of them */
-  readonly metadataCalls: string
+  /** zset, expires: digest of a session that somebody signed out of -> when it would have ended, ms */
+  readonly endedSessions: string
   readonly digests: DigestKeys
+  readonly grants: GrantKeys
   readonly delivery: DeliveryKeys
   /** BullMQ's own prefix: all keys of a queue must share a slot. */
   readonly queues: string
@@ -182,20 +202,25 @@ export function createKeys(prefix: string): Keys {
     account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
     own: (hubId) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
     lease: (hubId) => `${tags[partitionOf(hubId)]}:lease:${hubId}`,
-    installState: (state) => `${prefix}:install:${state}`,
+    usedInstallState: (nonce) => `${prefix}:install:${nonce}`,
     canary: `${prefix}:canary`,
-    vault: { canaries: `${secured}:canaries`, used: `${secured}:used-keys`, writers: `${secured}:writers` },
+    vault: {
+      ...{ canaries: `${secured}:canaries`, used: `${secured}:used-keys` },
+      ...{ writers: `${secured}:writers`, written: `${secured}:written` },
+    },
     format: `${prefix}:format`,
     installation: `${prefix}:installation`,
     progress: `${prefix}:progress`,
+    appendOnlyFile: `${prefix}:append-only-file`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,
     heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
     endpoint: `${prefix}:{0}:endpoint`,
     pollBudget: `${prefix}:poll-budget`,
     adminTokens: `${prefix}:admin-tokens`,
-    metadataCalls: `${prefix}:metadata-calls`,
+    endedSessions: `${prefix}:ended-sessions`,
     digests: { due: `${out}:digests`, of: (receiver) => `${out}:digest:${receiver}` },
+    grants: { due: `${prefix}:{grants}:due`, grant: (id) => `${prefix}:{grants}:grant:${id}` },
     delivery: {
       groupsDue: `${out}:groups`,
       deliveriesDue: `${out}:due`,
@@ -205,6 +230,8 @@ export function createKeys(prefix: string): Keys {
       ends: `${out}:ends`,
       marks: `${out}:marks`,
       gaps: `${out}:gaps`,
+      told: `${out}:told`,
+      over: `${out}:over`,
       held: `${out}:held`,
       heldDue: `${out}:held-due`,
       dead: `${out}:dead`,
@@ -228,6 +255,7 @@ function partitionKeys(tag: string): PartitionKeys {
   return {
     due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
     fresh: `${tag}:fresh`,
+    firstReadings: `${tag}:first-readings`,
     pollFailing: `${tag}:poll-failing`,
     domainsVersion: `${tag}:domains-version`,
     nearest: `${tag}:nearest`,

@@ -10,6 +10,7 @@ const STEPS = {
   claimDue: { file: 'claim-due', of: 'many accounts' },
   dueTokens: { file: 'due-tokens', of: 'many accounts' },
   nearestExpiry: { file: 'nearest-expiry', keys: 1 },
+  countOverdue: { file: 'count-overdue', keys: 2 },
   readDomains: { file: 'read-domains', keys: 1 },
   searchAccounts: { file: 'search-accounts', keys: 1 },
   bringForward: { file: 'bring-forward', keys: 1 },
@@ -23,6 +24,7 @@ const STEPS = {
   storeMetadata: { file: 'store-metadata', keys: 1 },
   refuseForeignToken: { file: 'refuse-foreign-token', keys: 1 },
   beginUninstall: { file: 'begin-uninstall', keys: 1 },
+  takeUninstall: { file: 'take-uninstall', keys: 1 },
   recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
   finishUninstall: { file: 'finish-uninstall', keys: 2 },
   purgeAccount: { file: 'purge-account' },
@@ -40,11 +42,13 @@ const STEPS = {
   changeAlerts: { file: 'change-alerts', keys: 1 },
   changeEndpoint: { file: 'change-endpoint', keys: 2 },
   registerKeys: { file: 'register-keys', keys: 2 },
-  reportWriter: { file: 'report-writer', keys: 2 },
-  retireKeys: { file: 'retire-keys', keys: 3 },
-  rekeyTokens: { file: 'rekey-tokens', keys: 1 },
+  reportWriter: { file: 'report-writer', keys: 3 },
+  retireKeys: { file: 'retire-keys', keys: 4 },
+  rekeyTokens: { file: 'rekey-tokens', keys: 1, guard: 'none' },
   takeCalls: { file: 'take-calls', of: 'many accounts' },
+  settleCalls: { file: 'settle-calls', keys: 1 },
   pauseCalls: { file: 'pause-calls', keys: 1 },
+  readOutbox: { file: 'read-outbox', of: 'many accounts' },
   renumberEntries: { file: 'renumber-entries', keys: 1 },
   collectAlerts: { file: 'collect-alerts', keys: 1 },
   moveWaiting: { file: 'move-waiting', keys: 1 },
@@ -71,6 +75,7 @@ declare module 'ioredis' {
     claimDue(sets: number, ...args: Argument[]): Result<unknown[], Context>
     dueTokens(sets: number, ...args: Argument[]): Result<unknown[], Context>
     nearestExpiry(...args: Argument[]): Result<string, Context>
+    countOverdue(...args: Argument[]): Result<number, Context>
     readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
     searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
     bringForward(...args: Argument[]): Result<number, Context>
@@ -81,6 +86,7 @@ declare module 'ioredis' {
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
+    takeUninstallBuffer(...args: Argument[]): Result<Buffer | Buffer[], Context>
     recordUninstallFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
     importAccount(...args: Argument[]): Result<'imported' | 'kept' | 'uninstalled' | 'replaced', Context>
     storeMetadata(...args: Argument[]): Result<'stored' | 'lost', Context>
@@ -105,7 +111,9 @@ declare module 'ioredis' {
     retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
     rekeyTokens(...args: Argument[]): Result<number, Context>
     takeCalls(accounts: number, ...args: Argument[]): Result<unknown[], Context>
+    settleCalls(...args: Argument[]): Result<number, Context>
     pauseCalls(...args: Argument[]): Result<number, Context>
+    readOutbox(partitions: number, ...args: Argument[]): Result<unknown[], Context>
     renumberEntries(...args: Argument[]): Result<number, Context>
     collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
     moveWaiting(...args: Argument[]): Result<number, Context>
@@ -134,15 +142,29 @@ export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, step]) => 
 const INCLUDE = /^--!include (\S+)\n/gm
 
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
-export function loadScripts(): Record<string, { lua: string; numberOfKeys?: number; readOnly?: boolean }> {
+export function loadScripts(guards: 0 | 1): Record<string, { lua: string; numberOfKeys?: number }> {
   return Object.fromEntries(
     Object.entries(STEPS).map(([name, step]) => [
       name,
       'of' in step
-        ? { lua: forMany(partsOf(`${step.file}.lua`)) }
-        : { lua: readLua(`${step.file}.lua`), ...('keys' in step ? { numberOfKeys: step.keys } : {}) },
+        ? { lua: forMany(partsOf(`${step.file}.lua`), guards) }
+        : {
+            lua: readLua(`${step.file}.lua`),
+            ...('keys' in step ? { numberOfKeys: step.keys + ('guard' in step ? 0 : guards) } : {}),
+          },
     ]),
   )
+}
+
+/** The steps that make names of keys themselves, with the number of keys that they declare. */
+export const GUARDED = Object.entries(STEPS).flatMap(([name, step]): Guarded[] => {
+  if ('of' in step) return [{ name, keys: 'first argument' }]
+  return 'keys' in step && !('guard' in step) ? [{ name, keys: step.keys }] : []
+})
+
+interface Guarded {
+  name: string
+  keys: number | 'first argument'
 }
 
 function readLua(path: string): string {

@@ -1,3 +1,4 @@
+import { freshBytes } from '../runtime/fresh-bytes.ts'
 import type { Keys } from './keys.ts'
 
 /** No account has this id: what concerns the whole installation is kept, and told, under it. */
@@ -9,6 +10,11 @@ export const NOBODY = 0
  */
 export function accountStepKeys(keys: Keys, hubId: number): string[] {
   return [keys.own(hubId)]
+}
+
+/** The identity of one call of a step: where it is sent again after a reconnect, it is known by it. */
+export function newOperation(): string {
+  return freshBytes(12).toString('base64url')
 }
 
 /**

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { every } from './every.ts'
 
 /** The time, passed in everywhere so that a test can hold it still. Milliseconds since 1970, UTC. */
 export interface Clock {
   now(): number
   /** Resolves after `ms`, or at once when `signal` aborts: whoever waits looks at the signal itself. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
+  /** Does it each time so many ms have passed, until the returned function is called. */
+  every(ms: number, work: () => Promise<void>): () => void
 }
 
 export const systemClock: Clock = {
@@ -14,4 +17,5 @@ export const systemClock: Clock = {
       if (signal?.aborted !== true) throw error
     })
   },
+  every,
 }

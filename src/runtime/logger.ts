@@ -1,4 +1,5 @@
 import { type ChildLoggerOptions, type DestinationStream, pino } from 'pino'
+import { escapeUnseen, keepEscapes } from './json-text.ts'
 import type { LogCode } from './log-codes.ts'
 import { pinoPretty } from './pretty.ts'
 
@@ -72,6 +73,9 @@ function describeError(error: unknown, depth = 0): unknown {
 }
 
 export function createLogger(settings: LogSettings, destination?: DestinationStream): Logger {
+  const isForPeople = destination === undefined && settings.pretty
+  const output = destination ?? (isForPeople ? pinoPretty() : standardOutput())
+  const shown = (line: string) => (isForPeople ? keepEscapes(escapeUnseen(line)) : escapeUnseen(line))
   return pino(
     {
       level: settings.level,
@@ -81,7 +85,7 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
       serializers: { err: (error: unknown) => describeError(error) },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
-    destination ?? (settings.pretty ? pinoPretty() : standardOutput()),
+    { write: (line) => output.write(shown(line)) },
   )
 }
 

@@ -17,6 +17,7 @@ export interface Metrics {
   readonly tokensServed: Counter<'to'>
   /** outcome: committed, failed, blocked (no scope lets it be read), gone, lost, later, paused (its rate limit is reached), no-room (the call budget had none) */
   readonly polls: Counter<'outcome'>
+  readonly reportGaps: Counter
   /** From an account's regular turn until it was polled; 0: an early poll. */
   readonly pollLateness: Histogram
   /** class: 2xx, 4xx, 429, 5xx, other, timeout, network */
@@ -33,8 +34,10 @@ export interface Metrics {
   /** outcome: sent, failed */
   readonly heartbeatPings: Counter<'outcome'>
   readonly uninstalls: Counter<'outcome'>
+  readonly parkedGrants: Counter<'outcome'>
   /** step: read, thin-out; outcome: replaced, unchanged, lost, failed */
   readonly tended: Counter<'step' | 'outcome'>
+  readonly installs: Counter<'outcome'>
   readonly signInFailures: Counter
   /** route: its pattern, never an address; status: 2xx, 3xx, 4xx, 5xx */
   readonly httpRequests: Counter<'method' | 'route' | 'status'>
@@ -53,6 +56,16 @@ const SERVED = [0.005, 0.025, 0.1, 0.3, 1, 2.5, 10]
 const DELAY = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
 
 const REFRESH_OUTCOMES = ['refreshed', 'fresh', 'held', 'gone', 'lost', 'waiting', 'failed']
+const GRANT_OUTCOMES = ['connected', 'later', 'deleted', 'gone']
+const INSTALL_RESULTS = [
+  ...(['connected', 'reconnected', 'refused', 'bad-state', 'no-code', 'waits', 'too-many'] as const),
+  ...(['rejected', 'failed', 'parked'] as const),
+] as const
+/**
+ * What an install came to at its callback; `rejected`: the code, `parked`: it is not known whose it is,
+ * `failed`: anything else that the provider said.
+ */
+export type InstallResult = (typeof INSTALL_RESULTS)[number]
 const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused', 'no-room']
 
 export function createMetrics(): Metrics {
@@ -103,6 +116,7 @@ export function createMetrics(): Metrics {
       counter('limit_polls', 'Polls of the limits endpoints, by outcome.', ['outcome']),
       POLL_OUTCOMES.map((outcome) => ({ outcome })),
     ),
+    reportGaps: counter('limit_report_gaps', 'Reports of which a part could not be read, and the rest was.', []),
     pollLateness: histogram(
       'limit_poll_lateness',
       "From an account's regular turn until it was polled; 0: it was polled earlier.",
@@ -129,8 +143,16 @@ export function createMetrics(): Metrics {
     ]),
     heartbeatPings: counter('heartbeat_pings', 'Heartbeats told to the service outside, by outcome.', ['outcome']),
     uninstalls: counter('uninstalls', 'Attempts to uninstall an account, by outcome.', ['outcome']),
+    parkedGrants: fromZero(
+      counter('parked_grants', 'Looks at grants whose account is not known yet, by outcome.', ['outcome']),
+      GRANT_OUTCOMES.map((outcome) => ({ outcome })),
+    ),
     tended: counter('accounts_tended', 'Accounts whose history was tended, by step and outcome.', ['step', 'outcome']),
-    signInFailures: counter('sign_in_failures', 'Attempts to sign in that failed or came too often.'),
+    installs: fromZero(
+      counter('installs', 'Callbacks of installs, by outcome.', ['outcome']),
+      INSTALL_RESULTS.map((outcome) => ({ outcome })),
+    ),
+    signInFailures: counter('sign_in_failures', 'Attempts to sign in that failed.'),
     httpRequests: counter('http_requests', 'Requests that were answered, by pattern of the route and status class.', [
       ...(['method', 'route', 'status'] as const),
     ]),

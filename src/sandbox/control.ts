@@ -44,7 +44,8 @@ function serveAccounts(server: FastifyInstance, { world }: SandboxParts): void {
   server.delete('/sandbox/accounts/:hubId', (request, reply) => {
     const account = accountIn(request, world)
     if (account === undefined) return send(reply, noSuchAccount())
-    world.uninstall(account)
+    if ((request.query as Record<string, string>).hub === 'deleted') world.deleteAccount(account)
+    else world.uninstall(account)
     return send(reply, noContent())
   })
 }

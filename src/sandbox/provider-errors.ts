@@ -17,6 +17,10 @@ function oauthError(error: string, status: string, message: string, httpStatus =
 export const badRefreshToken = (): Answer =>
   oauthError('invalid_grant', 'BAD_REFRESH_TOKEN', 'refresh token is invalid, expired or revoked')
 
+/** The account itself is gone, whatever was granted in it: in its own words, of which the older answer had 403 and no `error`. */
+export const badHub = (): Answer =>
+  json(400, { status: 'BAD_HUB', error: 'access_denied', message: 'hub is deleted or disconnected' })
+
 export const badAuthCode = (): Answer => oauthError('invalid_grant', 'BAD_AUTH_CODE', 'missing or unknown auth code')
 
 export const expiredAuthCode = (): Answer => oauthError('invalid_grant', 'EXPIRED_AUTH_CODE', 'the auth code expired')

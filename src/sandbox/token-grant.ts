@@ -6,6 +6,7 @@ import {
   badClientId,
   badClientSecret,
   badGrantType,
+  badHub,
   badRedirectUri,
   badRefreshToken,
   expiredAuthCode,
@@ -70,5 +71,6 @@ function redeemCode(form: URLSearchParams, world: World): { tokens: IssuedTokens
 
 function redeemRefreshToken(form: URLSearchParams, world: World): { tokens: IssuedTokens } | { refusal: Answer } {
   const tokens = world.refresh(form.get('refresh_token') ?? '')
-  return tokens === 'unknown-refresh-token' ? { refusal: badRefreshToken() } : { tokens }
+  if (tokens === 'unknown-refresh-token') return { refusal: badRefreshToken() }
+  return tokens === 'deleted-account' ? { refusal: badHub() } : { tokens }
 }

@@ -135,7 +135,9 @@ export class World {
     return this.#issueAccessToken(code.grant, refreshToken)
   }
 
-  refresh(refreshToken: string): IssuedTokens | 'unknown-refresh-token' {
+  refresh(refreshToken: string): IssuedTokens | 'unknown-refresh-token' | 'deleted-account' {
+    const hubId = this.hubIdOfRefreshToken(refreshToken)
+    if (hubId !== null && !this.#accounts.has(hubId)) return 'deleted-account'
     const grant = this.refreshToken(refreshToken)
     if (grant === undefined) return 'unknown-refresh-token'
     if (!this.#options.rotateRefreshTokens) return this.#issueAccessToken(grant, refreshToken)
@@ -185,6 +187,12 @@ export class World {
     account.installed = false
     account.epoch++
     return true
+  }
+
+  /** The account itself is no more, which is another refusal than that of an account which only uninstalled the app. */
+  deleteAccount(account: Account): void {
+    this.uninstall(account)
+    this.#accounts.delete(account.hubId)
   }
 
   hubIdOfCode(code: string): number | null {

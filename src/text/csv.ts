@@ -7,9 +7,15 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 
 /**
  * A sheet takes for a formula what begins with one of these, also in their wide form, and in some countries it begins
- * another cell at a semicolon.
+ * another cell at a semicolon. Apostrophes of its own get one more, so that the one of ours can be taken away again.
  */
-const FORMULA = /(^|;)([\s"]*)(?=[=+\-@＝＋－＠])/gu
+const FORMULA = /(^|;)([\s"]*)(?='*[=+\-@＝＋－＠])/gu
+const HARMLESS = /(^|;)([\s"]*)'(?='*[=+\-@＝＋－＠])/gu
+
+/** What a cell said before it was made harmless. */
+export function cellAsWritten(cell: string): string {
+  return cell.replace(HARMLESS, '$1$2')
+}
 
 function harmless(cell: string): string {
   return cleanText(cell, 500).replace(FORMULA, "$1$2'")

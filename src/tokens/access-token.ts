@@ -4,7 +4,7 @@ import type { Secret } from '../runtime/secret.ts'
 import type { AccessTokenStore, StoredToken } from './access-token-store.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import type { RefreshOutcome } from './refresh-account.ts'
-import type { Vault } from './vault.ts'
+import { openToken, type Vault } from './vault.ts'
 
 /** Good for as long as calls may take, which for a life of seconds is a tenth of it. */
 export function hasTimeForACall({ obtainedAt, expiresAt }: TokenTimes, now: number): boolean {
@@ -18,8 +18,12 @@ export type Judgement =
   | { is: 'unidentified' }
   | NoToken
 
-/** Why there is no token. `later`, `unidentified`: ask again at that moment, ms. */
-export type NoToken = { is: 'unknown' | 'gone' | 'reauthorize' } | { is: 'later' | 'unidentified'; at: number }
+/** Why there is no token. With `at`: ask again at that moment, ms. */
+export type NoToken =
+  | { is: 'unknown' | 'gone' | 'reauthorize' }
+  | { is: 'later' | 'unidentified'; at: number }
+  /** `why` names the key that is missing. */
+  | { is: 'unopened'; at: number; why: string }
 
 /** What to do for somebody who asks for an account's access token. */
 export function judgeToken(token: StoredToken | undefined, now: number): Judgement {
@@ -97,10 +101,17 @@ export class AccessTokens {
         return { is: 'unidentified', at: clock.now() + ASK_AGAIN_MS }
       }
       if (judged.is !== 'good') return judged
-      const { generation, accessToken, expiresAt, scopes } = judged.token
-      const token = vault.open(accessToken, hubId, 'access')
+      const { generation, accessToken, expiresAt, scopes, retryAt } = judged.token
+      const opened = openToken(vault, accessToken, hubId, 'access')
+      if (!opened.ok) {
+        // One that can be opened may come of a refresh, unless that has just failed.
+        const askAt = Math.max(retryAt ?? 0, clock.now() + ASK_AGAIN_MS)
+        if (retryAt !== null || attempt > 1) return { is: 'unopened', at: askAt, why: opened.failure.message }
+        await this.#refreshed(hubId, generation)
+        continue
+      }
       const noted = await tokens.noteServed(hubId, generation, clock.now(), to)
-      if (noted === 'noted') return { is: 'served', token, expiresAt, scopes }
+      if (noted === 'noted') return { is: 'served', token: opened.value, expiresAt, scopes }
     }
     return { is: 'later', at: clock.now() + ASK_AGAIN_MS }
   }

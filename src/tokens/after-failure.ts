@@ -2,6 +2,7 @@ import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
 import type { Standing } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import type { RefreshFailure } from './redeem.ts'
 
 /** What is known of an account when a refresh of it failed. */
 export interface FailedRefresh {
@@ -12,10 +13,12 @@ export interface FailedRefresh {
   failures: number
   /** When the refresh token was first refused, or null. */
   rejectedAt: number | null
-  failure: ProviderFailure
+  failure: RefreshFailure
   /** How the rest of the fleet fares. */
   standing: Standing
 }
+
+type FailedCall = FailedRefresh & { failure: ProviderFailure }
 
 export interface NextStep {
   state: AccountState
@@ -50,17 +53,20 @@ export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, n
     alert: failsForLong(failed, failures, now) ? 'failing' : 'none',
   }
   if (failed.state === 'reauthorize') return { ...unchanged, refreshAt: daily(now, random), alert: 'none' }
-  if (failed.failure.class === 'parked') return { ...unchanged, ...parked(failed, now) }
+  const { failure } = failed
+  if (failure.class === 'unopened') return { ...unchanged, state: 'failing' }
+  const failedCall = { ...failed, failure }
+  if (failure.class === 'parked') return { ...unchanged, ...parked(failedCall, now) }
   // Not this account's trouble: nothing is held against it, and its turn comes when the endpoint works again.
   if (failed.standing.fleetTrouble) {
     const refreshAt = Math.max(now, failed.standing.until) + Math.round(SECOND * random)
     return { ...unchanged, refreshAt, failures: failed.failures, alert: 'none' }
   }
-  switch (failed.failure.class) {
+  switch (failure.class) {
     case 'rejected':
       return { ...unchanged, ...rejected(failed, unchanged, now, random) }
     case 'transient':
-      return { ...unchanged, ...transient(failed, unchanged, settings, now) }
+      return { ...unchanged, ...transient(failedCall, unchanged, settings, now) }
     default:
       // The app is refused, not the account: its state says nothing about that.
       return unchanged
@@ -72,8 +78,13 @@ function failsForLong({ times }: FailedRefresh, failures: number, now: number): 
   return failures >= FAILURES_TO_TELL && now >= times.expiresAt + patience(times)
 }
 
-function parked({ failure, times }: FailedRefresh, now: number): Partial<NextStep> {
-  const until = now + (failure.retryAfterMs ?? HOUR)
+/** Until when to stay away from an account that moves to another data centre. */
+export function parkedUntil({ retryAfterMs }: Pick<ProviderFailure, 'retryAfterMs'>, now: number): number {
+  return now + (retryAfterMs ?? HOUR)
+}
+
+function parked({ failure, times }: FailedCall, now: number): Partial<NextStep> {
+  const until = parkedUntil(failure, now)
   const pollAt = hasNoTokenYet(times) ? 'unchanged' : until
   return { state: 'parked', refreshAt: until, pollAt, alert: until > times.expiresAt ? 'failing' : 'none' }
 }
@@ -97,7 +108,7 @@ function rejected(failed: FailedRefresh, base: NextStep, now: number, random: nu
   }
 }
 
-function transient(failed: FailedRefresh, base: NextStep, settings: RefreshSettings, now: number): Partial<NextStep> {
+function transient(failed: FailedCall, base: NextStep, settings: RefreshSettings, now: number): Partial<NextStep> {
   const { lateAt } = planRefresh(failed.hubId, failed.times, settings)
   // A day would be the end of the token, and whoever says it says it to whoever asks first.
   const told = now + Math.min(failed.failure.retryAfterMs ?? 0, longestPause(failed.times))

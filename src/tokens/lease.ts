@@ -40,41 +40,6 @@ export function keepLease(
     if (renewed === 1) until = askedAt + lease.ms
     if (renewed === 0) until = 0
   }
-  const end = repeat(renew, lease.ms / 3)
+  const end = clock.every(lease.ms / 3, renew)
   return { isHeld: () => clock.now() < until, end }
-}
-
-interface Repeated {
-  work: () => Promise<void>
-  everyMs: number
-  nextAt: number
-}
-
-/** Looked at this often: a few times within the third of the shortest lease. */
-const LOOK_EVERY_MS = 100
-
-const repeated = new Set<Repeated>()
-let timer: NodeJS.Timeout | undefined
-
-/**
- * One timer for all leases: nearly all end before they are renewed once, and a timer of its own for each was 2 % of a
- * refresh. By the monotonic clock: a clock that is set must not end a lease.
- */
-function repeat(work: () => Promise<void>, everyMs: number): () => void {
-  const one = { work, everyMs, nextAt: performance.now() + everyMs }
-  repeated.add(one)
-  timer ??= setInterval(repeatDue, LOOK_EVERY_MS)
-  return () => repeated.delete(one)
-}
-
-function repeatDue(): void {
-  const now = performance.now()
-  for (const one of repeated) {
-    if (now < one.nextAt) continue
-    one.nextAt = now + one.everyMs
-    void one.work()
-  }
-  if (repeated.size > 0) return
-  clearInterval(timer)
-  timer = undefined
 }

@@ -1,21 +1,18 @@
 import type { ProviderClient } from '../provider/client.ts'
-import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
-import type { Courier, CourierAnswer } from './courier/courier.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
-import { keepLease, type Lease, newLeaseOwner } from './lease.ts'
+import { keepLease, newLeaseOwner } from './lease.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
-import { type RedeemDeps, type RedeemJob, redeemAndStore } from './redeem.ts'
+import { type RedeemDeps, type Redeemed, type RedeemJob, type RefreshFailure, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
-import { VaultError } from './vault.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
 export interface TokenAnnouncer {
   /** It has failed for long; it may come back by itself. */
-  failing(account: AnnouncedAccount, reason: string): AlertWrites
+  failing(account: Omit<AnnouncedAccount, 'interruptedAt'>, reason: string): AlertWrites
   reauthorize(account: AnnouncedAccount, reason: string): AlertWrites
   recovered(account: AnnouncedSubject): AlertWrites
   /** The account's refresh token belongs to the account `owner`. */
@@ -43,8 +40,6 @@ export interface RefreshDeps extends RedeemDeps {
   store: Store
   /** The door to the provider's token endpoint. */
   endpoint: TokenEndpoint
-  /** Who redeems where a refresh token is good for one refresh only. Absent: this process, always. */
-  courier?: Pick<Courier, 'redeem' | 'ready'>
   announce: TokenAnnouncer
   random: () => number
 }
@@ -52,6 +47,8 @@ export interface RefreshDeps extends RedeemDeps {
 export type RefreshOutcome =
   | {
       is: 'refreshed'
+      /** It was imported: whose the new tokens are is to be asked next. */
+      isUnidentified: boolean
       late: boolean
       lateMs: number
       expired: boolean
@@ -60,8 +57,8 @@ export type RefreshOutcome =
       /** What was left of the access token's life, ms, below 0: it had expired; null where nobody kept one alive. */
       leftMs: number | null
     }
-  /** Not due: somebody else was faster. */
-  | { is: 'fresh' }
+  /** Not due: somebody else was faster; or it was asked before whose its tokens are, without an answer. */
+  | { is: 'fresh'; isUnidentified: boolean }
   /** Another worker is at it. */
   | { is: 'held' }
   /** Unknown, or being uninstalled. */
@@ -71,7 +68,7 @@ export type RefreshOutcome =
   /** The token endpoint is closed to everybody until then. */
   | { is: 'waiting'; until: number }
   /** `alerted`: an alert was committed. */
-  | { is: 'failed'; failure: ProviderFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
+  | { is: 'failed'; failure: RefreshFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
 
 /**
  * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
@@ -85,7 +82,6 @@ export async function refreshAccount(
   turn?: number,
 ): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
-  if (deps.endpoint.rotates) await deps.courier?.ready()
   // Before the lease: nobody else is kept from the account while this worker stands in line.
   const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
@@ -106,8 +102,13 @@ export async function refreshAccount(
   const planned = plannedAt(context, dueAt, refused, now)
   if (now < planned) {
     deps.endpoint.leave()
-    await deps.tokens.leave(hubId, owner, planned)
-    return { is: 'fresh' }
+    const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
+    await deps.tokens.leave(
+      hubId,
+      owner,
+      canBeIdentified(context) ? Math.min(planned, askedAgainAt(context, now)) : planned,
+    )
+    return { is: 'fresh', isUnidentified }
   }
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
@@ -117,9 +118,13 @@ export async function refreshAccount(
   const kept = keepLease(deps.store, deps.clock, lease, takenAt)
   try {
     const attempt = { hubId, owner, context, dueAt }
-    return await outcomeOf(deps, attempt, await redeem(deps, jobOf(deps, attempt), kept))
+    // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.
+    const redeemed: Redeemed = deps.unstored.has(hubId)
+      ? { is: 'too-late' }
+      : await deps.unstored.hold(hubId, () => redeemAndStore(deps, jobOf(deps, attempt), kept))
+    return await outcomeOf(deps, attempt, redeemed)
   } catch (error) {
-    await giveUp(deps, hubId, owner, error).catch(() => undefined) // It ends by itself; the first error is the news.
+    await deps.tokens.release(hubId, owner).catch(() => undefined) // It ends by itself; the first error is the news.
     throw error
   } finally {
     kept.end()
@@ -133,12 +138,15 @@ function plannedAt(context: RefreshContext, dueAt: number, refused: string | und
   return context.retryAt ?? (refused === context.generation ? 0 : dueAt)
 }
 
-const UNREADABLE_AGAIN_MS = 60_000
+function canBeIdentified({ isUnidentified, times, retryAt }: RefreshContext): boolean {
+  return isUnidentified && !hasNoTokenYet(times) && retryAt === null
+}
 
-/** A token that no key opens was not sent: nothing can be lost of it. Of anything else it is not known. */
-async function giveUp(deps: RefreshDeps, hubId: number, owner: string, error: unknown): Promise<void> {
-  if (error instanceof VaultError) await deps.tokens.leave(hubId, owner, deps.clock.now() + UNREADABLE_AGAIN_MS)
-  else await deps.tokens.release(hubId, owner)
+/** An answer may take a while. Then as long again as there was none: of a whole fleet not everybody asks all the time. */
+const LEAST_UNIDENTIFIED_MS = 15_000
+
+function askedAgainAt({ times }: RefreshContext, now: number): number {
+  return now + Math.max(LEAST_UNIDENTIFIED_MS, now - times.obtainedAt)
 }
 
 interface Attempt {
@@ -149,29 +157,17 @@ interface Attempt {
   dueAt: number
 }
 
-/** Where the old token is dead once the new one is made, this process may be killed over it: another one does it. */
-async function redeem(deps: RefreshDeps, job: RedeemJob, lease: Lease): Promise<CourierAnswer> {
-  if (deps.courier !== undefined && deps.endpoint.rotates) return deps.courier.redeem(job, lease)
-  // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.
-  deps.unstored.add(job.hubId)
-  try {
-    return await redeemAndStore(deps, job, lease)
-  } finally {
-    deps.unstored.delete(job.hubId)
-  }
-}
-
 function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
   const { hubId, owner, context } = attempt
-  const { leaseMs, generation, refreshToken, previousToken, state, times } = context
+  const { generation, refreshToken, previousToken, state, times } = context
   return {
-    ...{ hubId, owner, leaseMs, generation, refreshToken, previousToken },
+    ...{ hubId, owner, generation, refreshToken, previousToken },
     restartPoll: hasNoTokenYet(times) || state === 'reauthorize' || state === 'parked',
     recovered: deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() }),
   }
 }
 
-async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: CourierAnswer): Promise<RefreshOutcome> {
+async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed): Promise<RefreshOutcome> {
   if (redeemed.is === 'left') return { is: 'held' }
   if (redeemed.is === 'too-late') {
     deps.endpoint.leave()
@@ -191,6 +187,7 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: CourierA
   const { lateAt } = planRefresh(hubId, context.times, deps.settings)
   return {
     is: 'refreshed',
+    isUnidentified: context.isUnidentified,
     late: !isFirst && sentAt >= lateAt,
     lateMs: isFirst ? 0 : Math.max(0, sentAt - attempt.dueAt),
     expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
@@ -204,7 +201,7 @@ function isKeptAlive(state: AccountState): boolean {
   return state === 'active' || state === 'failing'
 }
 
-async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: ProviderFailure): Promise<RefreshOutcome> {
+async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: RefreshFailure): Promise<RefreshOutcome> {
   const { hubId, owner, context } = attempt
   const standing = await standingAfter(deps, attempt, failure)
   const now = deps.clock.now()
@@ -220,7 +217,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
   })
   if (recorded === 'lost') return { is: 'lost' }
   const reauthorize = next.alert === 'reauthorize'
-  const log = failure.class === 'client' || reauthorize ? 'error' : 'warn'
+  const log = failure.class === 'client' || failure.class === 'unopened' || reauthorize ? 'error' : 'warn'
   deps.log[log](
     { code: `token.${reauthorize ? 'reauthorize' : failure.class}`, hubId, reason: failure.code, state: next.state },
     failure.message,
@@ -230,7 +227,11 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Provi
 }
 
 /** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */
-async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: ProviderFailure) {
+async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: RefreshFailure) {
+  if (failure.class === 'unopened') {
+    deps.endpoint.leave()
+    return NOTHING_WRONG
+  }
   if (context.state !== 'reauthorize') {
     return deps.endpoint.failed(hubId, failure, hasNoTokenYet(context.times))
   }
@@ -244,7 +245,7 @@ function alertsFor(
   deps: RefreshDeps,
   attempt: Attempt,
   next: NextStep,
-  failure: ProviderFailure,
+  failure: RefreshFailure,
   now: number,
 ): AlertWrites {
   if (next.alert === 'none') return NO_ALERT_WRITES
@@ -257,12 +258,12 @@ function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
 }
 
 /** Of a call without an answer that can be read nobody knows what the provider did: it may have ended the token we have. */
-function brokenOff(deps: RefreshDeps, { interruptedAt }: RefreshContext, { status }: ProviderFailure, now: number) {
-  const isUnanswered = status === 0 || status === 200
+function brokenOff(deps: RefreshDeps, { interruptedAt }: RefreshContext, failure: RefreshFailure, now: number) {
+  const isUnanswered = failure.class !== 'unopened' && (failure.status === 0 || failure.status === 200)
   return deps.endpoint.rotates && isUnanswered && interruptedAt === null ? { interruptedAt: String(now) } : {}
 }
 
-function failureFields(next: NextStep, failure: ProviderFailure, now: number): Record<string, string> {
+function failureFields(next: NextStep, failure: RefreshFailure, now: number): Record<string, string> {
   return {
     failures: String(next.failures),
     failureClass: failure.class,

@@ -1,5 +1,6 @@
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
 import { liveWriters, SILENCE_S, type Writer } from './writers.ts'
@@ -29,7 +30,7 @@ export interface Unopened {
 export interface Rekeyed {
   /**
    * - `clean`: a whole pass found nothing to do, and nobody writes with another key.
-   * - `writing`: a daemon still writes with another key.
+   * - `writing`: a process still writes with another key.
    * - `stopped`: the signal came.
    */
   is: 'clean' | 'writing' | 'stopped'
@@ -66,6 +67,7 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
     if (writers.length > 0) return withWriters(rekeyed, writers)
 
+    await deps.store.del(deps.keys.vault.written)
     const pass = await passOverAll(deps, watcher)
     rekeyed = withPass(rekeyed, pass)
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
@@ -101,10 +103,11 @@ function withWriters(rekeyed: Rekeyed, writers: Writer[]): Rekeyed {
   return { ...rekeyed, is: 'writing', writers, writingKeys }
 }
 
-/** False if a daemon came meanwhile that writes with one of them. */
+/** False if a process came meanwhile that writes with one of them, though it may be gone again. */
 async function retireOthers({ store, keys, vault }: RekeyDeps, pass: Pass): Promise<boolean> {
-  const { canaries, used, writers } = keys.vault
-  return (await store.retireKeys(canaries, used, writers, vault.keyIds[0], ...pass.unopenedKeys)) === 'retired'
+  const { canaries, used, writers, written } = keys.vault
+  const kept = [vault.keyIds[0], ...pass.unopenedKeys]
+  return (await store.retireKeys(canaries, used, writers, written, ...kept)) === 'retired'
 }
 
 function removable({ vault }: RekeyDeps, pass: Pass): string[] {
@@ -143,10 +146,14 @@ async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass
     for (let at = 0; at < hubIds.length; at += CHUNK) {
       if (watcher.signal.aborted) return pass
       const chunk = hubIds.slice(at, at + CHUNK)
-      await rekeyChunk(deps, chunk, pass)
+      const holders = chunk.map((hubId) => ({ hubId, key: deps.keys.account(hubId).tokens }))
+      await rekeyChunk(deps, holders, pass)
       pass.accounts += chunk.length
       watcher.progress(pass.accounts, Math.max(total, pass.accounts))
     }
+  }
+  for (const id of await deps.store.zrange(deps.keys.grants.due, 0, '-1')) {
+    await rekeyChunk(deps, [{ hubId: NOBODY, key: deps.keys.grants.grant(id) }], pass)
   }
   return pass
 }
@@ -177,15 +184,21 @@ const FIELDS = [
   ['previous', 'refresh'],
 ] as const satisfies (readonly [string, TokenField])[]
 
-async function rekeyChunk(deps: RekeyDeps, hubIds: readonly number[], pass: Pass): Promise<void> {
+/** Where tokens are stored, and whose they were sealed as. */
+interface Holder {
+  hubId: number
+  key: string
+}
+
+async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
   const reading = deps.store.pipeline()
-  for (const hubId of hubIds) reading.hmgetBuffer(deps.keys.account(hubId).tokens, ...FIELDS.map(([name]) => name))
+  for (const { key } of holders) reading.hmgetBuffer(key, ...FIELDS.map(([name]) => name))
   const stored = resultsOf<(Buffer | null)[]>(await reading.exec())
 
   const writing = deps.store.pipeline()
-  for (const [index, hubId] of hubIds.entries()) {
+  for (const [index, { hubId, key }] of holders.entries()) {
     const replacements = sealAnew(deps.vault, hubId, stored[index] ?? [], pass)
-    if (replacements.length > 0) writing.rekeyTokens(deps.keys.account(hubId).tokens, ...replacements)
+    if (replacements.length > 0) writing.rekeyTokens(key, ...replacements)
   }
   const replaced = resultsOf<number>(await writing.exec())
   pass.replaced += replaced.reduce((sum, count) => sum + count, 0)

@@ -25,6 +25,8 @@ export interface RefreshContext {
   tokenAlert: string
   /** When a refresh of this account broke off, its worker dead or the answer lost, that nobody has made good since, or null. */
   interruptedAt: number | null
+  /** It was imported, and nobody has asked yet whose its tokens are. */
+  isUnidentified: boolean
 }
 
 export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
@@ -83,7 +85,7 @@ export class TokenStore {
     await this.#store.releaseLease(this.leaseKey(hubId), owner)
   }
 
-  storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled'> {
+  storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown'> {
     const { obtainedAt, expiresAt } = tokens.times
     const pollAt = tokens.pollAt === 'unchanged' ? '-' : tokens.pollAt
     return this.#steps.storeTokens(
@@ -113,7 +115,7 @@ export class TokenStore {
 /** From the lines that `begin-refresh.lua` returns. The domain is the last: it is the only one that others chose. */
 function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer | undefined): RefreshContext {
   const [leaseMs, state, generation, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
-  const [refreshedAt, retryAt, interruptedAt, tokenAlert, ...hubDomain] = more
+  const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, ...hubDomain] = more
   return {
     leaseMs: Number(leaseMs),
     state: state as AccountState,
@@ -128,6 +130,7 @@ function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer 
     retryAt: momentOf(retryAt),
     tokenAlert: tokenAlert ?? '',
     interruptedAt: momentOf(interruptedAt),
+    isUnidentified: metadataDue === '1',
   }
 }
 

@@ -24,7 +24,7 @@ export interface Vault {
   replace(keys: readonly VaultKey[]): void
 }
 
-export type TokenField = 'access' | 'refresh' | 'canary'
+export type TokenField = 'access' | 'refresh' | 'canary' | 'answer'
 
 export interface VaultKey {
   id: string
@@ -33,6 +33,14 @@ export interface VaultKey {
 }
 
 export class VaultError extends Error {}
+
+/** A token that no configured key opens: a failure of its account like the provider's, until somebody configures the key. */
+export interface Unopened {
+  class: 'unopened'
+  code: 'vault'
+  /** Names the key by its id. */
+  message: string
+}
 
 const VERSION = 1
 const NONCE_BYTES = 12
@@ -77,6 +85,20 @@ export function createVault(keys: readonly VaultKey[]): Vault {
     replace: (others) => {
       ring = createRing(others)
     },
+  }
+}
+
+export function openToken(
+  vault: Vault,
+  sealed: Buffer,
+  hubId: number,
+  field: TokenField,
+): { ok: true; value: Secret } | { ok: false; failure: Unopened } {
+  try {
+    return { ok: true, value: vault.open(sealed, hubId, field) }
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return { ok: false, failure: { class: 'unopened', code: 'vault', message: error.message } }
   }
 }
 

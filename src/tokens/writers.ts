@@ -5,17 +5,17 @@ import { nowAndThen } from '../runtime/now-and-then.ts'
 import type { Vault } from './vault.ts'
 
 /**
- * Which daemon encrypts with which key. A rekey must know it: a daemon that still has the old key first may write
- * nothing for half an hour, and then something that nobody can read once that key is gone.
+ * Which process encrypts with which key. A rekey must know it: a daemon that still has the old key first may write
+ * nothing for half an hour, and then something that nobody can read once that key is gone; so may a long import.
  */
 export interface Writer {
-  /** The machine and the process. */
+  /** The machine and the process; of one that is no daemon its command, too. */
   daemon: string
   keyId: string
 }
 
 const REPORT_EVERY_MS = 3_000
-/** A daemon that has said nothing for so long is dead. */
+/** A process that has said nothing for so long is dead. */
 export const SILENCE_S = 10
 
 export interface WriterDeps {
@@ -31,7 +31,7 @@ export interface WriterReports {
   stop(): Promise<void>
 }
 
-/** Says now and then which key this daemon encrypts with, and logs which keys of others it lacks. */
+/** Says now and then which key this process encrypts with, and logs which keys of others it lacks. */
 export async function startWriterReports(deps: WriterDeps, daemon: string): Promise<WriterReports> {
   let lacking: string[] = []
   const report = async () => {
@@ -41,7 +41,7 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
       if (lacking.includes(keyId)) continue
       deps.log.error(
         { code: 'vault.key-missing', key: keyId, writer: other },
-        `another daemon (${other}) encrypts with key ${keyId}, which is not configured here: add it to encryption.keys and send this daemon SIGHUP`,
+        `another process (${other}) encrypts with key ${keyId}, which is not configured here: add it to encryption.keys and send this daemon SIGHUP`,
       )
     }
     lacking = strange.map(({ keyId }) => keyId)
@@ -64,6 +64,7 @@ export function liveWriters(deps: Pick<WriterDeps, 'store' | 'keys'>): Promise<W
 }
 
 async function say({ store, keys }: Pick<WriterDeps, 'store' | 'keys'>, daemon: string, keyId: string) {
-  const writers = await store.reportWriter(keys.vault.used, keys.vault.writers, daemon, keyId, SILENCE_S)
+  const { used, writers: all, written } = keys.vault
+  const writers = await store.reportWriter(used, all, written, daemon, keyId, SILENCE_S)
   return writers.map(([name, id]): Writer => ({ daemon: name, keyId: id }))
 }

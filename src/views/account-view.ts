@@ -7,6 +7,7 @@ import { type AccountForecasts, decodeForecasts } from '../limits/forecast/accou
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
 import type { KeptSamples } from '../limits/history/kept-samples.ts'
+import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
@@ -18,7 +19,7 @@ import { type StoryEvent, storyJson, storyOf } from './account-story.ts'
 import { type Labels, pollBecause } from './next-poll.ts'
 import { timedAlert } from './open-alert-json.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
-import type { SeriesShape } from './shapes/series.ts'
+import type { ForecastShape, SeriesShape } from './shapes/series.ts'
 import { withMarks } from './silenced.ts'
 import { watchJson } from './watch.ts'
 
@@ -44,7 +45,13 @@ export interface PlannedAccount extends Account {
 }
 
 /** A series as last read, when that was, when it reaches its limit, and the records behind it. */
-export type CurrentSeries = Series & Outlook & { measuredAt: number | null; records?: ShownRecords }
+export type CurrentSeries = Series &
+  Outlook & {
+    measuredAt: number | null
+    /** As the provider has it; absent where it gives none. */
+    reportedPercent?: number | undefined
+    records?: ShownRecords
+  }
 
 /** Everything there is to show about one account; its tokens are not among it. */
 export interface AccountView {
@@ -110,8 +117,10 @@ export async function* allAccounts(
 }
 
 export function currentSeries(readings: Readings, told: AccountForecasts | undefined, now: number): CurrentSeries[] {
+  const reported = reportedPercents(readings)
   return seriesOf(readings).map((series) => ({
     ...series,
+    reportedPercent: reported.get(series.id),
     measuredAt: readAt(series, readings) ?? null,
     ...outlookOf(series, told, now),
   }))
@@ -119,8 +128,7 @@ export function currentSeries(readings: Readings, told: AccountForecasts | undef
 
 /** A series as API and command line tell it. */
 export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read }: CurrentSeries): SeriesShape {
-  const { usage, limit, percent, measuredAt, daysLeft, forecast, forecastReason, records } = read
-  const days = (given: number | null) => (given === null ? null : tenths(given))
+  const { usage, limit, percent, reportedPercent, measuredAt, daysLeft, forecast, forecastReason, records } = read
   return {
     ...{ id, metric },
     ...(objectTypeId === undefined ? {} : { objectTypeId }),
@@ -128,20 +136,18 @@ export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read 
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     ...{ usage, limit, percent },
+    ...(reportedPercent === undefined ? {} : { reportedPercent }),
     measuredAt: iso(measuredAt),
-    daysLeft: days(daysLeft ?? null),
-    forecast:
-      forecast === null
-        ? null
-        : {
-            ...forecast,
-            days: tenths(forecast.days),
-            earliest: tenths(forecast.earliest),
-            latest: days(forecast.latest),
-          },
+    daysLeft: daysLeft == null ? null : tenths(daysLeft),
+    forecast: forecast === null ? null : forecastJson(forecast),
     forecastReason,
     ...(records === undefined ? {} : { records }),
   }
+}
+
+function forecastJson({ perDay, perDayLow, perDayHigh, ...left }: NonNullable<Outlook['forecast']>): ForecastShape {
+  const [days, earliest] = [tenths(left.days), tenths(left.earliest)]
+  return { perDay, perDayLow, perDayHigh, days, earliest, latest: left.latest === null ? null : tenths(left.latest) }
 }
 
 /** Everything there is to show about one account, as API and command line tell it. */
@@ -206,6 +212,8 @@ export function accountJson(account: PlannedAccount): AccountShape {
     pollFailure:
       pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
     watch: watchJson(account),
+    objectTypesLeftOut: account.objectTypesLeftOut,
+    gaps: account.gaps,
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),
   }
 }

@@ -27,8 +27,7 @@ export async function readAlertLog(
   deps: { store: Store; keys: Keys },
   { since, hubId, level }: AlertLogQuery,
 ): Promise<LoggedTransition[]> {
-  const partitions =
-    hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [deps.keys.partitionOf(hubId)]
+  const partitions = partitionsOf(deps.keys, hubId)
   const found = (await Promise.all(partitions.map((number) => readPartition(deps, number, since)))).flat()
   const wanted = found.filter(
     ({ alert }) =>
@@ -41,6 +40,29 @@ export async function readAlertLog(
       fate: fates.get(transition) ?? (isCollected(marks, transition) ? { is: 'unknown' as const } : PENDING),
     }))
     .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || numberOfRef(a.transition) - numberOfRef(b.transition))
+}
+
+/**
+ * From when on the log has all that was committed since a moment, ms; undefined: from that moment on. In each partition the
+ * newest push the oldest out, whosever they are.
+ */
+export async function forgottenUntil(
+  { store, keys }: { store: Store; keys: Keys },
+  { since, hubId }: AlertLogQuery,
+): Promise<number | undefined> {
+  const firsts = await Promise.all(
+    partitionsOf(keys, hubId).map(async (number) => {
+      const [first] = await store.xrange(keys.partition(number).log, '-', '+', 'COUNT', 1)
+      if (first === undefined || Number(first[1][3]) <= 1) return since
+      return timeOf(decodeEntry(first[1][1] ?? '').alert)
+    }),
+  )
+  const latest = Math.max(...firsts)
+  return latest > since ? latest : undefined
+}
+
+function partitionsOf(keys: Keys, hubId: number | undefined): number[] {
+  return hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [keys.partitionOf(hubId)]
 }
 
 const PENDING = { is: 'pending' } as const

@@ -1,12 +1,15 @@
 import { LIVE_STATES } from '../accounts/export-accounts.ts'
 import type { Registry } from '../accounts/registry.ts'
+import type { AlertLevel } from '../alerts/alert-level.ts'
+import { decodeState } from '../alerts/alert-state.ts'
 import { decodeForecasts } from '../limits/forecast/account-forecasts.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type CurrentSeries, currentSeries } from './account-view.ts'
+import { currentSeries } from './account-view.ts'
 import {
+  type CheckedSeries,
   type JudgedAccount,
   type JudgedSubject,
   type JudgeSettings,
@@ -57,10 +60,11 @@ async function judgeOne(
   isAsked: boolean,
 ): Promise<JudgedAccount | undefined> {
   const names = deps.keys.account(hubId)
-  const [account, readings, forecast] = await Promise.all([
+  const [account, readings, forecast, states] = await Promise.all([
     deps.registry.get(hubId),
     deps.store.getBuffer(names.readings),
     deps.store.get(names.forecast),
+    deps.store.hgetall(names.alerts),
   ])
   if (account === undefined || !LIVE_STATES.includes(account.state)) {
     return isAsked ? judgeAbsent(hubId, account) : undefined
@@ -68,15 +72,22 @@ async function judgeOne(
   const now = deps.clock.now()
   const readSeries = () => {
     const kept = keptReadings(hubId, names, readings)
-    return kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecast), now)
+    if (kept === undefined) return []
+    const series = currentSeries(kept.readings, decodeForecasts(forecast), now)
+    return series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
   }
   return judgeStored(request, account, readSeries, now, trouble)
+}
+
+function openLevel(stored: string | undefined): AlertLevel | undefined {
+  const level = stored === undefined ? 'ok' : decodeState(stored).level
+  return level === 'ok' ? undefined : level
 }
 
 function judgeStored(
   settings: JudgeSettings,
   account: JudgedSubject,
-  readSeries: () => CurrentSeries[],
+  readSeries: () => CheckedSeries[],
   now: number,
   trouble: string | undefined,
 ): JudgedAccount {

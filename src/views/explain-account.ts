@@ -1,7 +1,7 @@
 import { matchesAccount } from '../accounts/match-account.ts'
 import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
 import type { Alert, AlertKind, AlertLevel } from '../alerts/alert.ts'
-import { decodeState, kindOf, POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
+import { alertId, decodeState, kindOf, POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type Because, sayBecause } from '../alerts/evaluation/because.ts'
 import { evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
@@ -20,7 +20,7 @@ import { thresholdText } from './threshold-text.ts'
 import { watchText } from './watch.ts'
 
 export interface ExplainSettings extends RuleSet {
-  /** Polls in a row that must fail before that is told. */
+  /** How long polls of an account must fail before that is told, ms; never less than two of its periods. */
   alertAfter: number
 }
 
@@ -40,7 +40,9 @@ export interface ExplainedAlert {
   /** In people's words. */
   subject: string
   state: 'ok' | 'pending' | 'warning' | 'critical' | 'unknown' | 'off'
-  /** When the alert opened, ms. */
+  /** Id of the alert that is open. */
+  alert: string | null
+  /** When it opened, ms. */
   since: number | null
   why: string
   held: HeldBack[]
@@ -165,17 +167,21 @@ function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
 function passedOver(
   rules: readonly Rule[],
   account: PlannedAccount,
-  { metric }: CurrentSeries,
+  series: CurrentSeries,
   rule: Rule | undefined,
 ): ExplainedSeries['passedOver'] {
+  const { metric } = series
   const earlier = rule === undefined ? rules : rules.slice(0, rules.indexOf(rule))
   return earlier
     .filter(({ on }) => fits(on, metric))
     .map((one) => ({
       ...placeOf(rules, one),
-      because: matchesAccount(one.match ?? {}, account)
-        ? `it is for other ${metric.startsWith('associations.') ? 'pairs' : 'object types'}`
-        : 'it is for other accounts',
+      because:
+        ruleFor([{ ...one, match: undefined }], account, series) === undefined
+          ? 'it asks only count, which is for numbers of records'
+          : matchesAccount(one.match ?? {}, account)
+            ? `it is for other ${metric.startsWith('associations.') ? 'pairs' : 'object types'}`
+            : 'it is for other accounts',
     }))
 }
 
@@ -201,7 +207,7 @@ function explainPolls(settings: ExplainSettings, facts: AccountFacts, now: numbe
   const { pollFailure, polledAt } = account
   const why =
     pollFailure !== null
-      ? `${pollFailure.count} failed ${pollFailure.count === 1 ? 'poll' : 'polls'} in a row; told from ${settings.alertAfter} on (limits.alertAfter)`
+      ? `polls fail since ${formatMoment(pollFailure.since)}; told from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
       : (watchText(account) ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
   return explainOwn(settings, facts, POLL_FIELD, why, now)
 }
@@ -269,6 +275,7 @@ function explainAlert(
       state: shown,
       why,
     },
+    alert: isOpen ? alertId(facts.account.hubId, field, state.since) : null,
     since: isOpen ? state.since : null,
     held: [...(isComing ? heldBack(settings, facts, alert, state, now) : []), ...waitingIn(transitions)],
     route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },

@@ -21,9 +21,9 @@ export function explanationJson({ account, standing, own, series }: AccountExpla
 }
 
 function alertJson(one: ExplainedAlert): ExplainedAlertShape {
-  const { field, kind, subject, state, since, why, held, route, repeatFrom, transitions } = one
+  const { field, kind, subject, state, alert, since, why, held, route, repeatFrom, transitions } = one
   return {
-    ...{ field, kind, subject, state, since: iso(since), why },
+    ...{ field, kind, subject, state, alert, since: iso(since), why },
     held: held.map((by) => ({ ...by, until: iso(by.until) })),
     route: route === null ? null : { at: route.at, to: [...route.to] },
     repeatFrom: iso(repeatFrom),

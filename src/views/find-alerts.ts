@@ -1,6 +1,6 @@
 import type { Registry } from '../accounts/registry.ts'
 import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
-import { type AlertKind, type AlertLevel, alertOfTransition } from '../alerts/alert.ts'
+import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { type OpenState, readOpenStates, silenceable } from '../alerts/open-states.ts'
 import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
@@ -97,6 +97,6 @@ async function readShown(
   shown: readonly { hubId: number; place: AlertPlace }[],
 ): Promise<OpenAlert[]> {
   const read = await readOpenAlerts(store, keys, [...new Set(shown.map(({ hubId }) => hubId))])
-  const byId = new Map(read.map((alert) => [alertOfTransition(alert.id), alert]))
+  const byId = new Map(read.map((alert) => [alert.id, alert]))
   return shown.flatMap(({ place }) => byId.get(place[4]) ?? [])
 }

@@ -7,9 +7,11 @@ import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
+import type { NewFleet } from '../limits/first-readings.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { timedAttempt } from './attempt-json.ts'
 import { readCoverage } from './coverage-status.ts'
@@ -64,20 +66,26 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
       deliveryStatus(deps),
       readHeartbeat(new HeartbeatStore(store, keys), now),
     ])
-  const [nearestLimits, queues, daemons] = await Promise.all([
+  const [nearestLimits, queues, daemons, newFleet] = await Promise.all([
     readNearestLimits(deps, NEAREST_LIMITS, now),
     deps.queueDepths(),
     new DaemonStore(store, keys).read(),
+    deps.coverage.firstReadings.read(),
   ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
     at: new Date(now).toISOString(),
-    accounts: { total, byState },
+    accounts: { total, byState, newFleet: newFleet ?? null },
     ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
     nearestLimits,
     queues: queues.map(timedQueue),
     daemons: daemons.map((daemon) => daemonStatus(daemon, now)),
   }
+}
+
+/** How far an imported fleet has been read. */
+export function newFleetText({ read, total }: NewFleet): string {
+  return `reading a new fleet: ${formatCount(read)} of ${formatCount(total)}`
 }
 
 async function tokenStatus(deps: FleetStatusDeps, now: number): Promise<TokenStatus> {
@@ -87,7 +95,7 @@ async function tokenStatus(deps: FleetStatusDeps, now: number): Promise<TokenSta
 
 async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, now: number): Promise<DueStatus> {
   const [overdue, firsts] = await Promise.all([
-    due.countDue(kind, now - OVERDUE_AFTER_MS),
+    kind === 'refresh' ? due.countOverdue(now - OVERDUE_AFTER_MS) : due.countDue(kind, now - OVERDUE_AFTER_MS),
     Promise.all(
       Array.from({ length: PARTITIONS }, (_, number) =>
         store.zrange(keys.partition(number).due[kind], '0', '0', 'WITHSCORES'),

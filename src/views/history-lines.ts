@@ -1,4 +1,5 @@
 import type { Snapshot, SnapshotSeries } from '../limits/history/history.ts'
+import { jsonText } from '../runtime/json-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { iso } from '../text/format-time.ts'
 
@@ -22,7 +23,7 @@ export function historyLines(format: LineFormat, hubId: number, { at, series }: 
 
 function jsonLine(hubId: number, at: string, { metric, objectTypeId, from, to, ...numbers }: SnapshotSeries): string {
   const { usage, limit, percent } = numbers
-  return `${JSON.stringify({ hubId, at, metric, objectTypeId, from, to, usage, limit, percent })}\n`
+  return `${jsonText({ hubId, at, metric, objectTypeId, from, to, usage, limit, percent })}\n`
 }
 
 function cells(hubId: number, at: string, { metric, objectTypeId, from, to, ...numbers }: SnapshotSeries) {

@@ -1,7 +1,8 @@
 import type { Account } from '../accounts/account.ts'
 import type { AccountName } from '../accounts/match-account.ts'
+import type { AlertLevel } from '../alerts/alert-level.ts'
 import { judgeReading } from '../alerts/evaluation/evaluate.ts'
-import { type Level, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
+import { type Level, levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -24,9 +25,14 @@ export type JudgedSubject = Pick<
   'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'
 >
 
-/** A series as it was last read, and how it stands by that alone. */
+/** A series as it was last read, with the level of the alert that is open about it. */
+export interface CheckedSeries extends CurrentSeries {
+  open?: AlertLevel | undefined
+}
+
+/** A series as it was last read, and how it stands. */
 export interface JudgedSeries extends CurrentSeries {
-  /** `unknown`: its limit is, or its reading is too old. */
+  /** That of its reading or of its open alert, whichever is worse. `unknown`: its limit is, or its reading is too old. */
   level: CheckLevel
   /** Name of the rule that decided. */
   rule: string
@@ -50,13 +56,14 @@ export interface JudgedAccount {
 }
 
 /**
- * How an account stands by its last readings alone: no hysteresis, no `for`, no silence. `trouble` is why it could not be
+ * How an account stands by its last readings, without `for`, and by its open alerts, whatever holds one open or back.
+ * `trouble` is why it could not be
  * read just now.
  */
 export function judgeAccount(
   settings: JudgeSettings,
   account: JudgedSubject,
-  current: readonly CurrentSeries[],
+  current: readonly CheckedSeries[],
   now: number,
   trouble?: string,
 ): JudgedAccount {
@@ -94,14 +101,14 @@ function isBreach(level: CheckLevel): boolean {
 function judgeSeries(
   settings: JudgeSettings,
   account: JudgedSubject,
-  series: CurrentSeries,
+  { open, ...series }: CheckedSeries,
   isStale: IsStale,
 ): JudgedSeries[] {
   const rule = ruleFor(settings.rules, account, series)
   const judged = judgeReading(rule, series)
   if (rule === undefined || judged === 'off') return []
-  const level = isStale(series.measuredAt, series) ? 'unknown' : judged
-  const threshold = level === 'warning' || level === 'critical' ? (rule[level] ?? null) : null
+  const level = isStale(series.measuredAt, series) ? 'unknown' : worstOf([judged, open ?? 'ok'])
+  const threshold = level === 'warning' || level === 'critical' ? (levelOf(rule, level, series) ?? null) : null
   return [{ ...series, level, rule: rule.name, threshold }]
 }
 

@@ -10,9 +10,9 @@ export type PollBudgetStatus = PollBudgetShape
 
 /** Null where the config sets no budget. */
 export async function readPollBudget(store: Store, keys: Keys): Promise<PollBudgetStatus | null> {
-  const budget = decodeBudget((await store.get(keys.pollBudget)) ?? '')
-  if (budget === undefined) return null
-  const { level, meanCalls, short } = budget
+  const stored = await store.get(keys.pollBudget)
+  if (stored === null) return null
+  const { level, meanCalls, short } = decodeBudget(stored, 0)
   return {
     calls: Math.floor(level),
     callsPerPoll: Math.round(meanCalls * 10) / 10,

@@ -1,7 +1,7 @@
 import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type GroupSettings, groupKey, isDigest } from '../alerts/groups/group.ts'
-import { heldField } from '../alerts/groups/held-store.ts'
+import { heldField } from '../alerts/groups/held.ts'
 import { decodeHeld } from '../alerts/groups/waiting.ts'
 import { numberOfRef, partitionOfRef, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
 import { alertOf } from '../alerts/matter.ts'

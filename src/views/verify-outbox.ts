@@ -1,6 +1,9 @@
-import { decodeHeld, decodeWaiting } from '../alerts/groups/waiting.ts'
+import { alertOfHeld, receiverOfHeld } from '../alerts/groups/held.ts'
+import { decodeHeld, decodeWaiting, type WaitingAlert } from '../alerts/groups/waiting.ts'
 import { decodePlaces, type Gap, type Places, readLedger } from '../alerts/ledger/ledger.ts'
 import { numberOfRef, partitionOfRef, splitRefs, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import { alertOf } from '../alerts/matter.ts'
+import { decodeEntry } from '../alerts/outbox/outbox-entry.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
@@ -11,6 +14,8 @@ export interface VerifyDeps {
   now: () => number
   /** Between two looks. */
   pause: () => Promise<void>
+  /** Ids of all alerts that are open. */
+  readOpen: () => Promise<ReadonlySet<string>>
 }
 
 export interface OutboxProof extends OutboxBalance {
@@ -18,6 +23,14 @@ export interface OutboxProof extends OutboxBalance {
   where: { outbox: number; groups: number; held: number; deliveries: number }
   /** Transitions of which the ledger says something else than what is found. */
   astray: Astray[]
+  /** What receivers were sent as firing that is over, with no end on its way to them. */
+  unresolved: Unresolved[]
+}
+
+export interface Unresolved {
+  receiver: string
+  /** The alert's own id. */
+  alert: string
 }
 
 export interface Astray {
@@ -38,30 +51,35 @@ const PAGE = 1_000
  */
 export async function verifyOutbox(deps: VerifyDeps): Promise<OutboxProof> {
   let look = await lookOnce(deps)
-  let astray = look.astray
-  for (let n = 1; n < LOOKS && astray.length > 0; n++) {
+  let { astray, unresolved } = look
+  for (let n = 1; n < LOOKS && astray.length + unresolved.length > 0; n++) {
     await deps.pause()
     look = await lookOnce(deps)
-    const again = new Set(look.astray.map((one) => JSON.stringify(one)))
-    astray = astray.filter((one) => again.has(JSON.stringify(one)))
+    astray = foundAgain(astray, look.astray)
+    unresolved = foundAgain(unresolved, look.unresolved)
   }
   const lost = await findLost(deps)
   const balance = await readOutboxBalance(deps, deps.now())
   return {
     ...balance,
     gaps: [...balance.gaps, ...lost],
-    balanced: balance.balanced && astray.length === 0 && lost.length === 0,
+    balanced: balance.balanced && astray.length + unresolved.length + lost.length === 0,
     where: { ...look.where, outbox: balance.inOutbox },
-    astray,
+    ...{ astray, unresolved },
   }
+}
+
+function foundAgain<T>(before: readonly T[], now: readonly T[]): T[] {
+  const again = new Set(now.map((one) => JSON.stringify(one)))
+  return before.filter((one) => again.has(JSON.stringify(one)))
 }
 
 type Found = Map<TransitionRef, { pending: number; dead: number; first: 'groups' | 'held' | 'deliveries' }>
 
-async function lookOnce({
-  store,
-  keys,
-}: VerifyDeps): Promise<{ astray: Astray[]; where: Omit<OutboxProof['where'], 'outbox'> }> {
+type Look = Pick<OutboxProof, 'astray' | 'unresolved'> & { where: Omit<OutboxProof['where'], 'outbox'> }
+
+async function lookOnce({ store, keys, readOpen }: VerifyDeps): Promise<Look> {
+  const underWay = await readUnderWay(store, keys, await readOpen())
   const ledger = await readPlaces(store, keys)
   const found: Found = new Map()
   const see = (refs: readonly TransitionRef[], first: 'groups' | 'held' | 'deliveries', as: 'pending' | 'dead') => {
@@ -70,8 +88,13 @@ async function lookOnce({
       found.set(ref, { ...seen, [as]: seen[as] + 1 })
     }
   }
-  await seeGroups(store, keys, (refs) => see(refs, 'groups', 'pending'))
-  await scan(store, keys.delivery.held, (_, stored) => see(refsOf(decodeHeld(stored)), 'held', 'pending'))
+  const seeWaiting = (one: WaitingAlert, first: 'groups' | 'held') => {
+    see(refsOf(one), first, 'pending')
+    underWay.add(alertOf(one.alert))
+  }
+  await seeGroups(store, keys, (one) => seeWaiting(one, 'groups'))
+  await scan(store, keys.delivery.held, (_, stored) => seeWaiting(decodeHeld(stored), 'held'))
+  const told = await store.zrange(keys.delivery.told, 0, '-1')
   await seeDeliveries(store, keys, keys.delivery.deliveriesDue, (refs) => see(refs, 'deliveries', 'pending'))
   await seeDeliveries(store, keys, keys.delivery.dead, (refs) => see(refs, 'deliveries', 'dead'))
 
@@ -83,7 +106,24 @@ async function lookOnce({
     if (pending === seen.pending && dead === seen.dead) return []
     return { transition, ledger: { pending, dead }, found: { pending: seen.pending, dead: seen.dead } }
   })
-  return { astray, where }
+  const unresolved = told
+    .map((field) => ({ receiver: receiverOfHeld(field), alert: alertOfHeld(field) }))
+    .filter(({ alert }) => !underWay.has(alert))
+  return { astray, unresolved, where }
+}
+
+/**
+ * The alerts that are open, and those that the outbox says something of. An alert that closes meanwhile goes from here to its
+ * groups, and leaves what was told last of all: read in that order, it is seen somewhere.
+ */
+async function readUnderWay(store: Store, keys: Keys, open: ReadonlySet<string>): Promise<Set<string>> {
+  const found = new Set(open)
+  for (let number = 0; number < PARTITIONS; number++) {
+    for (const [, fields] of await store.xrange(keys.partition(number).outbox, '-', '+')) {
+      found.add(alertOf(decodeEntry(fields[1] ?? '').alert))
+    }
+  }
+  return found
 }
 
 async function readPlaces(store: Store, keys: Keys): Promise<Map<TransitionRef, Places>> {
@@ -92,9 +132,9 @@ async function readPlaces(store: Store, keys: Keys): Promise<Map<TransitionRef, 
   return places
 }
 
-async function seeGroups(store: Store, keys: Keys, see: (refs: TransitionRef[]) => void): Promise<void> {
+async function seeGroups(store: Store, keys: Keys, see: (one: WaitingAlert) => void): Promise<void> {
   for (const key of await store.zrange(keys.delivery.groupsDue, 0, '-1')) {
-    await scan(store, keys.delivery.group(key), (_, stored) => see(refsOf(decodeWaiting(stored))))
+    await scan(store, keys.delivery.group(key), (_, stored) => see(decodeWaiting(stored)))
   }
 }
 

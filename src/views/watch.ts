@@ -1,4 +1,5 @@
 import type { Account } from '../accounts/account.ts'
+import { formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import type { AccountShape } from './shapes/account.ts'
 
@@ -17,4 +18,16 @@ export function watchText({ pollBlocked }: Pick<Account, 'pollBlocked'>): string
   const { what, scopes } = pollBlocked
   const named = scopes.length === 0 ? '' : `; the provider asks for ${scopes.join(', ')}, which need not be right`
   return `${IS[what]}: a scope is missing${named}`
+}
+
+/** In a sentence for people; undefined: all of its last reports could be read. */
+export function gapsText({ gaps: [first, ...others] }: Pick<Account, 'gaps'>): string | undefined {
+  if (first === undefined) return undefined
+  return `read with gaps: ${first}${others.length === 0 ? '' : `, and ${formatCount(others.length)} more`}`
+}
+
+/** In a sentence for people; undefined: all of its object types are watched. */
+export function leftOutText({ objectTypesLeftOut: count }: Pick<Account, 'objectTypesLeftOut'>): string | undefined {
+  if (count === 0) return undefined
+  return `${formatCount(count)} are not watched: more than are kept of one account, or ids that are too long`
 }

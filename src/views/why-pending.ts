@@ -1,5 +1,5 @@
 import type { HeldBecause } from '../alerts/groups/held.ts'
-import { heldField } from '../alerts/groups/held-store.ts'
+import { heldField } from '../alerts/groups/held.ts'
 import { decodeHeld } from '../alerts/groups/waiting.ts'
 import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
 import { alertOf } from '../alerts/matter.ts'

@@ -51,6 +51,8 @@ describe('connecting with a code', () => {
       pollBecause: null,
       pollFailure: null,
       pollBlocked: null,
+      objectTypesLeftOut: 0,
+      gaps: [],
       uninstall: null,
     })
     expect(await registry.grantedScopes(HUB)).toEqual(['oauth', 'crm.objects.contacts.read'])
@@ -123,18 +125,14 @@ describe('connecting with a code', () => {
     expect(await redis.store.hget(keys.account(HUB).account, 'obtainedAt')).toBe(String(sentAt))
   })
 
-  test('whose account stays unknown stores nothing, and hands no token on', async () => {
+  test('whose account stays unknown keeps the grant, and hands no token on', async () => {
     const keys = redis.freshKeys()
     const { deps } = office(redis.store, keys, {
       exchangeCode: async () => tokens('access-1', 'refresh-1'),
       metadata: async () => failure('unauthorized'),
     })
-    expect(await connectWithCode(deps, code)).toEqual({
-      is: 'failed',
-      step: 'metadata',
-      failure: failure('unauthorized').failure,
-    })
-    expect(await dump(redis.store, keys)).toEqual({})
+    expect(await connectWithCode(deps, code)).toEqual({ is: 'parked', failure: failure('unauthorized').failure })
+    expect(await redis.store.zcard(keys.grants.due)).toBe(1)
   })
 })
 
@@ -208,7 +206,7 @@ describe('connecting again', () => {
     const account = await new Registry(redis.store, keys).get(HUB)
     expect(account).toMatchObject({ state: 'active', hubDomain: 'new.example.com', user: null })
     expect(account).toMatchObject({ refreshFailure: null, pollFailure: null, connectedAt: clock.now() })
-    expect(account?.token.generation).toBe(2)
+    expect(account?.token.generation).toBe(1_000_000)
     expect(await storedTokens(redis.store, keys)).toEqual({
       access: 'access-9',
       refresh: 'refresh-9',

@@ -1,4 +1,4 @@
-import type { ConnectDeps } from '../../src/accounts/connect-account.ts'
+import type { CodeDeps } from '../../src/accounts/connect-account.ts'
 import type { UninstallDeps } from '../../src/accounts/uninstall.ts'
 import { closeAlerts } from '../../src/alerts/kinds/close-alerts.ts'
 import { grantAnnouncer, pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
@@ -8,6 +8,7 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { vault } from '../support/accounts.ts'
+import { CodeDoor } from '../support/endpoint.ts'
 import { fakeProvider } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -19,7 +20,7 @@ const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
 export const announce = tokenAnnouncer(pages)
 const grant = { ...pages, scopes: ['oauth', 'crm.objects.contacts.read'] }
 export const announceScopes = grantAnnouncer(grant)
-export const announcePoll = pollAnnouncer({ ...grant, opensLimits: true, alertAfter: 3, repeatEveryMs: 86_400_000 })
+export const announcePoll = pollAnnouncer({ ...grant, opensLimits: true, repeatEveryMs: 86_400_000 })
 
 export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: TokenMetadata } {
   return {
@@ -39,8 +40,10 @@ export function metadata(more: Partial<TokenMetadata> = {}): { ok: true; value: 
 export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, clock = new HandClock()) {
   const provider = fakeProvider(does)
   const logged = logLines()
-  const deps: ConnectDeps & UninstallDeps = {
+  const door = new CodeDoor()
+  const deps: CodeDeps & UninstallDeps = {
     provider,
+    endpoint: door,
     store,
     keys,
     vault,
@@ -52,5 +55,5 @@ export function office(store: Store, keys: Keys, does: Partial<ProviderClient>, 
     clock,
     log: logged.log,
   }
-  return { deps, provider, clock, logged }
+  return { deps, provider, door, clock, logged }
 }

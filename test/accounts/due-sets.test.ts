@@ -116,6 +116,45 @@ describe('the due sets', () => {
   })
 })
 
+describe('overdue refreshes', () => {
+  const SINCE = 60_000
+
+  /** One account in a state, due in a minute at its next attempt. */
+  async function failing(fields: Record<string, string | number>) {
+    const { keys, clock, due } = await fleet([7])
+    const { state } = keys.partition(7)
+    await redis.store.zrem(state.active, 7)
+    await redis.store.zadd(state.failing, 7, 7)
+    await redis.store.hset(keys.account(7).account, { state: 'failing', ...fields })
+    await due.plan('refresh', [7], clock.now() + 60_000)
+    return { due, at: clock.now() - SINCE }
+  }
+
+  test('are those that nobody took up', async () => {
+    const { due, clock } = await fleet([1, 2, 65])
+    await due.plan('refresh', [2, 65], clock.now() - SINCE)
+    await due.plan('refresh', [1], clock.now() - SINCE + 1)
+    expect(await due.countOverdue(clock.now() - SINCE)).toBe(2)
+  })
+
+  test('are those that fail, from a minute after the end of the token on; each once', async () => {
+    const { due, at } = await failing({ expiresAt: 1, failingSince: 1 })
+    expect(await due.countOverdue(at)).toBe(1)
+    await due.plan('refresh', [7], at)
+    expect(await due.countOverdue(at)).toBe(1)
+    const alive = await failing({ expiresAt: at + 1, failingSince: 1 })
+    expect(await alive.due.countOverdue(alive.at)).toBe(0)
+  })
+
+  test('are those that were imported and have failed for a minute', async () => {
+    const { at } = await failing({})
+    const lately = await failing({ expiresAt: 0, failingSince: at + 1 })
+    expect(await lately.due.countOverdue(lately.at)).toBe(0)
+    const long = await failing({ expiresAt: 0, failingSince: at })
+    expect(await long.due.countOverdue(long.at)).toBe(1)
+  })
+})
+
 describe('the first expiry', () => {
   test('is that of the token that ends first, wherever its account stands among the due', async () => {
     const { due, keys, clock } = await fleet([1, 2, 3, 64, 65])

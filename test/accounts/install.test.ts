@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { beginInstall, finishInstall, type InstallSettings, installUrl } from '../../src/accounts/install.ts'
-import { dump } from '../support/accounts.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { dump, vault, vaultKey } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { useRedis } from '../support/test-store.ts'
 import { metadata, office } from './connected.ts'
 
 const redis = useRedis()
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const HOUR = 3_600_000
+const stateIn = (url: string) => new URL(url).searchParams.get('state') ?? ''
 
 const SETTINGS: InstallSettings = {
   installUrl: 'https://app.hubspot.com/oauth/authorize',
@@ -43,17 +48,9 @@ describe('the install address', () => {
     expect(url).toMatch(/^https:\/\/x\.test\/a\?region=eu1&client_id=/)
   })
 
-  test('has a state that nobody can guess, another one every time, good for an hour', async () => {
-    const keys = redis.freshKeys()
-    const stateOf = async () => new URL(await beginInstall(redis.store, keys, SETTINGS)).searchParams.get('state') ?? ''
-    const states = await Promise.all(Array.from({ length: 50 }, stateOf))
-    expect(new Set(states).size).toBe(50)
-    for (const state of states) {
-      expect(state).toMatch(/^[A-Za-z0-9_-]{32}$/)
-      const left = await redis.store.pttl(keys.installState(state))
-      expect(left).toBeGreaterThan(3_500_000)
-      expect(left).toBeLessThanOrEqual(3_600_000)
-    }
+  test('has another state every time, however many are asked for', () => {
+    const states = Array.from({ length: 500 }, () => stateIn(beginInstall(vault, SETTINGS, NOW)))
+    expect(new Set(states).size).toBe(500)
   })
 })
 
@@ -64,8 +61,7 @@ describe('the redirect that ends an install', () => {
       exchangeCode: async () => tokens('access-1', 'refresh-1'),
       metadata: async () => metadata(),
     })
-    const state = new URL(await beginInstall(redis.store, keys, SETTINGS)).searchParams.get('state') ?? ''
-    return { ...at, keys, state }
+    return { ...at, keys, state: stateIn(beginInstall(at.deps.vault, SETTINGS, at.clock.now())) }
   }
 
   test('with the state that was given out and a code connects the account', async () => {
@@ -89,27 +85,75 @@ describe('the redirect that ends an install', () => {
     expect(provider.calls.filter(([name]) => name === 'exchangeCode')).toHaveLength(1)
   })
 
-  test.each([
-    ['none', undefined],
-    ['an empty one', ''],
-    ['a forged one', 'A'.repeat(32)],
-    ['one that is too short', 'A'.repeat(31)],
-    ['one that would be another key', '../canary'],
-    ['one with a key in it', `${'x'.repeat(28)}:{1}`],
-  ])('is refused with a state that is %s', async (_, state) => {
-    const { deps, provider, keys } = await begun()
+  test.each<[string, (state: string) => string | undefined]>([
+    ['none', () => undefined],
+    ['an empty one', () => ''],
+    ['one of an older version', () => 'A'.repeat(32)],
+    ['one with another nonce', (state) => `${state.startsWith('A') ? 'B' : 'A'}${state.slice(1)}`],
+    ['one that lasts longer', (state) => state.replace(/\.\w+\./, `.${(NOW + 2 * HOUR).toString(36)}.`)],
+    ['one without its signature', (state) => state.replace(/\.[^.]*$/, '.')],
+    [
+      'one of another installation',
+      () => stateIn(beginInstall(createVault([{ ...vaultKey, key: Buffer.alloc(32, 9) }]), SETTINGS, NOW)),
+    ],
+  ])('is refused with a state that is %s', async (_, stateOf) => {
+    const { deps, provider, keys, ...at } = await begun()
+    const state = stateOf(at.state)
     const before = await dump(redis.store, keys)
     expect(await finishInstall(deps, { state, code: 'c-1' })).toEqual({ is: 'bad-state' })
     expect(provider.calls).toEqual([])
     expect(await dump(redis.store, keys)).toEqual(before)
   })
 
-  test('of somebody who said no is a refusal, and uses the state up', async () => {
+  test('is good for an hour', async () => {
+    const { deps, state, clock } = await begun()
+    clock.move(HOUR - 1)
+    expect((await finishInstall(deps, { state, code: 'c-1' })).is).toBe('connected')
+    const late = await begun()
+    late.clock.move(HOUR)
+    expect(await finishInstall(late.deps, { state: late.state, code: 'c-1' })).toEqual({ is: 'bad-state' })
+  })
+
+  test('works with the key that was the first when it began, as long as there is that key', async () => {
+    const { deps, state } = await begun()
+    const newer = { id: 'k2', key: Buffer.alloc(32, 2) }
+    const refused = { state, error: 'access_denied' }
+    expect((await finishInstall({ ...deps, vault: createVault([newer]) }, refused)).is).toBe('bad-state')
+    expect((await finishInstall({ ...deps, vault: createVault([newer, vaultKey]) }, refused)).is).toBe('refused')
+  })
+
+  test('keeps what was used for as long as it could be used again, and nothing else', async () => {
+    const { deps, keys, state, clock } = await begun()
+    const kept = () => redis.store.keys(keys.usedInstallState('*'))
+    clock.move(HOUR / 2)
+    await finishInstall(deps, { state, error: 'access_denied' })
+    expect(await kept()).toEqual([])
+    await finishInstall(deps, { state, code: 'c-1' })
+    const [key = '', ...others] = await kept()
+    expect(others).toEqual([])
+    const left = await redis.store.pttl(key)
+    expect(left).toBeGreaterThan(HOUR / 2 - 60_000)
+    expect(left).toBeLessThanOrEqual(HOUR / 2)
+  })
+
+  test('of somebody who said no is a refusal; who goes back and says yes is let in', async () => {
     const { deps, provider, state } = await begun()
     const refused = { state, error: 'access_denied', code: 'c-1' }
     expect(await finishInstall(deps, refused)).toEqual({ is: 'refused', reason: 'access_denied' })
     expect(provider.calls).toEqual([])
-    expect(await finishInstall(deps, { state, code: 'c-1' })).toEqual({ is: 'bad-state' })
+    expect((await finishInstall(deps, { state, code: 'c-2' })).is).toBe('connected')
+  })
+
+  test('waits while the door to the provider is closed, and is as good as before when it opens', async () => {
+    const { deps, provider, door, keys, state } = await begun()
+    door.closedUntil = NOW + 60_000
+    for (let n = 0; n < 3; n++) {
+      expect(await finishInstall(deps, { state, code: 'c-1' })).toEqual({ is: 'waits', until: NOW + 60_000 })
+    }
+    expect(provider.calls).toEqual([])
+    expect(await redis.store.keys(keys.usedInstallState('*'))).toEqual([])
+    door.closedUntil = undefined
+    expect((await finishInstall(deps, { state, code: 'c-1' })).is).toBe('connected')
   })
 
   test.each([[undefined], ['']])('without a code (%j) says so', async (code) => {

@@ -90,7 +90,7 @@ test('a record with everything in it reads back as an account', () => {
     ...{ pollFailureAt: '10', uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
     ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
     ...{ uninstallEnding: 'deleted', purgeAt: '12' },
-    tokenDriftMs: '-6000',
+    ...{ tokenDriftMs: '-6000', typesLeftOut: '13', gaps: '{"0-1/0-2":["limit is missing"]}' },
   }
   expect(readAccount(1, hash)).toEqual({
     hubId: 1,
@@ -109,6 +109,8 @@ test('a record with everything in it reads back as an account', () => {
     pollBecause: 's0 7',
     pollFailure: { count: 9, reason: 'because', at: 10, since: 7 },
     pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
+    objectTypesLeftOut: 13,
+    gaps: ['0-1/0-2: limit is missing'],
     uninstall: {
       ...{ reason: 'asked', by: 'cli', askedAt: 9, attempts: 2, failure: 'no', failureAt: 10 },
       ...{ at: 11, ending: 'deleted', purgeAt: 12 },

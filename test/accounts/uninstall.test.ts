@@ -14,6 +14,7 @@ import { retryAfterMs } from '../../src/runtime/retry-after.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, outboxOf, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
@@ -235,7 +236,7 @@ describe('an uninstall', () => {
       {
         ...one.deps,
         tokens: new TokenStore(redis.store, one.keys),
-        unstored: new Set<number>(),
+        unstored: new Unstored(() => {}),
         endpoint: openEndpoint(redis.store, one.keys, systemClock),
         inFlight: new InFlight(4),
         random: () => 0.5,
@@ -532,7 +533,7 @@ describe('a refresh that comes back after the account was forgotten', () => {
       },
     })
     const more = {
-      ...{ tokens: new TokenStore(redis.store, one.keys), unstored: new Set<number>(), random: () => 0.5 },
+      ...{ tokens: new TokenStore(redis.store, one.keys), unstored: new Unstored(() => {}), random: () => 0.5 },
       endpoint: openEndpoint(redis.store, one.keys, systemClock),
     }
     const refreshing = refreshAccount({ ...one.deps, ...more, inFlight: new InFlight(4), announce, provider }, HUB, '1')

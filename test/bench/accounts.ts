@@ -3,7 +3,7 @@ import type { Fetched } from '../../src/limits/readings.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { reportsOf } from './reports.ts'
@@ -57,7 +57,7 @@ export async function connectAccount(store: Store, keys: Keys, account: BenchAcc
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),
     ...[scopes.join(' '), obtainedAt, expiresAt, obtainedAt],
-    ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES)],
+    ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES), newOperation()],
   )
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Figure } from './figure.ts'
 import { type IdleScene, openIdleScene } from './idle-scene.ts'
-import { childrenOf, cpuSecondsOf, residentMiBOf } from './process-cost.ts'
+import { cpuSecondsOf, residentMiBOf } from './process-cost.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /**
@@ -16,7 +16,7 @@ const WATCHED_MS = 20_000
 
 /**
  * P10: what a daemon costs while nothing happens: 1,000 accounts with tokens of 30 minutes that rotate, polled every 15
- * minutes, none near a limit. Daemon and courier as users run them, from `npm run build`; Redis is not in it. Against
+ * minutes, none near a limit. The daemon as users run it, from `npm run build`; Redis is not in it. Against
  * the least that a daemon on BullMQ can be, in the same seconds.
  */
 export const idle: Figure = {
@@ -25,11 +25,10 @@ export const idle: Figure = {
   rounds: 1,
   rows: [
     {
-      ...{ what: 'idle daemon with 1,000 accounts and its courier; lower is better', unit: '% of a core' },
+      ...{ what: 'idle daemon with 1,000 accounts; lower is better', unit: '% of a core' },
       goal: { of: 'ours', atMost: 1 },
     },
-    { what: 'the same: the daemon', unit: 'resident MiB', goal: { of: 'ours', atMost: 120 } },
-    { what: 'the same: its courier, which is there where tokens rotate', unit: 'resident MiB' },
+    { what: 'the same', unit: 'resident MiB', goal: { of: 'ours', atMost: 120 } },
   ],
   open: async () => {
     execFileSync('npm', ['run', '-s', 'build'], { cwd: ROOT, stdio: 'inherit' })
@@ -47,16 +46,14 @@ export const idle: Figure = {
 }
 
 async function watch({ daemon, peer }: IdleScene): Promise<{ ours: number[]; reference: number[] }> {
-  const [courier] = childrenOf(daemon)
-  if (courier === undefined) throw new Error('tokens rotate, and there is no courier')
-  const spent = () => [cpuSecondsOf(daemon) + cpuSecondsOf(courier), cpuSecondsOf(peer)] as const
+  const spent = () => [cpuSecondsOf(daemon), cpuSecondsOf(peer)] as const
   const [before, peersBefore] = spent()
   const from = performance.now()
   await pause(WATCHED_MS)
   const [after, peersAfter] = spent()
   const percent = (cpuSeconds: number) => (cpuSeconds * 100_000) / (performance.now() - from)
   return {
-    ours: [percent(after - before), residentMiBOf(daemon), residentMiBOf(courier)],
-    reference: [percent(peersAfter - peersBefore), residentMiBOf(peer), residentMiBOf(peer)],
+    ours: [percent(after - before), residentMiBOf(daemon)],
+    reference: [percent(peersAfter - peersBefore), residentMiBOf(peer)],
   }
 }

@@ -23,7 +23,7 @@ import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
-const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT, MOVED] = [1, 2, 3, 4, 5, 6, 7] as const
+const [FULL, UNREAD, PENDING, QUIET, GONE, SILENT, MOVED, LOWERED] = [1, 2, 3, 4, 5, 6, 7, 8] as const
 
 let redis: TestRedis
 let store: Store
@@ -75,6 +75,7 @@ beforeAll(async () => {
     [GONE]: 'gone',
     [SILENT]: 'silent',
     [MOVED]: 'moved',
+    [LOWERED]: 'lowered',
   }
   for (const [hubId, name] of Object.entries(names)) {
     await seedAccount(store, keys, {
@@ -273,6 +274,24 @@ test('a limit that moved is no level that was entered, and waits for people thou
   expect(series[0].transitions).toMatchObject([
     { kind: 'limit-changed', transition: expect.stringMatching(/^\d+-\d+$/) },
   ])
+})
+
+test('an open alert has one id, in the list, explained and acknowledged, whatever its series told last', async () => {
+  await poll(LOWERED, NOW - 20 * MINUTE, 850)
+  await poll(LOWERED, NOW - 10 * MINUTE, 850, 0, 1_010)
+  const { out } = await explain(String(LOWERED))
+  expect(out).toMatch(/transition +2026-11-21 09:50 UTC limit changed at 84.2 %, pending\n/)
+  const [, id = ''] = /^alert +(\S+)$/m.exec(out) ?? []
+  const json = JSON.parse((await explain(String(LOWERED), '--series', 'overall', '--json')).out)
+  expect(json.series[0].alert).toBe(id)
+  const list = await plimsollHere(['alerts', 'list', '--json', '--config', config], folder, {})
+  const listed = JSON.parse(list.out).filter(({ hubId }: { hubId: number }) => hubId === LOWERED)
+  expect(listed.map((alert: { id: string }) => alert.id)).toEqual([id])
+  for (const given of [id, `${id}-1`]) {
+    const acknowledged = await plimsollHere(['alerts', 'ack', given, '--json', '--config', config], folder, {})
+    expect(acknowledged).toMatchObject({ code: 0, err: '' })
+    expect(JSON.parse(acknowledged.out)).toMatchObject({ id, hubId: LOWERED })
+  }
 })
 
 test('a level that the config no longer asks for is still open, and said to recover', async () => {

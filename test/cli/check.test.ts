@@ -101,6 +101,10 @@ describe('the exit code', () => {
       /^warning +1 +acme\.example\.com +custom properties +850 +1,000 +85\.0 .* from 80 % +20/m,
     )
 
+    await put(ACME, customProperties(790))
+    const margin = await check('--live', String(ACME))
+    expect(margin, 'an alert is open: recoverBelow').toMatchObject({ code: 1 })
+    await put(ACME, customProperties(850))
     await put(GLOBEX, customProperties(990))
     const critical = await check('--live')
     expect(critical).toMatchObject({ code: 2, err: '' })
@@ -211,7 +215,11 @@ describe('for programs', () => {
     expect(cut.trimEnd().split('\n').at(-1)).toBe('and 1 more: --max shows more, --json all')
   })
 
-  test('a limit of 0 is unknown, and alone no reason for 3', async () => {
+  test('a limit of 0 is unknown, and alone no reason for 3; an alert that is open still counts', async () => {
+    await put(ACME, { ...customProperties(100), overallLimit: 0 })
+    expect(await check('--live', String(ACME))).toMatchObject({ code: 1 })
+    await put(ACME, customProperties(100))
+    expect(await check('--live', String(ACME))).toMatchObject({ code: 0 })
     await put(ACME, { ...customProperties(100), overallLimit: 0 })
     const ran = await check('--live', String(ACME))
     expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^PLIMSOLL OK .* without_limit=1$/m) })

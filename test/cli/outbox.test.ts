@@ -55,6 +55,8 @@ async function aMixedLot() {
   await one.commit({
     alert: anAlert({ id: 'd-1', measuredAt: at(1), account: { hubId: 9, hubDomain: 'nine.example' } }),
   })
+  // No account has a state for them, as it would where polls open alerts.
+  await store.del(keys.delivery.told)
   return one
 }
 
@@ -83,6 +85,16 @@ describe('outbox verify', () => {
     expect(out).toContain('partition 9: number 1 committed, and nowhere to be found')
   })
 
+  test('fails where somebody was sent an alert as firing that is not open, and no end is on its way', async () => {
+    const one = aRelay(store, keys)
+    await one.commit({ alert: anAlert({ id: 'aaaa-1' }) })
+    await one.collect(clock.now())
+    await one.close(clock.now() + HOUR)
+    const { code, out } = await run('outbox', 'verify')
+    expect(code).toBe(1)
+    expect(out).toContain('mail was sent alert aaaa as firing; it is over, and no end is on its way')
+  })
+
   test('is balanced again once somebody accepts what is missing, which the log keeps, and names what is missing after that', async () => {
     const one = await aMixedLot()
     const { outbox } = keys.partition(9)
@@ -94,6 +106,7 @@ describe('outbox verify', () => {
     for (let n = 0; n < 3; n++) await one.commit({ alert: anAlert({ account: { hubId: 9, hubDomain: '' } }) })
     const [, [second = ''] = []] = await store.xrange(outbox, '-', '+')
     await store.xdel(outbox, second)
+    await store.del(keys.partition(9).log)
     await one.collect(clock.now())
     expect((await run('outbox', 'verify')).out).toContain('partition 9: number 3 committed')
     expect((await run('outbox', 'verify', '--accept-gaps')).code).toBe(0)
@@ -171,6 +184,28 @@ describe('alerts log', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/critical.*acme\.example\.com.*dead.*plimsoll outbox replay.*b-1/)
     expect(out).toMatch(/withheld.*no route is for it.*c-1/)
+  })
+
+  test('says from when on it has everything, where newer transitions have pushed older ones out', async () => {
+    const one = aRelay(store, keys)
+    const account = { hubId: 9, hubDomain: '' }
+    for (const hours of [3, 2, 1])
+      await one.commit({ alert: anAlert({ id: `a-${hours}`, account, measuredAt: at(hours) }) })
+    expect((await run('alerts', 'log')).err).toBe('')
+    await store.xtrim(keys.partition(9).log, 'MAXLEN', 2)
+    for (const args of [[], ['--json'], ['--account', '9']]) {
+      const { code, err } = await run('alerts', 'log', ...args)
+      expect(code).toBe(0)
+      expect(err).toBe(
+        'plimsoll: what alerts did before 2026-11-21 08:00 UTC is not all kept: some of it may be missing here\n',
+      )
+    }
+    for (const args of [
+      ['--since', '2h'],
+      ['--account', '10'],
+    ]) {
+      expect((await run('alerts', 'log', ...args)).err).toBe('')
+    }
   })
 
   test('says what holds back the ones that are pending, and until when', async () => {

@@ -22,7 +22,7 @@ test('the smallest file is told what it goes without', () => {
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
     'receivers: nothing can tell you when ops fails: with a second receiver, that one does',
-    'http: no adminToken: without a named one the pages and the API answer on loopback only',
+    'http: no adminToken: the first start makes one in /work/dir/.plimsoll/admin-token, for pages and API',
   ])
 })
 
@@ -38,6 +38,30 @@ test.each([
   ['2027-02-16T00:00:01Z', 'switched the v1 OAuth endpoints off on 2027-02-16: set provider.api: 2026-03'],
 ])('at %s the notice about v1 says that the provider %s', (at, says) => {
   expect(noticesOf(SMALLEST, { now: Date.parse(at) })[0]).toBe(`provider.api: the provider ${says}`)
+})
+
+test.each([
+  ['url: redis://:pw@redis:6379', 'redis.url: whoever sees the traffic to redis reads', 'rediss:// encrypts it'],
+  ['url: redis://10.1.2.3', 'redis.url: whoever sees the traffic to 10.1.2.3 reads', 'rediss:// encrypts it'],
+  ['sentinels: [localhost:1, b:2], name: m', 'redis.sentinels: whoever sees the traffic to b reads', 'tls: true'],
+  ['cluster: [c:1]', 'redis.cluster: whoever sees the traffic to c reads', 'tls: true encrypts it'],
+])('a Redis elsewhere in plain text gets a notice: %s', (redis, begins, fix) => {
+  const notices = noticesOf(`${QUIET}redis: { ${redis} }\n`)
+  expect(notices).toEqual([expect.stringContaining(begins)])
+  expect(notices[0]).toContain(fix)
+  expect(notices[0]).not.toContain('pw')
+})
+
+test.each([
+  'url: redis://localhost:6379',
+  'url: "redis://[::1]:6379"',
+  'url: redis://127.0.0.1',
+  'url: rediss://redis:6379',
+  'url: redis://redis:6379, tls: true',
+  'sentinels: [a:1], name: m, tls: true',
+  'cluster: [127.0.0.1:1, localhost:2]',
+])('one on this machine, or behind TLS, gets none: %s', (redis) => {
+  expect(noticesOf(`${QUIET}redis: { ${redis} }\n`)).toEqual([])
 })
 
 test('rules about associations without pairs to poll get a notice, other rules do not', () => {
@@ -90,11 +114,6 @@ test('crm.schemas scopes do not open the limits endpoints', () => {
 })
 
 test.each<[name: string, group: string, ...notices: string[]]>([
-  [
-    'a short admin token',
-    'http: { publicUrl: https://a.b, adminToken: admin }',
-    'http.adminToken: shorter than 16 characters: easy to guess; to make a better one: openssl rand -base64 24',
-  ],
   [
     'a percentage of everything',
     'thresholds: [ { on: "*", warning: { percent: 90 } } ]',

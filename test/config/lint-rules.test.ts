@@ -231,6 +231,17 @@ describe('what a rule asks in vain', () => {
     expect(noticesOfRules(rule)).toEqual([notice])
   })
 
+  test('gets a notice of each series of several that something it asks does not fit', () => {
+    const rule = 'on: associations.*, warning: { count: 2, percent: 90 }'
+    expect(noticesOfRules(rule)).toEqual([
+      'thresholds[0].warning.percent: does not fit associations.atLimit and associations.nearLimit: `percent` is not asked there',
+      'thresholds[0].warning.count: does not fit associations.fullest: `count` is not asked there',
+    ])
+    expect(
+      noticesOfRules('on: associations.*, warning: { count: 2 }', 'on: associations.fullest, warning: { percent: 90 }'),
+    ).toEqual(['thresholds[0].warning.count: does not fit associations.fullest: `count` is not asked there'])
+  })
+
   test('gets a notice by the general margin too', () => {
     const alerts = 'alerts: { recoverBelow: 90 }\n'
     expect(
@@ -248,7 +259,8 @@ describe('what a rule asks in vain', () => {
     expect(
       noticesOfRules(
         'on: customProperties.overall, warning: { percent: 95, daysLeft: 14 }, critical: { percent: 95, daysLeft: 7 }',
-        'on: "*", match: { from: "0-1" }, warning: { count: 2, percent: 90 }, recoverBelow: 1',
+        'on: limit-changed, off: true',
+        'on: associations.fullest, warning: { count: 20 }',
       ),
     ).toEqual([])
     // Only object types have one: no count is asked of them.

@@ -22,15 +22,15 @@ export interface Given {
   now?: number
 }
 
-/** Loads a file of this text from a made-up disk: other files by absolute path, or relative to /work/dir. */
+/** Loads a file of this text from a made-up disk: other files by absolute path, or relative to its folder, /work/dir. */
 export function load(text: string, { env = {}, files = {}, validateCron, now = NOW }: Given = {}): LoadResult {
   const disk = new Map(
     Object.entries({ 'plimsoll.yaml': text, ...files }).map(([path, held]) => [absolute(path), held]),
   )
   return loadConfig({
-    file: 'plimsoll.yaml',
+    file: 'dir/plimsoll.yaml',
     env,
-    cwd: '/work/dir',
+    cwd: '/work',
     now,
     readFile: (path) => {
       const held = disk.get(path)

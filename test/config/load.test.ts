@@ -33,7 +33,7 @@ test('fills in every default of the smallest file', () => {
     tags: {},
     limits: {
       ...{ every: 15 * 60_000, soonest: 5 * 60_000, accounts: [], associations: [] },
-      ...{ pairsPerPoll: 20, alertAfter: 8, freshness: 26 * 3_600_000, coverage: 0.95 },
+      ...{ pairsPerPoll: 20, alertAfter: 1_800_000, freshness: 26 * 3_600_000, coverage: 0.95 },
       history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY, samples: 30 * DAY },
       records: 'full',
     },
@@ -48,6 +48,7 @@ test('fills in every default of the smallest file', () => {
       recoverBelow: 3,
       for: 0,
       repeatEvery: DAY,
+      worse: 'on',
       acknowledgeFor: 604_800_000,
       group: { by: ['rule'], wait: 30_000, interval: 300_000, max: 200 },
       firstRun: 'digest',
@@ -57,6 +58,7 @@ test('fills in every default of the smallest file', () => {
     http: {
       listen: { host: '127.0.0.1', port: 8088 },
       publicUrl: 'https://plimsoll.example.com',
+      metrics: 'token',
       insecure: false,
     },
     log: { level: 'info', pretty: false },
@@ -329,7 +331,7 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
 
   test('a missing key file says how to make one', () => {
     expect(problemsOf(`${SMALLEST}encryption: { keys: [ { id: k1, keyFile: keys/k1 } ] }`)).toEqual([
-      'encryption.keys[0].keyFile: there is no such file: /work/dir/keys/k1; to make one: openssl rand -base64 32 > keys/k1',
+      'encryption.keys[0].keyFile: there is no such file: /work/dir/keys/k1; to make one: openssl rand -base64 32 > /work/dir/keys/k1',
     ])
   })
 

@@ -15,7 +15,7 @@ const routes = (...given: string[]) => `routes:\n${given.map((route) => `  - { $
 
 const SERIES =
   'customProperties.overall, customProperties.objectType, associations.atLimit, associations.nearLimit, ' +
-  'associations.fullest, customProperties.*, associations.*, *'
+  'associations.fullest, customProperties.*, associations.*, *, limit-changed'
 const COUNT_ONLY = 'associations.atLimit is a number of records without a limit: only count can be asked'
 const NEEDS_TLS = (leave: string) =>
   `must start with https:// (http:// needs ${leave}: true, or a host that is this machine)`
@@ -138,6 +138,11 @@ describe('each kind of problem says where it is and what is allowed', () => {
       'an admin token with a space',
       http('adminToken: "admin token"'),
       'http.adminToken: must be letters, digits and signs without spaces',
+    ],
+    [
+      'a short admin token',
+      http('adminToken: fifteen-letters'),
+      'http.adminToken: must have at least 16 characters; to make one: openssl rand -base64 24',
     ],
     [
       'two ways to Redis',

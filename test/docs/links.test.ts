@@ -26,7 +26,8 @@ function broken({ path, text }: Document, link: string): string[] {
 }
 
 /** Whoever follows the documents makes these. */
-const MADE_BY_YOU = ['config/plimsoll.yaml', 'config/deploy/docker/secrets']
+const MADE_BY_YOU = ['config/plimsoll.yaml', 'config/.plimsoll', 'config/deploy/docker/secrets']
+const isMadeByYou = (path: string) => MADE_BY_YOU.some((made) => `${path}/`.startsWith(`${made}/`))
 
 const FOLDERS = ['config', 'jobs', 'src', 'test']
 
@@ -34,7 +35,7 @@ test('every path of ours that a document names is there', () => {
   const missing = documents.flatMap((document) =>
     codeOf(document)
       .filter((code) => new RegExp(`^(${FOLDERS.join('|')})/[\\w./-]*$`).test(code))
-      .filter((path) => !existsSync(join(ROOT, path)) && !MADE_BY_YOU.includes(path))
+      .filter((path) => !existsSync(join(ROOT, path)) && !isMadeByYou(path))
       .map((path) => `${document.path}: ${path}`),
   )
   expect(missing).toEqual([])
@@ -64,7 +65,7 @@ function isAround(folder: string, name: string): boolean {
 test.each(folderReadmes.map(({ path }) => path))('%s names every folder beside it', (path) => {
   const readme = folderReadmes.find((one) => one.path === path)
   const unnamed = readdirSync(join(ROOT, dirname(path)), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && !isMadeByYou(join(dirname(path), entry.name)))
     .filter(({ name }) => !['`', ']('].some((before) => readme?.text.includes(`${before}${name}/`)))
     .map(({ name }) => name)
   expect(unnamed).toEqual([])
@@ -73,7 +74,7 @@ test.each(folderReadmes.map(({ path }) => path))('%s names every folder beside i
 test.each(['config', 'jobs', 'src/http'])('%s/README.md names every file beside it', (folder) => {
   const readme = folderReadmes.find(({ path }) => path === `${folder}/README.md`)
   const unnamed = readdirSync(join(ROOT, folder), { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== 'README.md')
+    .filter((entry) => entry.isFile() && entry.name !== 'README.md' && !isMadeByYou(join(folder, entry.name)))
     .filter(({ name }) => readme?.text.includes(`\`${name}\``) !== true)
     .map(({ name }) => name)
   expect(unnamed).toEqual([])

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { selfSignedCertificate } from '../delivery/certificate.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
-import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
+import { type Answer, type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
 
 let far: FarSide
 beforeAll(async () => {
@@ -153,17 +153,30 @@ describe('a webhook', () => {
 
 describe('the public address', () => {
   test('that leads to a daemon at work is fine; to one that stands still, a warning', async () => {
-    far.answer = json(200, { alive: true, checks: [] })
+    const health = (status: number, alive: boolean): Answer => {
+      const [probe, page] = [json(status, { alive, checks: [] }), raw(401, '<html>sign in')]
+      return (request, response) => (request.path === '/healthz' ? probe : page)(request, response)
+    }
+    far.answer = health(200, true)
     expect(await checkPublicUrl(far.url)).toMatchObject({ level: 'ok' })
-    far.answer = json(503, { alive: false, checks: [] })
+    expect(far.seen.find(({ path }) => path === '/accounts')?.headers).not.toHaveProperty('authorization')
+    far.answer = health(503, false)
     expect(await checkPublicUrl(far.url)).toMatchObject({
       level: 'warn',
       detail: expect.stringContaining('503'),
     })
   })
 
+  test('that shows the accounts to whoever asks fails', async () => {
+    far.answer = json(200, { alive: true, checks: [] })
+    expect(await checkPublicUrl(far.url)).toMatchObject({
+      ...{ level: 'fail', detail: `${far.url}/accounts answers 200 to whoever asks` },
+      fix: expect.stringContaining('answers 401 there'),
+    })
+  })
+
   test('that leads to something else, or nowhere, is a warning with what to look at', async () => {
-    far.answer = raw(200, '<html>a parking page')
+    far.answer = raw(404, '<html>a parking page')
     expect(await checkPublicUrl(far.url)).toMatchObject({
       level: 'warn',
       detail: expect.stringContaining('not as Plimsoll does'),

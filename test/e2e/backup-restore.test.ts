@@ -7,6 +7,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, spawnDaemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import {
+  ask,
   connectAll,
   customProperties,
   eventually,
@@ -79,7 +80,7 @@ async function usagesIn(url: string, hubId: number): Promise<number[]> {
 
 /** The token that other services are given: the provider takes it, and the account's history is there. */
 async function worksFor(url: string, hubId: number): Promise<boolean> {
-  const answer = await fetch(`${url}/api/v1/accounts/${hubId}/token`)
+  const answer = await ask(`${url}/api/v1/accounts/${hubId}/token`)
   if (answer.status !== 200) return false
   const { accessToken } = (await answer.json()) as { accessToken: string }
   const read = await fetch(`${sandbox.url}/crm/limits/2026-03/custom-properties`, {
@@ -100,10 +101,13 @@ async function allRefreshedSince(since: number): Promise<void> {
   expect(refused).toEqual([])
 }
 
+/** Of what is stored: when the daemon that the backup was made of last did its work, is another matter. */
 async function failuresOf(config: string): Promise<string[]> {
   const { out } = await plimsollHere(['doctor', '--json', '--config', config], folder)
   const findings = JSON.parse(out) as { name: string; level: string; detail: string }[]
-  return findings.filter(({ level }) => level === 'fail').map(({ name, detail }) => `${name}: ${detail}`)
+  return findings
+    .filter(({ name, level }) => level === 'fail' && name !== 'daemon')
+    .map(({ name, detail }) => `${name}: ${detail}`)
 }
 
 const backup = () => join(folder, 'plimsoll.tgz')

@@ -13,7 +13,7 @@ import { isOnPath } from '../support/programs.ts'
  */
 const ROOT = new URL('../../', import.meta.url).pathname
 const guide = readFileSync(join(ROOT, 'config/deploy/README.md'), 'utf8')
-const STAND_INS = ['systemctl', 'systemd-sysusers', 'npm', 'chgrp', 'chown', 'docker']
+const STAND_INS = ['systemctl', 'systemd-sysusers', 'npm', 'chown', 'docker']
 const SECRETS: Record<string, string> = {
   'client-secret': 'a-client-secret',
   smtp: 'smtps://user:password@mail.example.com:465',
@@ -25,6 +25,7 @@ beforeAll(() => {
   machine = mkdtempSync(join(tmpdir(), 'deploy-guide-'))
   clone = join(machine, 'clone')
   cpSync(join(ROOT, 'config/deploy'), join(clone, 'config/deploy'), { recursive: true })
+  chmodSync(join(clone, 'config'), 0o777)
   const bin = join(machine, 'bin')
   mkdirSync(bin)
   for (const name of STAND_INS) standIn(name, `echo "${name} $*" >> ${machine}/called`)
@@ -72,7 +73,13 @@ test('the service: its files come where the unit looks for them, secrets are clo
     expect(modeOf(`etc/plimsoll/credentials/${name}`) & 0o027, name).toBe(0)
   }
   expect(modeOf('etc/plimsoll/credentials')).toBe(0o750)
-  expect(called()).toContain(`chgrp -R plimsoll ${machine}/etc/plimsoll`)
+  // npm gives the packages to whom the folder belongs.
+  const [owned, packages] = called()
+  expect([owned, packages]).toEqual([`chown -R root:root ${machine}/opt/plimsoll`, 'npm ci --ignore-scripts'])
+  expect(called().at(-1)).toBe(`chown -R root:plimsoll ${machine}/etc/plimsoll`)
+  for (const path of ['opt/plimsoll', 'opt/plimsoll/config', 'etc/plimsoll/plimsoll.yaml', own]) {
+    expect(modeOf(path) & 0o022, path).toBe(0)
+  }
 
   const commands = begin.trim().split('\n')
   expect(commands).toEqual([

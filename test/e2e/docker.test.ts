@@ -89,7 +89,7 @@ describe('what the Dockerfile says', () => {
     follow(stages[0] ?? [], context, build)
     symlinkSync(join(ROOT, 'node_modules'), join(build, 'node_modules'))
     const [, ...more] = restsOf(stages[0] ?? [], 'RUN')
-    expect(more).toEqual(['npm run build'])
+    expect(more).toEqual(['npm run build', 'install -d -m 0700 /data/plimsoll'])
     expect(await run('npm', ['run', '-s', 'build'], build)).toEqual({ code: 0, out: '', err: '' })
 
     // What npm ci would install, by the lock file that it goes by.
@@ -134,6 +134,7 @@ async function copyContext(to: string): Promise<void> {
 function follow(steps: readonly Step[], context: string, workdir: string, from: Record<string, string> = {}): void {
   mkdirSync(workdir, { recursive: true })
   for (const rest of restsOf(steps, 'COPY')) {
+    if (rest.includes(' --chown=')) continue // An empty folder, for the owner of a volume.
     const [, stage, list = rest] = /^--from=(\w+) (.*)$/.exec(rest) ?? []
     const paths = list.split(' ')
     const to = paths.pop() ?? '.'
@@ -176,10 +177,15 @@ async function startsAndIsHealthy(app: string): Promise<void> {
   const redis = await startRedis()
   const port = await freePort()
   const config = await composeConfig(redis.url, port)
-  const [, main = ''] = JSON.parse(restsOf(image, 'ENTRYPOINT')[0] ?? '[]') as string[]
-  const daemon = spawnDaemon(config, {}, join(app, main.replace(/^\/app\//, '')))
+  const [, ...run] = JSON.parse(restsOf(image, 'ENTRYPOINT')[0] ?? '[]') as string[]
+  const daemon = spawnDaemon(
+    config,
+    {},
+    run.map((arg) => arg.replace(/^\/app(?=\/)/, app)),
+  )
   try {
     await daemon.line(/"daemon\.started"/, 0)
+    expect(run[0]).toBe('--disable-sigusr1')
     expect((await checkHealth(port)).code).toBe(0)
   } finally {
     expect(await daemon.stop()).toBe(0)
@@ -210,6 +216,7 @@ interface Compose {
       secrets: string[]
       user?: string
       read_only: boolean
+      ulimits?: { core?: number }
       cap_drop: string[]
       security_opt: string[]
       stop_grace_period: string
@@ -225,7 +232,7 @@ interface Compose {
 const compose = parse(readFileSync(join(DOCKER, 'compose.yaml'), 'utf8'), { merge: true }) as Compose
 const SECRETS: Record<string, string> = {
   'client-secret': 'sandbox-client-secret',
-  'admin-token': 'an-admin-token',
+  'admin-token': 'an-admin-token-of-the-image',
   smtp: 'smtps://user:password@mail.example.com:465',
   k1: Buffer.alloc(32, 7).toString('base64'),
   'redis-url': 'redis://:pw@redis:6379',
@@ -240,7 +247,7 @@ async function composeConfig(redisUrl: string, port: number): Promise<string> {
   const text = readFileSync(join(DOCKER, 'etc/plimsoll.yaml'), 'utf8')
   const file = join(folder, 'plimsoll.yaml')
   const here = text
-    .replace('/tmp/plimsoll', join(folder, 'data'))
+    .replace('/data/plimsoll', join(folder, 'data'))
     .replaceAll('/run/secrets', secrets)
     .replace('0.0.0.0:8088', `127.0.0.1:${port}`)
   writeFileSync(file, here)
@@ -268,6 +275,7 @@ describe('compose.yaml', () => {
   test('lets neither of them write anywhere but in its volume, nor gain a right', () => {
     for (const service of [plimsoll, redis]) {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
+      expect(service.ulimits).toEqual({ core: 0 })
       expect(service.logging.options).toHaveProperty('max-size')
     }
     expect(redis.ports).toBeUndefined()

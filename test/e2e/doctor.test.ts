@@ -51,6 +51,7 @@ test('an installation at work has nothing that fails', async () => {
     ],
     ...[
       'encryption',
+      'admin-tokens',
       'secret-files',
       'open-files',
       'provider',
@@ -61,9 +62,9 @@ test('an installation at work has nothing that fails', async () => {
     ],
     ...['deliveries', 'public-url', 'daemon', 'config.in-force'],
   ])
-  // A config for tests has no admin token, and its secrets in clear where others may read them.
+  // A config for tests has its secrets in clear where others may read them.
   const complaints = Object.values(found).filter(({ level }) => level !== 'ok')
-  expect(complaints.map(({ name }) => name)).toEqual(['config', 'secret-files'])
+  expect(complaints.map(({ name }) => name)).toEqual(['secret-files'])
 
   expect(found['config.in-force']).toMatchObject({ level: 'ok', detail: 'every daemon works by this file' })
   const changed = await scene.configFile({ ...settings, http: { publicUrl: daemon.url }, tags: { vip: [1] } })
@@ -74,7 +75,7 @@ test('an installation at work has nothing that fails', async () => {
   })
 
   const { out } = await plimsoll(['doctor', '--config', config], scene.folder)
-  expect(out).toMatch(/^warn {2}config +http/m)
+  expect(out).toMatch(/^warn {2}secret-files +/m)
   expect(out).toMatch(/^ok {4}redis\.eviction +noeviction$/m)
   expect(out).not.toContain('\u001b')
 })
@@ -87,7 +88,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 20 checks failed: each says the way out\n')
+  expect(err).toBe('plimsoll: 3 of 21 checks failed: each says the way out\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)
@@ -103,19 +104,20 @@ test('without Redis that alone fails; what needs it says that it was not tried',
   expect(found.encryption).toMatchObject({ level: 'warn', detail: 'not tried: Redis does not answer' })
 })
 
-test('before the first start it is looked at too, and no key is made', async () => {
+test('before the first start all but the data is looked at, and nothing is made', async () => {
   const config = await scene.configFile({ provider: PROVIDER, redis: { url: undefined } })
   const { encryption: _, ...rest } = JSON.parse(readFileSync(config, 'utf8')) as Record<string, unknown>
-  writeFileSync(config, JSON.stringify(rest))
+  const data = join(scene.folder, 'no-data')
+  writeFileSync(config, JSON.stringify({ ...rest, dataDir: data }))
   const { code, found } = await doctor(config)
-  expect(code).toBe(0)
+  expect(code).toBe(1)
   expect(found).toMatchObject({
-    ...{ redis: { level: 'ok' }, 'redis.persistence': { level: 'ok' } },
-    encryption: { level: 'ok', detail: 'nothing is stored yet' },
-    daemon: { level: 'warn', fix: 'start it: plimsoll start' },
+    redis: { level: 'fail', detail: expect.stringContaining(`no Plimsoll data at ${data}: plimsoll start begins`) },
+    encryption: { level: 'warn', detail: 'not tried: Redis does not answer' },
+    provider: { level: 'ok' },
     'public-url': { level: 'warn' },
   })
-  expect(existsSync(join(scene.folder, 'data', 'keys'))).toBe(false)
+  expect(existsSync(data)).toBe(false)
 })
 
 test('a config that cannot be used is all that is told, in colour on a terminal', async () => {

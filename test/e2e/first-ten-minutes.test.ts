@@ -70,7 +70,7 @@ test('from nothing to a connected account and mails about it, by the commands of
 
   leaveRunning(start)
   await eventually('the daemon', () => answers(`http://127.0.0.1:${ports.daemon}/readyz`))
-  expect(existsSync(join(folder, '.plimsoll', 'keys', 'k1'))).toBe(true)
+  expect(existsSync(join(folder, 'config', '.plimsoll', 'keys', 'k1'))).toBe(true)
 
   expect(await paste(testMail)).toMatchObject({ code: 0, err: '' })
   expect((await mailsOf(sandboxUrl)).map(({ subject }) => subject)).toEqual([expect.stringContaining('[TEST]')])
@@ -79,7 +79,19 @@ test('from nothing to a connected account and mails about it, by the commands of
   await eventually('a mail about its limits', async () =>
     (await mailsOf(sandboxUrl)).find(({ subject }) => /^\[(DIGEST|WARNING|CRITICAL)\]/.test(subject)),
   )
-  expect(await paste(look)).toMatchObject({ code: 0, err: '', out: expect.stringContaining('acme-01.example.com') })
+  const looked = await paste(look)
+  expect(looked).toMatchObject({ code: 0, err: '', out: expect.stringContaining('acme-01.example.com') })
+
+  const [token = ''] = /^plm_\S+$/m.exec(looked.out) ?? []
+  const url = `http://127.0.0.1:${ports.daemon}`
+  expect((await fetch(url)).status).toBe(401)
+  const signedIn = await fetch(`${url}/sign-in`, {
+    method: 'POST',
+    body: new URLSearchParams({ token }),
+    redirect: 'manual',
+  })
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+  expect(await (await fetch(url, { headers: { cookie } })).text()).toContain('acme-01.example.com')
 })
 
 async function answers(url: string): Promise<true | undefined> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
-import { connectAll, customProperties, eventually, getJson, hooksOf, hubIdsOf, send } from '../support/fleet.ts'
+import { ask, connectAll, customProperties, eventually, getJson, hooksOf, hubIdsOf, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** Two daemons that share a Redis, and a heartbeat service; one receiver of the fleet gets a digest at the next minute. */
@@ -63,7 +63,7 @@ test('the service outside hears from one of both daemons, once in a period, and 
 
   const status = await getJson<{ heartbeat: object }>(`${url}/api/v1/status`)
   expect(status.heartbeat).toMatchObject({ ok: true, late: false, ping: { sent: true } })
-  expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^plimsoll_heartbeat_ok 1$/m)
-  expect(await (await fetch(url)).text()).toContain('within bounds')
+  expect(await (await ask(`${url}/metrics`)).text()).toMatch(/^plimsoll_heartbeat_ok 1$/m)
+  expect(await (await ask(url)).text()).toContain('within bounds')
   for (const { lines } of daemons) expect(lines.join('\n')).not.toContain('heartbeat-key')
 })

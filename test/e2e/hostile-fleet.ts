@@ -113,7 +113,7 @@ async function addCustomer(sandboxUrl: string, hubId: number, n: number): Promis
     ...{ overallLimit: 1_000, overallUsage: 800, overallPercentage: 80 },
     byObjectType: [
       { ...type, objectTypeId: '0-1' },
-      { ...type, objectTypeId: `2-9${label.slice(0, 200)}` },
+      { ...type, objectTypeId: `2-9${label.slice(0, 90)}` },
     ],
   }
   await put(`${sandboxUrl}/sandbox/accounts/${hubId}/custom-properties`, report)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
-import { eventually, getJson, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { ask, eventually, getJson, hooksOf, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 const CLIENT = { client_id: 'sandbox-client-id', redirect_uri: 'https://elsewhere.example.com/callback' }
@@ -85,7 +85,7 @@ test('a fleet comes in beside a daemon at work, which refreshes, names and polls
     journal.findIndex((e) => e.hubId === hub(0) && e.endpoint === endpoint && e.grant !== 'authorization_code')
   expect(first('metadata')).toBeGreaterThan(-1)
   expect(first('metadata')).toBeLessThan(first('customProperties'))
-  expect(await (await fetch(`${daemon.url}/metrics`)).text()).toContain('plimsoll_tokens_expired_total 0')
+  expect(await (await ask(`${daemon.url}/metrics`)).text()).toContain('plimsoll_tokens_expired_total 0')
 })
 
 test('a token of another account is told and not used under the wrong name', async () => {
@@ -96,10 +96,10 @@ test('a token of another account is told and not used under the wrong name', asy
     out: expect.stringContaining('"imported":1'),
   })
   await eventually('the refusal', async () => (await accountOf(hub(5))).state === 'reauthorize')
-  expect((await fetch(`${daemon.url}/api/v1/accounts/${hub(5)}/token`)).status).toBe(409)
+  expect((await ask(`${daemon.url}/api/v1/accounts/${hub(5)}/token`)).status).toBe(409)
   const { out } = await command('accounts', 'show', String(hub(5)))
   expect(out).toContain(`its refresh token belongs to account ${hub(4)}`)
-  const page = await (await fetch(`${daemon.url}/accounts/${hub(5)}`)).text()
+  const page = await (await ask(`${daemon.url}/accounts/${hub(5)}`)).text()
   expect(page).toContain('belongs to another account')
 
   const own = await tokensFor(hub(5))

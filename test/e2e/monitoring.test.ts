@@ -5,7 +5,7 @@ import { type GaugeDeps, registerGauges } from '../../src/http/metrics/register-
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import type { Daemon } from '../support/daemon.ts'
 import { metricOf, readExposition, type ShownMetric, sumOf } from '../support/exposition.ts'
-import { connectAll, eventually, hubIdsOf } from '../support/fleet.ts'
+import { ask, connectAll, eventually, hubIdsOf } from '../support/fleet.ts'
 import { promtool } from '../support/promtool.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
   hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
   await eventually('refreshes, polls and deliveries', async () => {
-    text = await (await fetch(`${daemon.url}/metrics`)).text()
+    text = await (await ask(`${daemon.url}/metrics`)).text()
     const wanted = [
       sumOf(text, 'plimsoll_token_refreshes_total', 'outcome="refreshed"'),
       sumOf(text, 'plimsoll_limit_poll_lateness_seconds_count'),
@@ -63,7 +63,7 @@ beforeAll(async () => {
     return wanted.every((count) => count > 0)
   })
   metrics = readExposition(text)
-}, 60_000)
+}, 240_000)
 afterAll(() => scene.close())
 
 describe('the metrics of a daemon that has lived', () => {
@@ -72,15 +72,15 @@ describe('the metrics of a daemon that has lived', () => {
   })
 
   test('name no account and no token, and have few series', async () => {
-    for (const hubId of hubIds) expect(text).not.toMatch(new RegExp(`"[^"]*${hubId}[^"]*"`))
+    for (const hubId of hubIds) expect(text).not.toMatch(new RegExp(`"[^"\\n]*${hubId}[^"\\n]*"`))
     expect(text).not.toContain('example.com')
     expect(text.split('\n').length).toBeLessThan(2_000)
   })
 
-  test('count what happened: each call to the provider once, those of the courier among them', async () => {
-    // Each account was connected by one call of the daemon; its token, good for one refresh, is redeemed by the courier.
-    await eventually('a call of the courier is counted', async () => {
-      text = await (await fetch(`${daemon.url}/metrics`)).text()
+  test('count what happened: each call to the provider once', async () => {
+    // Each account was connected by one call.
+    await eventually('a refresh is counted', async () => {
+      text = await (await ask(`${daemon.url}/metrics`)).text()
       return sumOf(text, 'plimsoll_provider_requests_total', 'endpoint="token",class="2xx"') > hubIds.length
     })
     expect(sumOf(text, 'plimsoll_token_refresh_headroom_seconds_count')).toBeGreaterThan(0)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, expect, test } from 'vitest'
 import { startDaemon } from '../support/daemon.ts'
-import { eventually } from '../support/fleet.ts'
+import { ask, eventually } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
@@ -31,7 +31,7 @@ test('a signal to npm start reaches the daemon, which stops in good order', asyn
 test('a daemon that is started with one role does that part only, and says so', async () => {
   scene = await openScene({ accounts: 1 })
   const daemon = await startDaemon(await scene.configFile(), {}, undefined, ['--roles', 'worker'])
-  const status = async (path: string) => (await fetch(`${daemon.url}${path}`)).status
+  const status = async (path: string) => (await ask(`${daemon.url}${path}`)).status
   expect(await status('/healthz')).toBe(200)
   expect(await status('/metrics')).toBe(200)
   expect(await status('/')).toBe(404)

@@ -1,10 +1,11 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { run } from '../support/command.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { readDocuments } from '../support/documents.ts'
 import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { expectNoDebugger } from '../support/no-debugger.ts'
 import { openScene } from '../support/scene.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
@@ -19,7 +20,7 @@ test('what npm run build makes runs as plain JavaScript, with its Lua steps, sty
   expect(version).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   const [demo] = await Promise.all([
     run(process.execPath, [main, 'demo', '--for', '28s', '--json'], ROOT),
-    refreshesByCourier(main),
+    refreshes(main),
   ])
   expect(demo.code, demo.err).toBe(0)
 })
@@ -38,19 +39,17 @@ test('the package brings the documents for whoever runs it', async () => {
   expect(paths.filter((path) => /^(test|src|jobs|node_modules)\//.test(path))).toEqual([])
 })
 
-/** The courier is found beside the daemon's own files, and at work. */
-async function refreshesByCourier(main: string): Promise<void> {
+async function refreshes(main: string): Promise<void> {
   const scene = await openScene({ accounts: 1, tokenLifetimeMs: 4_000 })
   const daemon = await startDaemon(await scene.configFile(), {}, main)
   try {
     await connectAll(daemon.url, await hubIdsOf(scene.sandbox.url))
-    const { pid } = JSON.parse(await daemon.line(/"courier\.started"/, 0)) as { pid: number }
-    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).toContain('dist/src/tokens/courier/courier-process.js')
     const since = (await journalOf(scene.sandbox.url)).length
-    await eventually('a refresh by it', async () => {
+    await eventually('a refresh', async () => {
       const journal = (await journalOf(scene.sandbox.url)).slice(since)
       return journal.some(({ endpoint, status }) => endpoint === 'token' && status === 200)
     })
+    await expectNoDebugger(daemon, [daemon.child.pid ?? 0])
   } finally {
     expect(await daemon.stop()).toBe(0)
     await scene.close()

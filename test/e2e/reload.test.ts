@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
-import { connectAll, customProperties, eventually, journalOf, mailsOf, send } from '../support/fleet.ts'
+import { ask, connectAll, customProperties, eventually, journalOf, mailsOf, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 /** The config of a daemon that is at work changes: in steps, each from where the one before left it. */
@@ -67,7 +67,7 @@ async function told(): Promise<Record<string, unknown>> {
 }
 
 async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${daemon.url}/metrics`)).text()
+  const text = await (await ask(`${daemon.url}/metrics`)).text()
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
@@ -101,7 +101,7 @@ test('a threshold, a route and a receiver of the new file bring the alert that t
   expect(mail?.subject).toContain('[WARNING] acme.example.com')
   expect(mail?.raw).toMatch(/^To: second@example\.com\r?$/m)
   // The page of the account goes by the new threshold too.
-  expect(await (await fetch(`${daemon.url}/accounts/${HUB}`)).text()).toContain('40')
+  expect(await (await ask(`${daemon.url}/accounts/${HUB}`)).text()).toContain('40')
 })
 
 test('a file that can not be used is refused as a whole, and the metric says so until a good one comes', async () => {

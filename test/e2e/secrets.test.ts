@@ -79,7 +79,7 @@ beforeAll(async () => {
   commands = await everyCommand()
   await reloadBadly()
   await runAsAService(settings)
-}, 120_000)
+}, 240_000)
 
 afterAll(async () => {
   await scene.close()

@@ -29,6 +29,13 @@ describe.skipIf(!isOnPath('systemd-analyze'))('the unit (left out where there is
   })
 })
 
+test('no Node of the service opens a debugger at a signal, and no core is dumped', () => {
+  const wrapper = readFileSync(join(ROOT, 'config/deploy/systemd/plimsoll'), 'utf8')
+  const nodes = [...`${unit}${wrapper}`.matchAll(/\/usr\/bin\/node (\S+)/g)].map(([, option]) => option)
+  expect(nodes).toEqual(Array(3).fill('--disable-sigusr1'))
+  expect(unit).toMatch(/^LimitCORE=0$/m)
+})
+
 test('the unit loads the credentials that its config reads, and no other', () => {
   const loaded = [...unit.matchAll(/^LoadCredential=([^:]+):/gm)].map(([, name]) => name)
   const config = readFileSync(join(ROOT, 'config/deploy/systemd/plimsoll.yaml'), 'utf8')

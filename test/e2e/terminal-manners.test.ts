@@ -9,7 +9,7 @@ import { plimsollHere, run } from '../support/command.ts'
 import { refreshTokenFor, send } from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
-/** What a program owes to a shell: pipes, signals, standard input and output, whole processes. */
+/** What a program owes to a shell: signals, standard input and output, whole processes. Pipes: pipes.test.ts. */
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 const HUB = 1234567
 
@@ -66,16 +66,6 @@ describe('- in place of a file', () => {
     const piped = await run('sh', ['-c', `'${process.execPath}' '${MAIN}' config check - < '${config}'`], scene.folder)
     expect(piped).toMatchObject({ code: 0, out: expect.stringContaining('standard input is fine') })
   })
-})
-
-test('whoever has seen enough ends it without a word: | head', async () => {
-  const { out, err } = await run(
-    'bash',
-    ['-c', `'${process.execPath}' '${MAIN}' config schema | head -c 20`],
-    scene.folder,
-  )
-  expect(err).toBe('')
-  expect(out).toHaveLength(20)
 })
 
 test('Ctrl-C ends work in hand with 130, in one line that says what was done', async ({ onTestFinished }) => {

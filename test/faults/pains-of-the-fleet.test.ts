@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../support/daemon.ts'
 import {
+  ask,
   connectAccount,
   connectAll,
   type JournalEntry as Entry,
@@ -74,12 +75,11 @@ describe('the whole fleet, lives of 12 seconds', () => {
     const since = Date.now()
     await refreshedSince(hubIds, since, 2)
     const journal = (await journalOf(scene.sandbox.url)).filter((entry) => at(entry) > since)
-    const { shortest, longest } = pauses(journal, Date.now())
-    expect(shortest).toBeGreaterThan(lifeMs * 0.5 - 250)
-    expect(longest).toBeLessThan(lifeMs)
+    expect(pauses(journal, Date.now()).shortest).toBeGreaterThan(lifeMs * 0.25)
     expect(journal.filter(({ status }) => status === 401)).toEqual([])
-    const { obtainedAt, expiresAt } = (await accountOf(daemon, hubIds[0] as number)).token
+    const { obtainedAt, expiresAt, nextRefreshAt } = (await accountOf(daemon, hubIds[0] as number)).token
     expect(Date.parse(expiresAt) - Date.parse(obtainedAt)).toBe(lifeMs)
+    expect(Date.parse(expiresAt) - Date.parse(nextRefreshAt)).toBeGreaterThan(0)
     await control('PUT', 'token-lifetime', { ms: LIFE_MS })
   })
 
@@ -138,7 +138,7 @@ describe('the whole fleet, lives of 12 seconds', () => {
 })
 
 test.concurrent('v1 ends: the dialect is switched in the config, with the same stored fleet', async (context) => {
-  const scene = await sceneFor(context, { accounts: 5, tokenLifetimeMs: 10_000 })
+  const scene = await sceneFor(context, { accounts: 5, tokenLifetimeMs: 30_000 })
   const { control, requestsOf, inState, refreshedSince } = lookInto(() => scene)
   const [leaving = 0, dead = 0, ...staying] = await hubIdsOf(scene.sandbox.url)
   const newcomer = staying.pop() ?? 0
@@ -152,9 +152,9 @@ test.concurrent('v1 ends: the dialect is switched in the config, with the same s
   const since = Date.now()
   const after = await scene.daemon({ provider: { api: '2026-03' } })
   expect(after.lines.filter((line) => line.includes('provider.api'))).toEqual([])
-  await refreshedSince([leaving, ...staying], since, 2)
+  await refreshedSince([leaving, ...staying], since)
   await connectAccount(after.url, newcomer)
-  await fetch(`${after.url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
+  await ask(`${after.url}/api/v1/accounts/${leaving}/uninstall`, { method: 'POST' })
   await inState(after, leaving, 'uninstalled')
   await eventually('a poll of the newcomer', async () =>
     (await requestsOf(newcomer)).some(({ endpoint, status }) => endpoint === 'associations' && status === 200),
@@ -163,16 +163,16 @@ test.concurrent('v1 ends: the dialect is switched in the config, with the same s
   expect(journal.filter(({ status }) => status >= 400)).toEqual([])
   const asked = journal.filter(({ endpoint }) => endpoint === 'metadata' || endpoint === 'delete')
   // Bodies instead of paths: that is what tells the two apart from outside.
-  expect([...new Set(asked.map(({ endpoint, method, hubId }) => `${endpoint} ${method} ${hubId}`))]).toEqual([
-    `metadata POST ${newcomer}`,
+  expect([...new Set(asked.map(({ endpoint, method, hubId }) => `${endpoint} ${method} ${hubId}`))].sort()).toEqual([
     `delete POST ${leaving}`,
+    `metadata POST ${newcomer}`,
   ])
   // A restart is no reason to ask for the dead one again.
   expect(journal.filter(({ hubId }) => hubId === dead)).toEqual([])
 })
 
 test.concurrent('accounts that hang, fail or are dead do not starve the others', async (context) => {
-  const LIFE_MS = 10_000
+  const LIFE_MS = 30_000
   const scene = await sceneFor(context, { accounts: 60, tokenLifetimeMs: LIFE_MS })
   const { control, addFault, told, statesOf, refreshedSince } = lookInto(() => scene)
   const daemon = await scene.daemon({ limits: { every: '1h' } })
@@ -183,7 +183,7 @@ test.concurrent('accounts that hang, fail or are dead do not starve the others',
   for (const hubId of hanging ?? []) await addFault({ endpoint: 'token', hubId, delayMs: 60_000 })
   for (const hubId of failing ?? []) await addFault({ endpoint: 'token', hubId, status: 500 })
   for (const hubId of dead ?? []) await control('DELETE', `accounts/${hubId}`)
-  await refreshedSince(well ?? [], Date.now(), 3)
+  await refreshedSince(well ?? [], Date.now(), 2)
   const ofWell = (await journalOf(scene.sandbox.url)).filter(({ hubId }) => well?.includes(hubId ?? 0))
   expect(pauses(ofWell, Date.now()).longest).toBeLessThan(LIFE_MS)
   expect(await statesOf(daemon)).toEqual({ active: 46, failing: 8, reauthorize: 6 })

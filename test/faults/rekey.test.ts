@@ -8,7 +8,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { type Daemon, startDaemon } from '../support/daemon.ts'
-import { connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { connectAll, eventually, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
@@ -163,7 +163,7 @@ test('two daemons change their key one after the other; a rekey waits for the on
   expect(early.err).toMatch(/^waiting for whoever still encrypts with another key: .* with key k1$/m)
   expect(early.err).toMatch(
     new RegExp(
-      `a daemon still writes with key k1 \\(.*pid ${a.child.pid}\\b.*\\): send it SIGHUP, then run this again`,
+      `another process still writes with key k1 \\(.*pid ${a.child.pid}\\b.*\\): send a daemon SIGHUP, let a command end, then run this again`,
     ),
   )
   await reload(a, fileA, withKeys(K2, K1))
@@ -171,6 +171,45 @@ test('two daemons change their key one after the other; a rekey waits for the on
   expect(rekeyed.code).toBe(0)
   expect(rekeyed.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
   expect(Object.keys(await valuesByKey(scene.redis.store(), hubIds))).toEqual(['k2'])
+})
+
+test('a rekey waits for an import that began under the old key, and what that brought is opened without the old key', {
+  timeout: 120_000,
+}, async () => {
+  scene = await openScene({ accounts: 2, rotateRefreshTokens: false })
+  const { sandbox, redis, folder } = scene
+  const store = redis.store()
+  const [first = 0, second = 0] = await hubIdsOf(sandbox.url)
+  const [one, two] = await Promise.all([first, second].map((hubId) => refreshTokenFor(sandbox.url, hubId)))
+  const [before, both, after] = await Promise.all([
+    scene.configFile(),
+    scene.configFile({ encryption: { keys: [K2, K1] } }),
+    scene.configFile({ encryption: { keys: [K2] } }),
+  ])
+
+  const bringing = spawn(process.execPath, [MAIN, 'accounts', 'import', '-', '--config', before], { cwd: folder })
+  const brought = once(bringing, 'exit')
+  bringing.stdin.write(`hubId,refreshToken\n${first},${one}\n`)
+  await eventually('the first line', async () => (await valuesByKey(store, [first])).k1 === 1)
+
+  const rekeying = spawn(process.execPath, [MAIN, 'keys', 'rekey', '--config', both], { cwd: folder })
+  const rekeyed = once(rekeying, 'exit')
+  const said = { out: '', err: '' }
+  rekeying.stdout.on('data', (data) => (said.out += data))
+  rekeying.stderr.on('data', (data) => (said.err += data))
+  await eventually('the rekey to wait, or to be over', async () => said.err !== '' || rekeying.exitCode !== null)
+  bringing.stdin.end(`${second},${two}\n`)
+  expect(await brought).toEqual([0, null])
+  expect(await rekeyed).toEqual([0, null])
+  expect(said.err).toMatch(
+    new RegExp(`^waiting for .*: \\S+ pid ${bringing.pid} \\(accounts import\\) with key k1$`, 'm'),
+  )
+  expect(said.out).toContain('2 accounts: 2 values encrypted anew with key k2')
+  expect(said.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
+  expect(await valuesByKey(store, [first, second])).toEqual({ k2: 2 })
+
+  await start(after)
+  await eventually('a refresh of both', async () => refreshTimes(await journalOf(sandbox.url)).size === 2)
 })
 
 test('a reload is in force, and says so, although Redis refuses the report of its key', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
-import { connectAccount, connectAll, eventually, getJson, hubIdsOf, journalOf, send } from '../support/fleet.ts'
+import { ask, connectAccount, connectAll, eventually, getJson, hubIdsOf, journalOf, send } from '../support/fleet.ts'
 import { refreshTimes, type Scene, sceneFor } from '../support/scene.ts'
 
 interface Told {
@@ -10,7 +10,7 @@ interface Told {
 }
 
 const accountOf = (url: string, hubId: number) => getJson<Told>(`${url}/api/v1/accounts/${hubId}`)
-const uninstall = (url: string, hubId: number) => fetch(`${url}/api/v1/accounts/${hubId}/uninstall`, { method: 'POST' })
+const uninstall = (url: string, hubId: number) => ask(`${url}/api/v1/accounts/${hubId}/uninstall`, { method: 'POST' })
 const addFault = (scene: Scene, fault: object) => send(`${scene.sandbox.url}/sandbox/faults`, 'POST', fault)
 
 /** Until the standing faults have met the calls they were for. */
@@ -116,7 +116,7 @@ test.concurrent('where nothing is kept an uninstalled account is unknown as soon
   await connectAll(daemon.url, hubIds)
   await uninstall(daemon.url, leaving)
   await eventually('nothing left', async () => {
-    const { status } = await fetch(`${daemon.url}/api/v1/accounts/${leaving}`)
+    const { status } = await ask(`${daemon.url}/api/v1/accounts/${leaving}`)
     return status === 404
   })
   expect(await deletionsOf(scene, leaving)).toEqual([204])

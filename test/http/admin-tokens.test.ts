@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeToken, encodeToken, faultOfName, hashOf, ownerOf } from '../../src/http/access/admin-token.ts'
+import {
+  decodeToken,
+  encodeToken,
+  faultOfName,
+  hashOf,
+  ownerOf,
+  SCOPES,
+  sealOf,
+} from '../../src/http/access/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
+import type { VaultKey } from '../../src/tokens/vault.ts'
 import { eventually } from '../support/fleet.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
@@ -69,31 +78,66 @@ describe('a named admin token', () => {
     expect((await get('/api/v1/accounts/7')).json).toMatchObject({ state: 'active', tokenServedAt: null })
   })
 
-  test('guards the server although the config has none', async () => {
-    const { ask, addToken } = await openServer(redis, { adminToken: undefined })
-    expect((await ask('GET', '/api/v1/status')).status).toBe(200)
+  test('whose record was written by hand, or changed, opens nothing; that is logged once', async () => {
+    const { ask, addToken, clock, deps, logs } = await openServer(redis)
     const token = await addToken('ann', 'read')
-    expect((await ask('GET', '/api/v1/status')).status).toBe(401)
-    expect((await ask('GET', '/')).headers.location).toBe('/sign-in?next=%2F')
+    const genuine = (await deps.store.hget(deps.keys.adminTokens, 'ann')) ?? ''
+    const record = JSON.parse(genuine) as Record<string, unknown>
+    const own = {
+      hash: hashOf('made-up-by-hand').toString('base64url'),
+      scopes: SCOPES,
+      createdAt: 1,
+      lastUsedAt: null,
+    }
+    const forged: [name: string, record: string, token: string][] = [
+      ['eve', JSON.stringify(own), 'made-up-by-hand'],
+      ['eve', JSON.stringify({ ...own, seal: record.seal }), 'made-up-by-hand'],
+      ['ann', JSON.stringify({ ...record, hash: own.hash }), 'made-up-by-hand'],
+      ['ann', JSON.stringify({ ...record, scopes: SCOPES }), token],
+      ['ann', JSON.stringify({ ...record, createdAt: 1 }), token],
+      ['bob', genuine, token],
+      ...['what', 'null', '{}', '{"hash":"AA","scopes":["read"]}', '{"hash":null}'].map(
+        (text) => ['eve', text, ''] as [string, string, string],
+      ),
+    ]
+    for (const [name, text, shown] of forged) {
+      await deps.store.del(deps.keys.adminTokens)
+      await deps.store.hset(deps.keys.adminTokens, name, text)
+      clock.move(1_000)
+      expect((await ask('GET', '/api/v1/status', bearer(shown))).status, text).toBe(401)
+      expect((await ask('POST', '/sign-in', FORM, `token=${shown}`)).status, text).toBe(401)
+    }
+    expect(logs.lines().filter(({ code }) => code === 'http.token-ignored')).toMatchObject([{ ignored: 1 }])
+    await deps.store.hset(deps.keys.adminTokens, 'ann', genuine)
+    clock.move(1_000)
     expect((await ask('GET', '/api/v1/status', bearer(token))).status).toBe(200)
-    expect((await ask('GET', '/metrics')).status).toBe(200)
   })
 
-  test('that cannot be read opens nothing, and nothing is open because of it', async () => {
-    const { ask, clock, deps } = await openServer(redis, { adminToken: undefined })
-    for (const text of ['what', 'null', '{}', '{"hash":"AA","scopes":["read"]}', '{"hash":null,"scopes":null}']) {
-      await deps.store.hset(deps.keys.adminTokens, 'ann', text)
+  test('outlives another first key, and the old one once it is sealed anew', async () => {
+    const { ask, addToken, clock, deps } = await openServer(redis)
+    const { vault } = deps.connect
+    const [k1, k2] = [1, 2].map((n) => ({ id: `k${n}`, key: Buffer.alloc(32, n) })) as [VaultKey, VaultKey]
+    const headers = bearer(await addToken('ann', 'read'))
+    const status = async () => {
       clock.move(1_000)
-      expect((await ask('GET', '/api/v1/status')).status, text).toBe(401)
-      expect((await ask('GET', '/api/v1/status', bearer(''))).status, text).toBe(401)
+      return (await ask('GET', '/api/v1/status', headers)).status
     }
+    vault.replace([k2, k1])
+    expect(await status()).toBe(200)
+    vault.replace([k2])
+    expect(await status()).toBe(401)
+    vault.replace([k2, k1])
+    await new AdminTokenStore(deps.store, deps.keys, vault).sealAnew()
+    vault.replace([k2])
+    expect(await status()).toBe(200)
+    expect(await deps.store.hget(deps.keys.adminTokens, 'ann')).toContain('"lastUsedAt":')
   })
 
   test('that is removed opens nothing after a second, and the one of the config stays', async () => {
     const { ask, addToken, clock, deps } = await openServer(redis)
     const headers = bearer(await addToken('ann', 'read'))
     expect((await ask('GET', '/api/v1/status', headers)).status).toBe(200)
-    expect(await new AdminTokenStore(deps.store, deps.keys).remove('ann')).toBe('removed')
+    expect(await new AdminTokenStore(deps.store, deps.keys, deps.connect.vault).remove('ann')).toBe('removed')
     clock.move(1_000)
     expect((await ask('GET', '/api/v1/status', headers)).status).toBe(401)
     expect((await ask('GET', '/api/v1/status', bearer(ADMIN_TOKEN))).status).toBe(200)
@@ -101,7 +145,7 @@ describe('a named admin token', () => {
 
   test('is noted as used once a minute, and does not come back by it when it was removed meanwhile', async () => {
     const { ask, addToken, clock, deps } = await openServer(redis)
-    const store = new AdminTokenStore(deps.store, deps.keys)
+    const store = new AdminTokenStore(deps.store, deps.keys, deps.connect.vault)
     const headers = bearer(await addToken('ann', 'read'))
     const used = clock.now()
     for (const _ of [1, 2, 3]) await ask('GET', '/api/v1/status', headers)
@@ -140,11 +184,11 @@ describe('signing in with one', () => {
     const { cookie } = await signIn(world, await addToken('ann', 'read'))
     const { cookie: other } = await signIn(world, ADMIN_TOKEN)
     expect((await ask('GET', '/', { cookie })).status).toBe(200)
-    await new AdminTokenStore(deps.store, deps.keys).remove('ann')
+    await new AdminTokenStore(deps.store, deps.keys, deps.connect.vault).remove('ann')
     clock.move(1_000)
-    expect((await ask('GET', '/', { cookie })).status).toBe(302)
+    expect((await ask('GET', '/', { cookie })).status).toBe(401)
     await addToken('ann', 'read')
-    expect((await ask('GET', '/', { cookie })).status).toBe(302)
+    expect((await ask('GET', '/', { cookie })).status).toBe(401)
     expect((await ask('GET', '/', { cookie: other })).status).toBe(200)
   })
 
@@ -172,42 +216,48 @@ describe('signing in with one', () => {
 describe('while Redis cannot be read', () => {
   test('the last known list holds: who was known gets in, nobody else', async () => {
     const own = await startRedis()
-    const { ask, addToken, clock } = await openServer(own, { adminToken: undefined })
+    const { ask, addToken, clock } = await openServer(own)
     const token = await addToken('ann', 'read')
     expect((await ask('GET', '/no-such-page', bearer(token))).status).toBe(404)
     await own.end('SIGKILL')
     clock.move(5_000)
     expect((await ask('GET', '/no-such-page', bearer(token))).status).toBe(404)
-    expect((await ask('GET', '/no-such-page')).status).toBe(302)
+    expect((await ask('GET', '/no-such-page')).status).toBe(401)
     expect((await ask('GET', '/api/v1/status', bearer('wrong'))).status).toBe(401)
     await own.stop()
   })
 
-  test('and never could be, nothing is open, for there may be tokens', async () => {
+  test('and never could be, who shows another token than the main one is asked to come again', async () => {
     const own = await startRedis()
     await own.end('SIGKILL')
-    const { ask } = await openServer(own, { adminToken: undefined })
+    const { ask } = await openServer(own)
     for (const path of ['/', '/api/v1/status', '/api/v1/accounts/1/token']) {
-      expect(await ask('GET', path)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+      const headers = bearer('one-that-may-have-a-name')
+      expect(await ask('GET', path, headers)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
     }
     expect((await ask('POST', '/sign-in', FORM, 'token=x')).status).toBe(503)
-    expect((await ask('GET', '/metrics')).status).toBe(200)
+    expect((await ask('GET', '/')).status).toBe(401)
+    expect((await ask('POST', '/sign-in', FORM, `token=${ADMIN_TOKEN}`)).status).toBe(303)
+    expect((await ask('GET', '/no-such-page', bearer(ADMIN_TOKEN))).status).toBe(404)
     await own.stop()
   })
 })
 
 test('names are for people and log lines: short, plain, and not those that Plimsoll gives itself', () => {
   for (const name of ['billing', 'a', 'Ann.Lee_2-x', '7']) expect(faultOfName(name)).toBeUndefined()
-  for (const name of ['', '-a', '.a', 'a b', 'a\n', 'ä', 'x'.repeat(41), 'config', 'this-machine', '__proto__']) {
+  for (const name of ['', '-a', '.a', 'a b', 'a\n', 'ä', 'x'.repeat(41), 'config', 'admin-token', '__proto__']) {
     expect(faultOfName(name), name).toBeDefined()
   }
 })
 
 test('a record reads as it was written, and what it does not know it does not grant', () => {
-  const token = { name: 'ann', hash: hashOf('x'), scopes: ['read'] as const, createdAt: 1, lastUsedAt: null }
-  expect(decodeToken('ann', encodeToken(token))).toEqual(token)
+  const key = Buffer.alloc(32, 1)
+  const facts = { name: 'ann', hash: hashOf('x'), scopes: ['read'] as const, createdAt: 1 }
+  const token = { ...facts, lastUsedAt: null, seal: sealOf(facts, key) }
+  expect(decodeToken('ann', encodeToken(token), [Buffer.alloc(32, 2), key])).toEqual({ ...token, isOurs: true })
+  expect(decodeToken('ann', encodeToken(token), [Buffer.alloc(32, 2)])).toEqual({ ...token, isOurs: false })
   const odd = JSON.stringify({ hash: hashOf('x').toString('base64url'), scopes: ['everything', 'write'] })
-  expect(decodeToken('ann', odd)).toMatchObject({ scopes: ['write'] })
+  expect(decodeToken('ann', odd, [key])).toMatchObject({ scopes: ['write'], isOurs: false })
   expect(ownerOf('x', [token])?.name).toBe('ann')
   expect(ownerOf('y', [token])).toBeUndefined()
 })

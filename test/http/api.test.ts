@@ -43,6 +43,8 @@ describe('accounts', () => {
           nextPollBecause: null,
           pollFailure: null,
           watch: null,
+          objectTypesLeftOut: 0,
+          gaps: [],
           uninstall: null,
         },
       ],
@@ -65,13 +67,21 @@ describe('accounts', () => {
     expect(json.series).toHaveLength(5)
     expect(json.series.slice(0, 2)).toEqual([
       {
-        ...{ id: 'overall', metric: 'customProperties.overall', usage: 960, limit: 1000, percent: 96 },
+        ...{
+          id: 'overall',
+          metric: 'customProperties.overall',
+          usage: 960,
+          limit: 1000,
+          percent: 96,
+          reportedPercent: 96,
+        },
         ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null, forecast: null },
         forecastReason: 'no forecast was made in the last 3 days',
       },
       {
         ...{ id: 'type/0-1', metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
-        ...{ usage: 120, limit: 500, percent: 24, measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null },
+        ...{ usage: 120, limit: 500, percent: 24, reportedPercent: 24 },
+        ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null },
         ...{ forecast: null, forecastReason: 'no forecast was made in the last 3 days' },
       },
     ])
@@ -88,14 +98,18 @@ describe('accounts', () => {
     await connectAccount({ hubId: 124 })
     await poll(124, readings(clock.now(), 960))
     const pace = { perDay: 3, perDayLow: 2, perDayHigh: 6 }
-    await storeForecasts(steps, keys, 124, { at: clock.now(), rising: { overall: pace }, tooFew: { 'type/0-1': 3 } })
+    await storeForecasts(steps, keys, 124, {
+      at: clock.now(),
+      rising: { overall: { ...pace, scatter: 0, shareHigh: 0 } },
+      tooFew: { 'type/0-1': 3 },
+    })
     const { json } = await get('/api/v1/accounts/124')
     expect(json.series).toMatchObject([
       {
         ...{ metric: 'customProperties.overall', daysLeft: 13.3, forecastReason: null },
         forecast: { ...pace, days: 13.3, earliest: 6.7, latest: 20 },
       },
-      { objectTypeId: '0-1', daysLeft: null, forecast: null, forecastReason: 'not enough history: 3 of 7 days' },
+      { objectTypeId: '0-1', daysLeft: null, forecast: null, forecastReason: 'too little history: 3 of 7 days read' },
       { metric: 'associations.atLimit', daysLeft: null, forecast: null, forecastReason: 'no limit to reach' },
       { metric: 'associations.nearLimit' },
       { metric: 'associations.fullest', daysLeft: null, forecast: null, forecastReason: 'no steady growth' },

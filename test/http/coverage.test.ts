@@ -45,7 +45,7 @@ test('the list of accounts narrows to those without a fresh reading, page by pag
 })
 
 test('status, page and metrics tell the same coverage', async () => {
-  const { get, ask, steps, keys } = await fleet()
+  const { get, steps, keys } = await fleet()
   await steps.zrem(keys.partition(2).fresh, 66) // Its scopes let nothing be read.
   await steps.zadd(keys.partition(1).pollFailing, 5, 65)
   expect((await get('/api/v1/status')).json.coverage).toEqual({
@@ -55,14 +55,26 @@ test('status, page and metrics tell the same coverage', async () => {
   expect(words).toContain('50 % of the accounts have a fresh reading')
   expect(words).toContain('<a href="/accounts?stale=1">2 stale</a>')
   expect(words).toContain('1 cannot be watched')
-  const { text } = await ask('GET', '/metrics')
+  const { text } = await get('/metrics')
   expect(text).toMatch(/^plimsoll_limits_coverage_ratio 0\.5$/m)
   expect(text).toMatch(/^plimsoll_accounts_stale 2$/m)
 })
 
 test('an empty fleet has no share that could be low', async () => {
-  const { get, ask } = await openServer(redis)
+  const { get } = await openServer(redis)
   expect((await get('/api/v1/status')).json.coverage).toMatchObject({ share: null, polled: 0 })
   expect((await get('/')).text).toContain('All is well.')
-  expect((await ask('GET', '/metrics')).text).toMatch(/^plimsoll_limits_coverage_ratio NaN$/im)
+  expect((await get('/metrics')).text).toMatch(/^plimsoll_limits_coverage_ratio NaN$/im)
+})
+
+test('status page and API tell how far a fleet that was imported has been read, until it has been', async () => {
+  const { get, steps, keys } = await fleet()
+  const { firstReadings } = keys.partition(1)
+  const waiting = (count: number) => Array.from({ length: 2_000 }, (_, n) => [n < count ? 1 : 0, 1 + 64 * n]).flat()
+  await steps.zadd(firstReadings, ...waiting(760))
+  expect((await get('/')).text).toContain('<li>reading a new fleet: 1,240 of 2,000</li>')
+  expect((await get('/api/v1/status')).json.accounts.newFleet).toEqual({ read: 1_240, total: 2_000 })
+  await steps.zadd(firstReadings, ...waiting(0))
+  expect((await get('/')).text).not.toContain('new fleet')
+  expect((await get('/api/v1/status')).json.accounts.newFleet).toBeNull()
 })

@@ -17,7 +17,7 @@ const explain = live(() => ({
     { name: 'sum', on: 'customProperties.overall', warning: { percent: 80 } },
     { name: 'types', on: 'customProperties.objectType', warning: { remaining: 20 } },
   ],
-  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 3 },
+  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 1_800_000 },
   routes: [{ to: ['ops-mail'] }],
   group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
 }))

@@ -51,6 +51,22 @@ test('a queue whose jobs do not end is enough not to be alive, and the check nam
   ])
 })
 
+test('what hangs is enough not to be alive, although all else moves, and the check names it', () => {
+  const oldest = (ms: number) => [
+    { what: 'refresh', hubId: 7, ms, longestMs: 140_000 },
+    { what: 'deliver', hubId: undefined, ms: 1_000, longestMs: 600_000 },
+  ]
+  expect(judgeHealth({ ...FACTS, oldest: oldest(140_000) }).alive).toBe(true)
+  const report = judgeHealth({ ...FACTS, oldest: oldest(190_000) })
+  expect(report.checks.filter((check) => !check.ok)).toEqual([
+    {
+      ...{ name: 'oldest:refresh', ok: false },
+      detail: 'the oldest of account 7 has been in hand for 190 s, at most 140 s allowed',
+    },
+  ])
+  expect(judgeHealth({ ...FACTS, oldest: oldest(190_000), redisSince: NOW - 100_000 }).alive).toBe(true)
+})
+
 const MINUTE = 60_000
 
 test.each([

@@ -1,9 +1,6 @@
-import fastify from 'fastify'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answerError } from '../../src/http/answer-error.ts'
-import { BegunInstalls, MOST_BEGUN } from '../../src/http/pages/install/begun-installs.ts'
-import { serveInstall } from '../../src/http/pages/install/serve-install.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FailureClass } from '../../src/provider/failure.ts'
+import { dump } from '../support/accounts.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, openServer, REFRESH_TOKEN } from './open-server.ts'
 
@@ -24,7 +21,7 @@ test('the install link leads to the provider with a fresh state each time', asyn
   })
   expect(first?.get('client_id')).toBe('the-client')
   expect(first?.get('scopes')).toBe('oauth crm.objects.contacts.read')
-  expect(first?.get('state')).toHaveLength(32)
+  expect(first?.get('state')).toMatch(/^[\w.-]{60,100}$/)
   expect(second?.get('state')).not.toBe(first?.get('state'))
 })
 
@@ -149,20 +146,101 @@ test('neither pages nor the log ever show a token, a code or a state', async () 
   )
 })
 
-test('a flood of installs that are begun is stopped for the rest of a minute, and none of it is stored', () => {
-  const begun = new BegunInstalls()
-  for (let n = 0; n < MOST_BEGUN; n++) expect(begun.begin(1_000)).toBe(0)
-  expect(begun.begin(2_000)).toBe(59_000)
-  expect(begun.begin(61_000)).toBe(0)
-  expect(begun.begin(500)).toBe(0)
+test('nothing is kept of installs that are begun, however many there are', async () => {
+  const { ask, steps, keys } = await openServer(redis)
+  const before = await dump(steps, keys)
+  const answers = await Promise.all(Array.from({ length: 200 }, () => ask('GET', '/install')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302]))
+  expect(await dump(steps, keys)).toEqual(before)
 })
 
-test('whoever comes in a flood is told to wait, and nothing is kept of it', async () => {
-  const { deps, steps, keys } = await openServer(redis)
-  const app = fastify()
-  serveInstall(app, { ...deps, begun: { begin: () => 59_000 } })
-  app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply))
-  const { statusCode, headers } = await app.inject('/install')
-  expect([statusCode, headers['retry-after']]).toEqual([429, '59'])
-  expect(await steps.keys(keys.installState('*'))).toEqual([])
+test('while the provider wants no calls the page waits, and the same address works afterwards', async () => {
+  const { ask, beginInstall, provider, door, clock } = await openServer(redis)
+  door.closedUntil = clock.now() + 41_500
+  const path = `/oauth/callback?code=${CODE}&state=${await beginInstall()}`
+  const { status, headers, text } = await ask('GET', path)
+  expect([status, headers['retry-after'], provider.codes]).toEqual([503, '42', []])
+  expect(text).toContain('tries again by itself in 42 seconds')
+  expect(text).toContain('<meta http-equiv="refresh" content="42">')
+  expect(text).not.toContain(CODE)
+  door.closedUntil = undefined
+  expect((await ask('GET', path)).status).toBe(200)
+  expect(provider.codes).toEqual([CODE])
+})
+
+describe('codes that the provider refuses', () => {
+  const refused = { class: 'rejected' as const, code: 'BAD_AUTH_CODE', message: 'no such code', status: 400 }
+
+  async function open() {
+    const opened = await openServer(redis)
+    opened.provider.tokenFailure = refused
+    const come = async (forwardedFor?: string) => {
+      const headers: Record<string, string> = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
+      return opened.ask('GET', `/oauth/callback?code=${CODE}&state=${await opened.beginInstall()}`, headers)
+    }
+    return { ...opened, come }
+  }
+
+  test('are ten a minute from one address; all others come through', async () => {
+    const { come, provider, clock } = await open()
+    for (let n = 0; n < 10; n++) expect((await come()).status).toBe(422)
+    const { status, headers, text } = await come()
+    expect([status, headers['retry-after'], text.includes('from your address failed')]).toEqual([429, '60', true])
+    expect(provider.codes).toHaveLength(10)
+    // What the client itself wrote stands before what the proxy added.
+    for (let n = 0; n < 10; n++) expect((await come(`198.51.100.${n}, 203.0.113.7`)).status).toBe(422)
+    expect((await come('203.0.113.7')).status).toBe(429)
+    provider.tokenFailure = undefined
+    expect((await come('203.0.113.8')).status).toBe(200)
+    expect((await come('203.0.113.7')).status).toBe(429)
+    clock.move(60_000)
+    expect((await come()).status).toBe(200)
+  })
+
+  test('are counted only where it is the code that was refused', async () => {
+    const { come, provider } = await open()
+    for (const kind of ['transient', 'parked'] as const) {
+      provider.tokenFailure = { ...refused, class: kind }
+      for (let n = 0; n < 11; n++) expect((await come()).status).toBe(503)
+    }
+    provider.tokenFailure = undefined
+    for (let n = 0; n < 11; n++) expect((await come()).status).toBe(200)
+  })
+})
+
+test('an install that fails is a line of the log with its address and why, and counted by outcome', async () => {
+  const { ask, get, beginInstall, provider, door, clock, logs } = await openServer(redis)
+  const come = async (query: string) => ask('GET', `/oauth/callback?state=${await beginInstall()}&${query}`)
+  await ask('GET', `/oauth/callback?code=${CODE}&state=forged`, { 'x-forwarded-for': '203.0.113.7' })
+  await come('error=access_denied')
+  await come('code=')
+  provider.tokenFailure = { class: 'rejected', code: 'BAD_AUTH_CODE', message: 'no such code', status: 400 }
+  await come(`code=${CODE}`)
+  provider.tokenFailure = { class: 'transient', code: '503', message: 'out of order', status: 503 }
+  await come(`code=${CODE}`)
+  door.closedUntil = clock.now() + 1_000
+  await come(`code=${CODE}`)
+  const failed = logs.lines().filter(({ code }) => code === 'install.failed')
+  expect(failed.map(({ outcome, address, reason }) => [outcome, address, reason])).toEqual([
+    ['bad-state', '203.0.113.7', undefined],
+    ['refused', '127.0.0.1', 'access_denied'],
+    ['no-code', '127.0.0.1', undefined],
+    ['rejected', '127.0.0.1', 'no such code'],
+    ['failed', '127.0.0.1', 'out of order'],
+    ['waits', '127.0.0.1', undefined],
+  ])
+  const { text } = await get('/metrics')
+  for (const { outcome } of failed) expect(text).toContain(`plimsoll_installs_total{outcome="${outcome}"} 1`)
+  expect(text).toContain('plimsoll_installs_total{outcome="connected"} 0')
+})
+
+test('a flood of forged callbacks writes so many lines a minute and no more; the next line says how many are missing', async () => {
+  const { ask, clock, logs } = await openServer(redis)
+  const forged = () => ask('GET', `/oauth/callback?code=${CODE}&state=forged`)
+  const failed = () => logs.lines().filter(({ code }) => code === 'install.failed')
+  for (let n = 0; n < 100; n++) await forged()
+  expect(failed()).toHaveLength(60)
+  clock.move(60_000)
+  await forged()
+  expect(failed().at(-1)).toMatchObject({ unlogged: 40 })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encodeBudget, newBudget } from '../../src/limits/polling/poll-budget.ts'
+import { decodeBudget } from '../../src/limits/polling/poll-budget.ts'
 import { encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { properties, readings } from '../limits/reports.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
@@ -41,7 +41,7 @@ test('status and metrics say when the call budget is too small', async () => {
   expect((await get('/api/v1/status')).json.pollBudget).toBeNull()
   expect((await get('/metrics')).text).toContain('plimsoll_poll_budget_short 0')
   const short = { since: clock.now(), at: clock.now(), polls: 1_200, latestMs: 600_000, saidAt: 0 }
-  await steps.set(keys.pollBudget, encodeBudget({ ...newBudget(clock.now()), level: -30, short }))
+  await steps.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level: -30, short }))
   expect((await get('/api/v1/status')).json.pollBudget).toEqual({
     ...{ calls: -30, callsPerPoll: 1 },
     short: { since: '2026-11-21T10:00:00.000Z', polls: 1_200, latestSeconds: 600 },

@@ -5,9 +5,9 @@ import { onTestFinished } from 'vitest'
 import { openQueueBoard } from '../../jobs/queue-board.ts'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { createQueues } from '../../jobs/queues.ts'
-import { type ConnectDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
+import { type CodeDeps, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
-import { identifyAccount } from '../../src/accounts/lazy-metadata.ts'
+import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { AckLinks } from '../../src/alerts/acknowledge/ack-links.ts'
@@ -19,7 +19,7 @@ import { endSilence } from '../../src/alerts/silences/end-silence.ts'
 import { SilenceStore } from '../../src/alerts/silences/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { ReceiverStore } from '../../src/delivery/receiver-store.ts'
-import type { Scope } from '../../src/http/access/admin-token.ts'
+import { mainToken, OF_CONFIG, type Scope } from '../../src/http/access/admin-token.ts'
 import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
 import type { TestedReceiver } from '../../src/http/actions.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
@@ -42,8 +42,9 @@ import { AccessTokens } from '../../src/tokens/access-token.ts'
 import { AccessTokenStore } from '../../src/tokens/access-token-store.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { openEndpoint } from '../support/endpoint.ts'
+import { CodeDoor, openEndpoint } from '../support/endpoint.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import type { TestRedis } from '../support/redis-server.ts'
@@ -89,8 +90,10 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const steps = redis.store('steps')
   const store = redis.store('pages')
   const provider = new FakeProvider()
-  const connect: ConnectDeps = {
+  const door = new CodeDoor()
+  const connect: CodeDeps = {
     provider,
+    endpoint: door,
     store: steps,
     keys,
     vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
@@ -107,7 +110,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     ...connect,
     ...{
       tokens: new TokenStore(steps, keys),
-      unstored: new Set<number>(),
+      unstored: new Unstored(() => {}),
       inFlight: new InFlight(10),
       endpoint: openEndpoint(steps, keys, systemClock),
       random: () => 0.5,
@@ -128,7 +131,8 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     listen: { host: '127.0.0.1', port: 0 },
     probesOnly: false,
     publicUrl: 'http://127.0.0.1',
-    adminToken: new Secret(ADMIN_TOKEN),
+    adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
+    openMetrics: false,
     install: {
       installUrl: 'https://provider.example.com/authorize',
       clientId: 'the-client',
@@ -154,7 +158,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     ),
     explain: {
       rules: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
-      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', alertAfter: 3 },
+      ...{ recoverBelow: 3, for: 0, repeatEveryMs: DAY_MS, firstRun: 'digest', alertAfter: 1_800_000 },
       routes: [{ to: ['ops-mail'] }],
       group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
     },
@@ -208,7 +212,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       await server.close(5_000)
       await queues.close()
     },
-    ...{ server, deps, clock, keys, queues, steps, provider, woken, looks, silences, logs, ask },
+    ...{ server, deps, clock, keys, queues, steps, provider, door, woken, looks, silences, logs, ask },
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */
     connectAccount: async (customer: Customer) => {
@@ -217,7 +221,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     },
     /** A named admin token, known from the next second on. */
     addToken: async (name: string, ...scopes: Scope[]) => {
-      const token = await new AdminTokenStore(steps, keys).add(name, scopes, clock.now())
+      const token = await new AdminTokenStore(steps, keys, connect.vault).add(name, scopes, clock.now())
       clock.move(1_000)
       return token === 'taken' ? token : token.reveal()
     },
@@ -299,6 +303,7 @@ export function askServer(
 export class FakeProvider implements ProviderClient {
   customer: Customer = { hubId: 1 }
   tokenFailure: ProviderFailure | undefined
+  metadataFailure: ProviderFailure | undefined
   codes: string[] = []
   refreshes = 0
 
@@ -313,6 +318,7 @@ export class FakeProvider implements ProviderClient {
   }
 
   async metadata() {
+    if (this.metadataFailure !== undefined) return failed(this.metadataFailure)
     const { hubId, hubDomain, user, scopes = ['oauth', 'crm.objects.contacts.read'] } = this.customer
     return {
       ok: true as const,

@@ -140,7 +140,7 @@ test('an account page shows how many days are left to the limits that have a for
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   await connectAccount({ hubId: 67 })
   await poll(67, readings(clock.now(), 963))
-  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4 }
+  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4, scatter: 0, shareHigh: 0 }
   await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   const { text } = await get('/accounts/67')
   expect(text).toContain('about 12 days left (9 to 19)')
@@ -316,6 +316,14 @@ test('the page of an account that a missing scope keeps from being watched says 
     ...{ is: 'cannot be watched', because: 'scope missing', since: '2026-11-21T10:00:00.000Z' },
     scopes: ['<b>contacts'],
   })
+})
+
+test('the page of an account with more object types than are kept says how many are not watched', async () => {
+  const { get, connectAccount, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  expect((await get('/accounts/4')).text).not.toContain('are not watched')
+  await steps.hset(keys.account(4).account, { typesLeftOut: '19500' })
+  expect((await get('/accounts/4')).text).toContain('19,500 are not watched: more than are kept of one account')
 })
 
 test('there is no page of an account that does not exist', async () => {

@@ -14,6 +14,37 @@ function movement() {
   return { clock, movement: new Movement(clock) }
 }
 
+describe('the oldest that is in hand', () => {
+  test('is told of each kind, with how long it may be: more where calls are given more time', async () => {
+    const clock = new HandClock()
+    const one = new Movement(clock, 30_000)
+    const [first, second] = [job(), job()]
+    const working = [one.inHand('poll', 1, first.work), one.watch('sweep', second.work)]
+    clock.move(5_000)
+    working.push(one.inHand('poll', 2, first.work), one.watch('poll-limits', second.work))
+    expect(one.oldest().filter(({ ms }) => ms > 0)).toEqual([
+      { what: 'sweep', hubId: undefined, ms: 5_000, longestMs: 600_000 },
+      { what: 'poll', hubId: 1, ms: 5_000, longestMs: 360_000 },
+    ])
+    one.goesOn('poll', 1)
+    clock.move(1_000)
+    expect(one.oldest().find(({ what }) => what === 'poll')).toMatchObject({ ms: 1_000 })
+    first.end()
+    second.end()
+    await Promise.all(working)
+    expect(one.oldest().map(({ ms }) => ms)).toEqual([0, 0, 0, 0, 0])
+  })
+
+  test('is nobody whose work failed', async () => {
+    const { movement: one } = movement()
+    const bad = job()
+    const working = one.inHand('refresh', 1, bad.work)
+    bad.fail()
+    await expect(working).rejects.toThrow('failed')
+    expect(one.oldest().find(({ what }) => what === 'refresh')?.hubId).toBeUndefined()
+  })
+})
+
 describe('a queue', () => {
   test('that never had a job stands nowhere', () => {
     expect(movement().movement.standstills()).toEqual({})

@@ -9,21 +9,20 @@ import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallBudget } from '../../src/limits/polling/call-budget.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
-import { decodeBudget, encodeBudget, newBudget } from '../../src/limits/polling/poll-budget.ts'
-import { PollBudgetStore } from '../../src/limits/polling/poll-budget-store.ts'
+import { decodeBudget } from '../../src/limits/polling/poll-budget.ts'
 import type { PollSettings } from '../../src/limits/polling/poll-settings.ts'
 import { decodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
+import { pollBudgetText } from '../../src/redis/shared-text.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
 import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
+import { handsOf } from '../support/hands.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -51,25 +50,25 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
   })
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 1_000 * HOUR })
   const due = new DueSets(redis.store, keys)
-  const store = new PollBudgetStore(redis.store, keys)
+  const text = pollBudgetText(redis.store, keys)
   const callBudget =
-    callsPerHour === undefined ? undefined : new CallBudget({ budget: store, callsPerHour, clock, log: logged.log })
+    callsPerHour === undefined ? undefined : new CallBudget({ text, callsPerHour, clock, log: logged.log })
   const job = {
     ...deps,
     ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    ...handsOf(redis.store, keys, 4),
     ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
     ...{ callBudget, polling: { ...SETTINGS, ...polling } },
-    ...{ announcePoll, alertAfter: 3 },
+    ...{ announcePoll, alertAfter: 1_800_000 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: HOUR }),
     alerts: { rules: RULES, recoverBelow: 3, for: 0, repeatEveryMs: HOUR, firstRun: 'alert', pageOf },
   } as PollLimitsDeps
   const account = keys.account(HUB).account
   const hold = async (level: number) => {
-    await redis.store.set(keys.pollBudget, encodeBudget({ ...newBudget(clock.now()), level }))
+    await redis.store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level }))
   }
   return {
     ...{ keys, clock, due, world, job, logged, hold },
@@ -87,7 +86,7 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
     turn: async () => decodeTurn((await redis.store.hget(account, 'pollBecause')) ?? undefined),
     calls: () => provider.calls.map(([name]) => name),
-    level: async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '')?.level,
+    level: async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '', 0).level,
   }
 }
 

@@ -12,16 +12,14 @@ import type { RecordChoice } from '../../src/limits/samples.ts'
 import type { CustomPropertyReport } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
-import { accountSteps } from '../../src/redis/account-steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
 import { announcePoll, HUB, metadata, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { dump, outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
+import { handsOf } from '../support/hands.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -49,11 +47,11 @@ async function imported(
   const job: PollLimitsDeps = {
     ...deps,
     ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    ...handsOf(redis.store, keys, 4),
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},
-    ...{ announcePoll, alertAfter: 3 },
+    ...{ announcePoll, alertAfter: 1_800_000 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     polling: POLLING,
     callBudget: undefined,
@@ -67,7 +65,6 @@ async function imported(
   const registry = new Registry(redis.store, keys)
   return {
     ...{ keys, clock, provider, due, says, samples: job.samples },
-    useUpRate: () => accountSteps(redis.store).takeCalls(keys.metadataCalls, clock.now(), 10, 10, 1_000),
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     polledAt: async () => (await registry.get(HUB))?.polledAt ?? null,
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
@@ -83,29 +80,12 @@ describe('an account whose metadata was never read', () => {
     expect(await one.polledAt()).toBe(one.clock.now())
   })
 
-  test("waits where the rate is used up: the numbers may be another account's", async () => {
-    const one = await imported(async () => metadata())
-    await one.useUpRate()
-    await one.poll()
-    expect(one.calls()).toEqual([])
-    expect(await one.polledAt()).toBeNull()
-    expect(await one.waits()).toBe(2_000)
-    one.clock.move(2_000)
-    await one.poll()
-    expect(await one.polledAt()).toBe(one.clock.now())
-  })
-
-  test('waits as long again each time, so that a fleet does not ask every other second; never beyond its next poll', async () => {
+  test("waits where that is not known: the numbers may be another account's", async () => {
     const one = await imported(async () => failure('transient'))
-    const waits = []
-    for (let attempt = 1; attempt <= 11; attempt++) {
-      await one.poll()
-      waits.push(await one.waits())
-      one.clock.move(waits.at(-1) ?? 0)
-    }
-    expect(waits).toEqual([...[2, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((seconds) => seconds * 1_000), EVERY_MS])
+    await one.poll()
+    expect(one.calls()).toEqual(['metadata'])
     expect(await one.polledAt()).toBeNull()
-    expect(new Set(one.calls())).toEqual(new Set(['metadata']))
+    expect(await one.waits()).toBe(15_000)
   })
 
   test('whose scopes open nothing is told of once, whoever finds it first, and its poll is not lost over it', async () => {
@@ -165,7 +145,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
     pageOf,
   } as unknown as PollLimitsDeps['alerts']
   const { poll, keys, clock } = await imported(async () => metadata(), { alerts })
-  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10 }
+  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0, shareHigh: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await poll()
   expect(await outboxOf(redis.store, keys, HUB)).toMatchObject([{ rule: 'soon', usage: 10, daysLeft: 99 }])
@@ -173,7 +153,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
 
 test('a poll ranks its account by the limit that it reaches first', async () => {
   const { poll, keys, clock } = await imported(async () => metadata())
-  const pace = { perDay: 12, perDayLow: 12, perDayHigh: 12 }
+  const pace = { perDay: 12, perDayLow: 12, perDayHigh: 12, scatter: 0, shareHigh: 0 }
   await storeForecasts(redis.store, keys, HUB, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await poll()
   expect(await redis.store.zscore(keys.partition(keys.partitionOf(HUB)).nearest, HUB)).toBe('82.5')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
+import { CLAIM_MS, DueSets } from '../../src/accounts/due-sets.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -10,12 +10,14 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
 import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { handsOf } from '../support/hands.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -26,8 +28,7 @@ const POLLING: PollSettings = {
 }
 const REPORT = properties(10, 100, { '0-1': [1, 9], '0-2': [2, 9] })
 
-async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimitsDeps> = {}) {
-  const keys = redis.freshKeys()
+async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimitsDeps> = {}, keys = redis.freshKeys()) {
   const { deps, clock, provider } = office(redis.store, keys, {
     customProperties: async () => ({ ok: true, value: REPORT }),
     associations: async () => ({ ok: true, value: associations(500, [480], 2) }),
@@ -36,26 +37,28 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   const due = new DueSets(redis.store, keys)
   const polls = new PollStore(redis.store, keys)
-  const share = new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock)
+  const share = changes.share ?? new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock)
   const samples = new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS })
   const job: PollLimitsDeps = {
     ...deps,
-    ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5, stillPolling: async () => {} },
-    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
+    ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5 },
+    stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + CLAIM_MS.poll),
+    ...handsOf(redis.store, keys),
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     ...{ polling: POLLING, callBudget: undefined, samples },
-    ...{ announcePoll, alertAfter: 3 },
+    ...{ announcePoll, alertAfter: 1_800_000 },
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     alerts: {
       ...{ rules: [], recoverBelow: 0.9, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'alert' },
       pageOf,
     } as unknown as PollLimitsDeps['alerts'],
-    ...changes,
+    ...{ ...changes, share },
   }
   return {
     ...{ keys, clock, provider, share },
     poll: () => pollLimits(job, { hubIds: [HUB] }, new AbortController().signal),
     waits: async () => Number(await due.when('poll', HUB)) - clock.now(),
+    due: () => due.when('poll', HUB),
     readings: async () => (await polls.read(HUB))?.readings,
     samples: async () => Object.keys(await samples.read(HUB)),
     context: async () => polls.read(HUB),
@@ -104,6 +107,55 @@ describe('the next poll', () => {
   })
 })
 
+test('where two workers are at one account the plan of the first to end counts, and no claim is left behind', async () => {
+  const answer = Promise.withResolvers<void>()
+  const clock = new HandClock()
+  const keys = redis.freshKeys()
+  const share = new CallShare(redis.store, keys, { requests: 2, perMs: 50_000 }, clock)
+  const one = await polled(
+    {
+      customProperties: async () => {
+        await answer.promise
+        return { ok: true, value: REPORT }
+      },
+    },
+    { share, clock },
+    keys,
+  )
+  const first = one.poll()
+  await eventually('the first at work', async () => one.provider.calls.length > 0)
+  // It waits for the calls that the first has taken.
+  const second = one.poll()
+  await clock.sleeper()
+  answer.resolve()
+  await first
+  const planned = await one.due()
+  expect(planned).not.toBe(clock.now() + CLAIM_MS.poll)
+  for (let waits = clock.waits.length; (await one.context())?.polls === '1' && waits < 4; waits++) {
+    clock.move(20_000)
+    expect(await one.due()).toBe(planned)
+    if (waits < 3) await clock.sleeper()
+  }
+  await second
+  expect(await one.context()).toMatchObject({ polls: '1' })
+  expect(await one.due()).toBe(planned)
+})
+
+test('an account whose alert changed while it was polled is due again at once', async () => {
+  const one = await polled({
+    customProperties: async () => {
+      await redis.store.hset(one.keys.account(HUB).alerts, 'poll', 'another')
+      return failure('forbidden')
+    },
+    associations: async () => failure('forbidden'),
+  })
+  const { due } = one.keys.partition(one.keys.partitionOf(HUB))
+  await redis.store.zadd(due.poll, one.clock.now() + CLAIM_MS.poll, HUB)
+  await one.poll()
+  expect(await one.context()).toMatchObject({ polls: '0' })
+  expect(await one.waits()).toBe(0)
+})
+
 test('a pair that has something to tell for the first time is no first reading where all were seen before', async () => {
   const rules = [{ name: 'full records', on: 'associations.atLimit', warning: { count: 1 } }]
   const alerts = { ...{ rules, recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS }, firstRun: 'digest', pageOf }
@@ -141,14 +193,14 @@ test('pairs whose turn it was not keep their numbers and their records', async (
   )
   await one.poll()
   const first = await one.readings()
-  expect(Object.keys(first?.associations ?? {})).toEqual(['0-1/0-2'])
+  expect(Object.keys(first?.associations ?? {})).toEqual(['0-1/0-1'])
   expect((await one.context())?.companionsAwayUntil).toBe(one.clock.now() + 24 * 3_600_000)
   one.clock.move(await one.waits())
   await one.poll()
   expect((await one.readings())?.associations).toEqual({
-    '0-1/0-2': first?.associations['0-1/0-2'],
-    '0-2/0-1': { at: one.clock.now(), limit: 500, atLimit: 2, nearLimit: 1, fullest: 500 },
+    '0-1/0-1': first?.associations['0-1/0-1'],
+    '0-1/0-2': { at: one.clock.now(), limit: 500, atLimit: 2, nearLimit: 1, fullest: 500 },
   })
-  expect(await one.samples()).toEqual(['0-1/0-2', '0-2/0-1'])
+  expect(await one.samples()).toEqual(['0-1/0-1', '0-1/0-2'])
   expect(one.provider.calls.filter(([name]) => name === 'associationSources')).toHaveLength(1)
 })

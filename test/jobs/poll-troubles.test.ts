@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
+import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepCoverage } from '../../jobs/sweep-coverage.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
@@ -12,19 +13,22 @@ import type { AssociationReport, CustomPropertyReport } from '../../src/provider
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { ProviderResult } from '../../src/provider/failure.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/watch.ts'
 import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
+import { handsOf } from '../support/hands.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
-const EVERY_MS = 900_000
+const MINUTE = 60_000
+const EVERY_MS = 15 * MINUTE
 const DAY = 86_400_000
 const PAIR = { from: '0-1', to: '0-2' }
 const SCOPES = { scopes: ['contacts'] }
@@ -36,7 +40,7 @@ type Says = {
 }
 
 /** Connected accounts, one job, and a provider that says what the test says from now on. */
-async function fleet(hubIds: number[] = [HUB]) {
+async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
   const keys = redis.freshKeys()
   const says: Says = {
     properties: () => ({ ok: true, value: properties(10) }),
@@ -60,11 +64,11 @@ async function fleet(hubIds: number[] = [HUB]) {
   const job: PollLimitsDeps = {
     ...deps,
     ...{ due, metrics, endpoint, queues, random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(64) },
+    ...handsOf(redis.store, keys),
     share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
     stillPolling: async () => {},
-    ...{ announcePoll, alertAfter: 3, coverage: coverage() },
-    polling: { every: EVERY_MS, soonest: EVERY_MS, associations: [PAIR], pairsPerPoll: 20, accounts: [] },
+    ...{ announcePoll, alertAfter: 1_800_000, coverage: coverage() },
+    polling: { every: everyMs, soonest: everyMs, associations: [PAIR], pairsPerPoll: 20, accounts: [] },
     callBudget: undefined,
     samples: new KeptSamples(redis.store, keys, { records: 'full', keepMs: EVERY_MS }),
     alerts: { ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: DAY, firstRun: 'alert' }, pageOf },
@@ -74,6 +78,7 @@ async function fleet(hubIds: number[] = [HUB]) {
   const fresh = (hubId: number) => redis.store.zscore(keys.partition(hubId % 64).fresh, hubId)
   return {
     ...{ keys, clock, provider, due, says, poll, registry, woken, logged, fresh, metrics },
+    refresh: async () => (await refreshOne(job, HUB)).is,
     account: async (hubId = HUB) => {
       const account = await registry.get(hubId)
       if (account === undefined) throw new Error('it is gone')
@@ -157,26 +162,37 @@ describe('an endpoint that refuses for want of a scope', () => {
 })
 
 describe('polls that fail', () => {
-  test('are one alert after as many as the setting says, whether all or a part of them failed, closed by the next success', async () => {
-    const one = await fleet()
-    one.says.pairs = () => failure('transient', { message: 'the provider answered 503' })
-    for (let n = 0; n < 5; n++) {
-      if (n === 2) one.says.properties = () => failure('transient')
-      if (n === 3) one.says.properties = () => ({ ok: true, value: properties(10) })
+  test.each([
+    ['half an hour, however many there were by then', MINUTE, 30 * MINUTE],
+    ['half an hour', EVERY_MS, 30 * MINUTE],
+    ['two periods, where that is longer', 120 * MINUTE, 240 * MINUTE],
+  ])(
+    'are one alert after %s, whether all or a part of them failed, closed by the next success',
+    async (_, everyMs, toldAfter) => {
+      const one = await fleet([HUB], everyMs)
+      const began = one.clock.now()
+      one.says.pairs = () => failure('transient', { message: 'the provider answered 503' })
+      let polls = 0
+      while ((await one.alerts()).length === 0) {
+        expect(one.clock.now()).toBeLessThanOrEqual(began + toldAfter)
+        const isWhole = polls++ % 2 === 0
+        one.says.properties = () => (isWhole ? failure('transient') : { ok: true, value: properties(10) })
+        if (polls > 1) one.clock.move(await one.waits())
+        await one.poll()
+      }
+      expect(one.clock.now()).toBe(began + toldAfter)
+      expect(polls).toBeGreaterThan(3)
+      expect((await one.account()).pollFailure).toMatchObject({ count: polls, since: began })
+      one.says.properties = () => ({ ok: true, value: properties(10) })
+      one.says.pairs = () => ({ ok: true, value: associations(100) })
       await one.poll()
-      expect(await one.alerts()).toHaveLength(n < 2 ? 0 : 1)
-      one.clock.move(await one.waits())
-    }
-    const account = await one.account()
-    expect(account.pollFailure).toMatchObject({ count: 5, since: account.connectedAt })
-    one.says.pairs = () => ({ ok: true, value: associations(100) })
-    await one.poll()
-    const alerts = await one.alerts()
-    expect(outline(alerts)).toEqual(['poll firing entered', 'poll resolved recovered'])
-    expect(alerts[0]).toMatchObject({ cause: 'failing', message: expect.stringContaining('3 polls in a row') })
-    expect(await one.account()).toMatchObject({ pollFailure: null })
-    expect(one.woken.filter((kind) => kind === 'alerts')).toHaveLength(2)
-  })
+      const alerts = await one.alerts()
+      expect(outline(alerts)).toEqual(['poll firing entered', 'poll resolved recovered'])
+      expect(alerts[0]).toMatchObject({ cause: 'failing', message: expect.stringContaining(`${polls} polls in a row`) })
+      expect(await one.account()).toMatchObject({ pollFailure: null })
+      expect(one.woken.filter((kind) => kind === 'alerts')).toHaveLength(2)
+    },
+  )
 
   test('because the access token stays refused are refreshed once a poll, and no more', async () => {
     const one = await fleet()
@@ -209,24 +225,124 @@ describe('polls that fail', () => {
   })
 })
 
+describe('an account that moves to another data centre', () => {
+  const MOVING = { code: '477', message: 'the provider answered 477', status: 477 }
+
+  test.each(['properties', 'pairs'] as const)(
+    'is parked by a poll of its %s until the provider said',
+    async (which) => {
+      const one = await fleet()
+      const awayMs = 6 * 60 * MINUTE
+      one.says[which] = () => failure('parked', { ...MOVING, retryAfterMs: awayMs })
+      await one.poll()
+      const until = one.clock.now() + awayMs
+      expect(await one.account()).toMatchObject({ state: 'parked', parkedUntil: until, refreshFailure: null })
+      expect(await one.due.when('poll', HUB)).toBe(until)
+      expect(await one.due.when('refresh', HUB)).toBe(until)
+      expect(await one.alerts()).toEqual([])
+    },
+  )
+
+  test('is parked for an hour where the provider does not say, and nobody refreshes it before', async () => {
+    const one = await fleet()
+    one.says.pairs = () => failure('parked', MOVING)
+    await one.poll()
+    expect(await one.waits()).toBe(60 * MINUTE)
+    expect(await one.refresh()).toBe('fresh')
+    one.clock.move(60 * MINUTE)
+    one.says.refresh = async () => tokens('access-2', undefined, DAY)
+    expect(await one.refresh()).toBe('refreshed')
+    expect(await one.account()).toMatchObject({ state: 'active', parkedUntil: null })
+    expect(await one.waits()).toBe(0)
+  })
+
+  test('is told of where its token ends before, as by a refresh', async () => {
+    const one = await fleet()
+    one.says.pairs = () => failure('parked', { ...MOVING, retryAfterMs: 400 * DAY })
+    await one.poll()
+    expect(outline(await one.alerts())).toEqual(['token firing entered'])
+    expect((await one.alerts())[0]?.message).toContain('the provider answered 477). Its access token expires 2027-')
+    one.clock.move(400 * DAY)
+    one.says.refresh = async () => tokens('access-2', undefined, DAY)
+    await one.refresh()
+    expect(outline(await one.alerts())).toEqual(['token firing entered', 'token resolved recovered'])
+  })
+})
+
+describe('an access token that no key opens', () => {
+  const strange = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
+  const seal = (one: Awaited<ReturnType<typeof fleet>>, field: 'access' | 'refresh') =>
+    redis.store.hset(one.keys.account(HUB).tokens, field, strange.seal(new Secret('x'), HUB, field))
+
+  test('is as none at all: a refresh brings another one, and the account is polled', async () => {
+    const one = await fleet()
+    await seal(one, 'access')
+    one.says.refresh = async () => tokens('access-2', undefined, 365 * DAY)
+    await one.poll()
+    expect(one.calls()).toEqual(['refresh', 'customProperties', 'associations'])
+    expect(await one.account()).toMatchObject({ state: 'active', polledAt: one.clock.now(), refreshFailure: null })
+  })
+
+  test('beside a refresh token that none opens either makes the account fail at its poll, which keeps its turn', async () => {
+    const one = await fleet()
+    await seal(one, 'access')
+    await seal(one, 'refresh')
+    for (let n = 0; n < 3; n++) await one.poll()
+    expect(one.calls()).toEqual([])
+    expect(await one.account()).toMatchObject({
+      ...{ state: 'failing', polledAt: null },
+      refreshFailure: { count: 1, class: 'unopened', reason: expect.stringContaining('no key with the id k9') },
+    })
+    expect(await one.waits()).toBe(15_000)
+    expect(one.logged.lines().map(({ code }) => code)).toEqual(['token.unopened'])
+  })
+})
+
 describe('object types that come and go', () => {
-  test('stand in the log, a few of them, and are no alert', async () => {
+  test('are one line of the log, which names a few of them, and no alert', async () => {
     const one = await fleet()
     const types = (...ids: string[]) => properties(10, 1_000, Object.fromEntries(ids.map((id) => [id, [1, 10]])))
     const read = async (report: CustomPropertyReport) => {
       one.clock.move(EVERY_MS)
       one.says.properties = () => ({ ok: true, value: report })
       await one.poll()
-      const lines = one.logged.lines().filter(({ code }) => String(code).startsWith('poll.type-'))
-      return lines.map(({ code, hubId, objectTypeId }) => [code, hubId, objectTypeId])
+      const lines = one.logged.lines().filter(({ code }) => String(code).startsWith('poll.types-'))
+      return lines.map(({ code, hubId, appeared, disappeared, appearedIds, disappearedIds }) => [
+        ...[code, hubId, `${appeared}: ${appearedIds}`, `${disappeared}: ${disappearedIds}`],
+      ])
     }
     expect(await read(types('0-1', '0-2'))).toEqual([])
-    expect(await read(types('0-2', '2-7'))).toEqual([
-      ['poll.type-appeared', HUB, '2-7'],
-      ['poll.type-disappeared', HUB, '0-1'],
+    expect(await read(types('0-2', '2-7'))).toEqual([['poll.types-changed', HUB, '1: 2-7', '1: 0-1']])
+    const others = Array.from({ length: 50 }, (_, n) => `3-${n}`)
+    expect(await read(types('0-2', '2-7', ...others))).toEqual([
+      ['poll.types-changed', HUB, '1: 2-7', '1: 0-1'],
+      ['poll.types-changed', HUB, `50: ${others.slice(0, 10).join(' ')}`, '0: '],
     ])
-    expect(await read(types('0-2', '2-7', ...Array.from({ length: 50 }, (_, n) => `3-${n}`)))).toHaveLength(12)
     expect(await one.alerts()).toEqual([])
+  })
+
+  test('that are too many to be kept are counted, and told once until there are no more of them', async () => {
+    const one = await fleet()
+    const warnings = async (typesLeftOut: number) => {
+      one.clock.move(EVERY_MS)
+      one.says.properties = () => ({
+        ok: true,
+        value: { ...properties(10), ...(typesLeftOut > 0 ? { typesLeftOut } : {}) },
+      })
+      await one.poll()
+      expect((await one.account()).objectTypesLeftOut).toBe(typesLeftOut)
+      return one.logged
+        .lines()
+        .filter(({ code }) => code === 'poll.types-left-out')
+        .map(({ leftOut }) => leftOut)
+    }
+    expect(await warnings(7)).toEqual([7])
+    expect(await warnings(8)).toEqual([7])
+    one.says.properties = () => failure('transient')
+    await one.poll()
+    expect((await one.account()).objectTypesLeftOut).toBe(8)
+    expect(await warnings(0)).toEqual([7])
+    expect(await warnings(1)).toEqual([7, 1])
   })
 })
 
@@ -321,7 +437,7 @@ describe('the index of fresh readings', () => {
     expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
     const { forgotten } = one.keys.partition(HUB % 64)
     const step = accountStepKeys(one.keys, HUB)
-    await redis.store.importAccount(...step, forgotten, HUB, one.clock.now(), 'sealed', 'replace', '{}')
+    await redis.store.importAccount(...step, forgotten, HUB, one.clock.now(), 'sealed', 'replace', '{}', 'one')
     expect(await one.fresh(HUB)).toBeNull()
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
     const generation = await redis.store.hget(one.keys.account(HUB).account, 'generation')

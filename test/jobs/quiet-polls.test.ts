@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Movement } from '../../jobs/movement.ts'
 import { type PollLimitsDeps, pollLimits } from '../../jobs/poll-limits.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
@@ -15,6 +16,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
@@ -181,15 +183,19 @@ async function account(forgets: boolean) {
     ...{ due: new DueSets(redis.store, keys), polls: new CountingPolls(redis.store, keys), metrics: createMetrics() },
     share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),
     ...{ random: () => 0.5, stillPolling: async () => {}, inFlight: new InFlight(64) },
-    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>() },
+    ...{
+      tokens: new TokenStore(redis.store, keys),
+      unstored: new Unstored(() => {}),
+      movement: new Movement(systemClock),
+    },
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     polling: { every: 15 * MINUTE, soonest: 5 * MINUTE, pairsPerPoll: 20, accounts: [], associations: PAIRS },
-    ...{ callBudget: undefined, announcePoll, alertAfter: 3 },
+    ...{ callBudget: undefined, announcePoll, alertAfter: 1_800_000 },
     samples: new KeptSamples(redis.store, keys, { records: settings.records, keepMs: 86_400_000 }),
     coverage: new CoverageStore(redis.store, keys, { objective: 0.95, freshnessMs: 93_600_000 }),
     alerts: {
       ...{ rules: RULES[settings.rules] ?? [], recoverBelow: 3, for: settings.for },
-      ...{ repeatEveryMs: 60 * MINUTE, firstRun: 'alert', pageOf },
+      ...{ repeatEveryMs: 60 * MINUTE, worseAfterMs: 20 * 60_000, firstRun: 'alert', pageOf },
     },
   })
   let deps_ = job()
@@ -231,18 +237,19 @@ async function meddle(keys: Keys, how: string, now: number): Promise<void> {
   if (how === 'domain') await redis.store.hset(own.account, 'hubDomain', `at-${now}.example.com`)
   if (how === 'left and came back') await redis.store.zrem(partition.nearest, HUB)
   if (how === 'forecast') {
-    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3 } }
+    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0, shareHigh: 0 } }
     await storeForecasts(redis.store, keys, HUB, { at: now - 2 * 86_400_000, rising, tooFew: {} })
   }
 }
 
-/** All that a poll leaves, but for the names of the keys. */
+/** All that a poll leaves, but for the names of the keys, and those of what connected the account. */
 async function left(keys: Keys) {
   const own = keys.account(HUB)
   const { due, fresh, nearest, pollFailing } = keys.partition(keys.partitionOf(HUB))
   const { store } = redis
+  const { operations: _, ...account } = await store.hgetall(own.account)
   return {
-    account: await store.hgetall(own.account),
+    account,
     alerts: await store.hgetall(own.alerts),
     alerting: await store.smembers(keys.partition(keys.partitionOf(HUB)).alerting),
     readings: (await store.getBuffer(own.readings))?.toString('hex'),

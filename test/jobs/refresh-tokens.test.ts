@@ -1,16 +1,22 @@
 import { describe, expect, test } from 'vitest'
+import { Movement } from '../../jobs/movement.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { judgeHealth } from '../../src/http/health.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { HUB, office } from '../accounts/connected.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
-import { failure } from '../support/fake-provider.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
+import { handsOf } from '../support/hands.ts'
+import { logLines } from '../support/log-lines.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -27,7 +33,7 @@ async function refusedAccount(uninstallAfterRefusedMs: number | 'never') {
   const job = {
     ...deps,
     ...{ due, uninstallAfterRefusedMs, metrics: createMetrics(), random: () => 0.5 },
-    ...{ tokens: new TokenStore(redis.store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    ...handsOf(redis.store, keys, 4),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     queues: { wake: async (kind: string) => void woken.push(kind) } as never,
   }
@@ -75,5 +81,63 @@ describe('an account whose refresh token is refused for long', () => {
     expect(await one.next()).toBe('reauthorize')
     one.world.refresh = async () => failure('rejected')
     expect(await one.next()).toBe('uninstalling')
+  })
+})
+
+describe('one account whose refresh hangs', () => {
+  test('holds up no other and no job for long, and the daemon is unhealthy until it ends, although others go on', async () => {
+    const keys = redis.freshKeys()
+    const answer = Promise.withResolvers<Awaited<ReturnType<ProviderClient['refresh']>>>()
+    const { deps, clock } = office(redis.store, keys, {
+      refresh: (token) => (token.reveal() === 'hangs' ? answer.promise : Promise.resolve(tokens('access-2'))),
+    })
+    const { log, lines } = logLines()
+    const movement = new Movement(clock)
+    const job = {
+      ...deps,
+      ...{ due: new DueSets(redis.store, keys), uninstallAfterRefusedMs: 'never' as const, metrics: createMetrics() },
+      ...{ tokens: new TokenStore(redis.store, keys), unstored: new Unstored(() => {}), inFlight: new InFlight(4) },
+      ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: {} as never, movement, log },
+      random: () => 0.5,
+    }
+    const state = async (hubId: number) => (await new Registry(redis.store, keys).get(hubId))?.token.generation
+    for (const hubId of [1, 2, 3]) {
+      const refreshToken = hubId === 1 ? 'hangs' : `refresh-${hubId}`
+      await seedAccount(redis.store, keys, { hubId, refreshToken, obtainedAt: clock.now() })
+    }
+    const signal = new AbortController().signal
+    const work = (hubIds: number[]) => movement.watch('refresh-tokens', () => refreshTokens(job, { hubIds }, signal))
+    const health = () =>
+      judgeHealth({
+        ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
+        ...{ standstills: movement.standstills(), oldest: movement.oldest() },
+      })
+    const since = clock.now()
+    clock.move(25 * 60_000)
+    const chunk = work([1, 2])
+    await eventually('the other one', async () => (await state(2)) === 2)
+    clock.move(140_000)
+    await work([3])
+    movement.letGo(since)
+    expect(health().alive).toBe(true)
+    clock.move(1)
+    await work([3])
+    expect(health().checks.filter(({ ok }) => !ok)).toEqual([
+      {
+        ...{ name: 'oldest:refresh', ok: false },
+        detail: 'the oldest of account 1 has been in hand for 140 s, at most 140 s allowed',
+      },
+    ])
+    // It has its whole time from when Redis is back.
+    movement.letGo(clock.now() - 1)
+    movement.letGo(since)
+    await chunk
+    expect(lines()).toMatchObject([
+      { code: 'refresh.error', hubId: 1, err: { message: expect.stringMatching(/140 s/) } },
+    ])
+    expect(health().alive).toBe(false)
+    answer.resolve(tokens('access-2'))
+    await eventually('its end', async () => health().alive)
+    expect(await state(1)).toBe(2)
   })
 })

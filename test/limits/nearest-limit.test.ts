@@ -5,7 +5,7 @@ import type { Readings } from '../../src/limits/readings.ts'
 import { seriesOf } from '../../src/limits/series.ts'
 
 const NOW = 1_763_719_200_000
-const pace = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay })
+const pace = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0, shareHigh: 0 })
 const told = (rising: Record<string, ReturnType<typeof pace>>) => ({ at: NOW, rising, tooFew: {} })
 
 function readings(overall: number, types: Record<string, number> = {}, fullest = 0): Readings {

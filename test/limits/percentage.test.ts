@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { disagreeingPercentage } from '../../src/limits/percentage.ts'
-import type { CustomPropertyReport } from '../../src/provider/answers.ts'
+import { disagreeingPercentage, reportedPercents } from '../../src/limits/percentage.ts'
+import type { AssociationReport, CustomPropertyReport } from '../../src/provider/answers.ts'
 import { associations, readings } from './reports.ts'
 
 type Number = [usage: number, limit: number, reported: number]
@@ -18,7 +18,7 @@ function report([usage, limit, reported]: Number, types: Record<string, Number> 
 }
 
 const found = (overall: Number, types?: Record<string, Number>) =>
-  disagreeingPercentage(readings(1, report(overall, types)))
+  disagreeingPercentage(readings(1, report(overall, types)), new Map())
 
 describe('a reported percentage', () => {
   test.each<Number>([
@@ -56,6 +56,28 @@ describe('a reported percentage', () => {
   })
 })
 
-test('without a report of custom properties nothing disagrees', () => {
-  expect(disagreeingPercentage(readings(1, undefined, { '0-1/0-2': associations(500, [490]) }))).toBeUndefined()
+describe('the reported percentage of a record near its limit', () => {
+  const near = (usage: number, reportedPercentage?: number) => {
+    const record = { objectId: 12, usage, ...(reportedPercentage === undefined ? {} : { reportedPercentage }) }
+    return associations(500, [], 0, { totalRecordsNearLimit: 1, nearLimit: [record] })
+  }
+  const found = (one: AssociationReport) => disagreeingPercentage(readings(1, undefined), new Map([['0-1/0-2', one]]))
+
+  test('is compared with its usage and the limit of its pair', () => {
+    expect(found(near(482, 96.4))).toBeUndefined()
+    expect(found(near(482))).toBeUndefined()
+    expect(found(near(482, 0.964))).toBe('a record of 0-1/0-2: 482 of 500 is reported as 0.964')
+  })
+
+  test('is nothing where the pair could not be read', () => {
+    const failure = { class: 'transient' as const, code: '503', message: 'x', status: 503 }
+    expect(disagreeingPercentage(readings(1, undefined), new Map([['0-1/0-2', failure]]))).toBeUndefined()
+  })
+})
+
+test('the reported percentages are told by series, where there are any', () => {
+  const { reportedPercentage: _, ...unread } = report([960, 1_000, 0], { '0-1': [123, 1_000, 12.3] })
+  expect([...reportedPercents(readings(1, unread))]).toEqual([['type/0-1', 12.3]])
+  expect([...reportedPercents(readings(1, report([960, 1_000, 0.96])))]).toEqual([['overall', 0.96]])
+  expect(reportedPercents(readings(1, undefined)).size).toBe(0)
 })

@@ -68,7 +68,7 @@ describe('a poll', () => {
     expect(await ranked()).toEqual([])
     await polls.commit(HUB, result({ polls: '3', nearness: 110 }))
     const noAlerts = JSON.stringify(NO_ALERT_WRITES)
-    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'left', 0, noAlerts, 'cli', '')
+    await redis.store.beginUninstall(...accountStepKeys(keys, HUB), HUB, NOW, 'left', 0, noAlerts, 'cli', '', 'one')
     expect(await ranked()).toEqual([])
   })
 
@@ -163,7 +163,7 @@ describe('a poll', () => {
 
   test('of an account that is uninstalled meanwhile changes nothing', async () => {
     const { polls, keys, due } = await account()
-    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '']
+    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
     await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
     const before = await dump(redis.store, keys)
     expect(await polls.commit(HUB, result({ alerts: writes('', 'new') }))).toBe('gone')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plimsollHere } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
-import { connectAll, customProperties, eventually, hooksOf, hubIdsOf, mailsOf, send } from '../support/fleet.ts'
+import { ask, connectAll, customProperties, eventually, hooksOf, hubIdsOf, mailsOf, send } from '../support/fleet.ts'
 import { startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { allRefreshedSince, type Fleet, keyOf, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
@@ -79,9 +79,9 @@ test('every command that reads, and every page, is answered', async () => {
   const search = `/accounts?q=${hubIds.at(-1)}`
   const pages = ['/', '/accounts', search, `/accounts/${hubId}`, '/alerts', '/deliveries', '/queues', '/metrics']
   for (const page of [...pages, `/api/v1${search}`, '/api/v1/status', `/api/v1/accounts/${hubId}/token`]) {
-    expect({ page, status: (await fetch(daemon.url + page)).status }).toEqual({ page, status: 200 })
+    expect({ page, status: (await ask(daemon.url + page)).status }).toEqual({ page, status: 200 })
   }
-  expect(await (await fetch(daemon.url + search)).text()).toContain(`/accounts/${hubIds.at(-1)}`)
+  expect(await (await ask(daemon.url + search)).text()).toContain(`/accounts/${hubIds.at(-1)}`)
 })
 
 test('doctor looks at all three masters', async () => {

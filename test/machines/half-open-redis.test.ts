@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SILENT_MS } from '../../src/redis/connect.ts'
 import type { Daemon } from '../support/daemon.ts'
-import { connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
+import { ask, connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
 import { type HalfOpenProxy, type Silence, startHalfOpenProxy } from '../support/half-open-proxy.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { say } from '../support/say.ts'
@@ -48,7 +48,7 @@ test.for<Silence>(['both ways', 'to the server', 'to the client'])(
     const since = Date.now()
     // What the daemon has in its hands at that moment goes on for a moment; then nothing does.
     const polls = firstPollAfter(since + 2_500)
-    await eventually('a page', async () => (await fetch(`${daemon.url}/api/v1/status`)).ok)
+    await eventually('a page', async () => (await ask(`${daemon.url}/api/v1/status`)).ok)
     const pageMs = Date.now() - since
     const pollMs = 2_500 + (await polls)
     say(

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plimsoll } from '../support/command.ts'
 import type { Daemon } from '../support/daemon.ts'
-import { connectAll, eventually, getJson, hubIdsOf } from '../support/fleet.ts'
+import { ask, connectAll, eventually, getJson, hubIdsOf } from '../support/fleet.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { say } from '../support/say.ts'
 import { allRefreshedSince, type Fleet, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
@@ -55,7 +55,7 @@ async function refreshedWhile(watched: readonly Daemon[], ms: number): Promise<n
 }
 
 async function refreshedBy({ url }: Daemon): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text()
+  const text = await (await ask(`${url}/metrics`)).text()
   return Number(/^plimsoll_token_refreshes_total\{outcome="refreshed"\} (\d+)/m.exec(text)?.[1] ?? 0)
 }
 
@@ -116,7 +116,7 @@ test('where the last worker, or the clock, is gone, status, page and doctor say 
   expect(await status()).toMatch(/pid \d+: clock/)
   for (const worker of workers) await worker.stop()
   await eventually('the word of it', async () => (await status()).includes('NO WORKER is at work'))
-  expect(await (await fetch(web.url)).text()).toContain('NO WORKER is at work')
+  expect(await (await ask(web.url)).text()).toContain('NO WORKER is at work')
   await clock.stop()
   await eventually('the word of it', async () => (await status()).includes('NO CLOCK is at work'))
   const { out } = await plimsoll(['doctor', '--config', config], fleet.folder)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, hooksOf, journalOf } from '../support/fleet.ts'
+import { ask, eventually, hooksOf, journalOf } from '../support/fleet.ts'
 import { say } from '../support/say.ts'
 import { refreshTimes } from '../support/scene.ts'
 import { allRefreshedSince, statesOf } from './open-fleet.ts'
@@ -39,7 +39,7 @@ test('a master dies with rotated tokens that its replica never had: those accoun
     'everybody refreshed, or told to connect again',
     async () => {
       const refreshed = await refreshedSince(switchedAt)
-      const asked = await fetch(`${scene.daemon.url}/api/v1/accounts?state=reauthorize&limit=500`)
+      const asked = await ask(`${scene.daemon.url}/api/v1/accounts?state=reauthorize&limit=500`)
       if (!asked.ok) return false // It looks for the new master still.
       const { items } = (await asked.json()) as { items: { hubId: number }[] }
       const gone = items.map(({ hubId }) => hubId)

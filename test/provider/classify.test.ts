@@ -49,6 +49,10 @@ const TABLE: [family: Family | 'both', status: number, body: unknown, kind: Fail
   ['token', 400, { error: 'invalid_grant', status: 'error' }, 'rejected', 'invalid_grant'],
   ['token', 400, oauth('BAD_AUTH_CODE'), 'rejected', 'BAD_AUTH_CODE'],
   ['token', 400, oauth('EXPIRED_AUTH_CODE'), 'rejected', 'EXPIRED_AUTH_CODE'],
+  ['token', 400, oauth('BAD_HUB', 'access_denied'), 'rejected', 'BAD_HUB'],
+  ['token', 403, oauth('BAD_HUB'), 'rejected', 'BAD_HUB'],
+  ['token', 400, { error: 'access_denied' }, 'client', 'access_denied'],
+  ['token', 401, oauth('BAD_HUB'), 'client', 'BAD_HUB'],
   ['token', 400, oauth('BAD_CLIENT_SECRET'), 'client', 'BAD_CLIENT_SECRET'],
   ['token', 400, oauth('BAD_CLIENT_ID', 'invalid_client'), 'client', 'BAD_CLIENT_ID'],
   ['token', 401, { error: 'invalid_client' }, 'client', 'invalid_client'],
@@ -68,6 +72,7 @@ const TABLE: [family: Family | 'both', status: number, body: unknown, kind: Fail
   ['crm', 404, { status: 'error', message: 'not found' }, 'client', '404'],
   // Only the token endpoint may say that a grant is no good.
   ['crm', 400, oauth('BAD_REFRESH_TOKEN', 'invalid_grant'), 'client', 'BAD_REFRESH_TOKEN'],
+  ['crm', 403, oauth('BAD_HUB'), 'forbidden', 'BAD_HUB'],
 ]
 
 const ROWS = TABLE.flatMap(([family, ...rest]) =>

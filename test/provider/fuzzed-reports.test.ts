@@ -66,76 +66,35 @@ function numbersOf(fetched: Pick<Fetched, 'customProperties' | 'associations'>):
   return Object.fromEntries(series.map(({ id, usage, limit, percent }) => [id, [usage, limit, percent]]))
 }
 
-/** The paths of what an answer may not have; a list is looked at only if it is one. */
+/** The paths of what an answer must have and doesn't: only its totals, whatever else is wrong with it. */
 function faultsOf(kind: Kind, answer: unknown): string[] {
   if (!isObject(answer)) return ['the answer']
-  const faults = FIELDS[kind].filter(([name, isFine]) => !isFine(own(answer, name))).map(([name]) => name)
-  for (const [list, fields] of Object.entries(LISTS[kind])) {
-    const items = own(answer, list)
-    for (const [n, item] of (Array.isArray(items) ? items : []).entries()) {
-      const at = `${list}[${n}]`
-      if (!isObject(item)) faults.push(at)
-      else faults.push(...fields.filter(([name, isFine]) => !isFine(own(item, name))).map(([name]) => `${at}.${name}`))
-    }
-  }
-  return faults
+  return TOTALS[kind].filter((name) => !isCount(own(answer, name)))
 }
-
-type Field = [name: string, isFine: (value: unknown) => boolean]
 
 const own = (from: Json, name: string) => (Object.hasOwn(from, name) ? from[name] : undefined)
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isCount = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
-const isText = (value: unknown) => typeof value === 'string'
-const isId = (value: unknown) => typeof value === 'string' && value !== ''
+const isRecordId = (value: unknown) => isCount(value) || (typeof value === 'string' && /^[1-9]\d{0,19}$/.test(value))
+const countOr0 = (value: unknown) => (isCount(value) ? (value as number) : 0)
+const itemsOf = (list: unknown): Json[] => (Array.isArray(list) ? list.filter(isObject) : [])
 
-const FIELDS: Record<Kind, Field[]> = {
-  customProperties: [
-    ['overallLimit', isCount],
-    ['overallUsage', isCount],
-    ['overallPercentage', isNumber],
-    ['byObjectType', Array.isArray],
-  ],
-  associations: [
-    ['limit', isCount],
-    ['totalRecordsAtLimit', isCount],
-    ['totalRecordsNearLimit', isCount],
-    ['atLimitFromRecordSamples', Array.isArray],
-    ['nearLimitFromRecordSamples', Array.isArray],
-  ],
+const TOTALS: Record<Kind, string[]> = {
+  customProperties: ['overallUsage'],
+  associations: ['totalRecordsAtLimit', 'totalRecordsNearLimit'],
 }
 
-const RECORD: Field[] = [
-  ['label', isText],
-  ['objectId', isCount],
-]
-
-const LISTS: Record<Kind, Record<string, Field[]>> = {
-  customProperties: {
-    byObjectType: [
-      ['objectTypeId', isId],
-      ['singularLabel', isText],
-      ['pluralLabel', isText],
-      ['limit', isCount],
-      ['usage', isCount],
-      ['percentage', isNumber],
-    ],
-  },
-  associations: {
-    atLimitFromRecordSamples: RECORD,
-    nearLimitFromRecordSamples: [...RECORD, ['usage', isCount], ['percentage', isNumber]],
-  },
-}
-
-/** What a faultless answer means. */
+/** What an answer means that has its totals: what is wrong beside them is not there. */
 function meaningOf(kind: Kind, answer: Json): Numbers {
   return kind === 'customProperties' ? meaningOfProperties(answer) : meaningOfAssociations(answer)
 }
 
 function meaningOfProperties(answer: Json): Numbers {
-  const numbers: Numbers = { overall: share(answer.overallUsage, answer.overallLimit) }
-  for (const { objectTypeId, usage, limit } of answer.byObjectType as Json[]) {
+  const numbers: Numbers = { overall: share(answer.overallUsage, countOr0(own(answer, 'overallLimit'))) }
+  for (const item of itemsOf(own(answer, 'byObjectType'))) {
+    const [objectTypeId, usage] = [own(item, 'objectTypeId'), own(item, 'usage')]
+    if (typeof objectTypeId !== 'string' || objectTypeId === '' || !isCount(usage)) continue
+    const limit = countOr0(own(item, 'limit'))
     const id = `type/${encodeURIComponent(String(objectTypeId).toWellFormed())}`
     numbers[id] ??= share(usage, limit) // Named twice, the first one counts.
   }
@@ -143,10 +102,12 @@ function meaningOfProperties(answer: Json): Numbers {
 }
 
 function meaningOfAssociations(answer: Json): Numbers {
-  const limit = Number(answer.limit)
-  const at = counted(answer.totalRecordsAtLimit, answer.atLimitFromRecordSamples)
-  const near = counted(answer.totalRecordsNearLimit, answer.nearLimitFromRecordSamples)
-  const shown = (answer.nearLimitFromRecordSamples as Json[]).map(({ usage }) => Number(usage))
+  const limit = countOr0(own(answer, 'limit'))
+  const recordsOf = (list: string) => itemsOf(own(answer, list)).filter((item) => isRecordId(own(item, 'objectId')))
+  const nearRecords = recordsOf('nearLimitFromRecordSamples').filter((item) => isCount(own(item, 'usage')))
+  const at = counted(answer.totalRecordsAtLimit, recordsOf('atLimitFromRecordSamples'))
+  const near = counted(answer.totalRecordsNearLimit, nearRecords)
+  const shown = nearRecords.map(({ usage }) => Number(usage))
   const unseen = at > 0 ? [limit] : near > 0 && shown.length === 0 ? [Math.ceil((limit * 80) / 100)] : [0]
   const fullest = [...shown, ...unseen].reduce((most, usage) => (usage > most ? usage : most), 0)
   return {
@@ -157,8 +118,8 @@ function meaningOfAssociations(answer: Json): Numbers {
 }
 
 /** Records that are shown are there, whatever the total says. */
-function counted(total: unknown, samples: unknown): number {
-  return Math.max(Number(total), new Set((samples as Json[]).map(({ objectId }) => objectId)).size)
+function counted(total: unknown, samples: Json[]): number {
+  return Math.max(Number(total), new Set(samples.map(({ objectId }) => objectId)).size)
 }
 
 function share(usage: unknown, limit: unknown): Numbers[string] {
@@ -278,12 +239,12 @@ const NAMED: [name: string, kind: Kind, answer: unknown, comes: [id: string, per
     type({ usage: 2 ** 53 - 1, limit: 1 }),
     ['type/0-1', (2 ** 53 - 1) * 100],
   ],
-  ['numbers beyond what can be told apart', 'customProperties', type({ usage: '@2^53+1' }), 'byObjectType[0].usage'],
-  ['a number too large to be one', 'customProperties', type({ limit: '@beyond' }), 'byObjectType[0].limit'],
-  ['a number as text', 'customProperties', type({ limit: '1000' }), 'byObjectType[0].limit'],
-  ['a fraction of a property', 'customProperties', type({ usage: 12.3 }), 'byObjectType[0].usage'],
-  ['less than nothing', 'customProperties', type({ usage: -1 }), 'byObjectType[0].usage'],
-  ['an object type without a name', 'customProperties', type({ objectTypeId: '' }), 'byObjectType[0].objectTypeId'],
+  ['numbers beyond what can be told apart', 'customProperties', type({ usage: '@2^53+1' }), ['overall', 96]],
+  ['a number too large to be one', 'customProperties', type({ limit: '@beyond' }), ['type/0-1', null]],
+  ['a number as text', 'customProperties', type({ limit: '1000' }), ['type/0-1', null]],
+  ['a fraction of a property', 'customProperties', type({ usage: 12.3 }), ['overall', 96]],
+  ['less than nothing', 'customProperties', type({ usage: -1 }), ['overall', 96]],
+  ['an object type without a name', 'customProperties', type({ objectTypeId: '' }), ['overall', 96]],
   ['half a surrogate pair for a name', 'customProperties', type({ objectTypeId: '\ud83d' }), ['type/%EF%BF%BD', 12.3]],
   [
     'fields that nobody knows, nested deep',
@@ -301,14 +262,14 @@ const NAMED: [name: string, kind: Kind, answer: unknown, comes: [id: string, per
     'a fault far down',
     'customProperties',
     { ...type({}), byObjectType: [firstType(), firstType(), firstType(), { ...firstType(), usage: null }] },
-    'byObjectType[3].usage',
+    ['type/0-1', 12.3],
   ],
-  ['limits in a prototype', 'customProperties', { '@proto': GOOD.customProperties }, 'overallLimit'],
+  ['limits in a prototype', 'customProperties', { '@proto': GOOD.customProperties }, 'overallUsage'],
   [
     'an error that says it is none',
     'customProperties',
     { status: 'error', message: 'no', category: 'X' },
-    'overallLimit',
+    'overallUsage',
   ],
   ['no object at all', 'customProperties', null, 'the answer'],
   ['no object types', 'customProperties', { ...type({}), byObjectType: [] }, ['overall', 96]],
@@ -330,14 +291,14 @@ const NAMED: [name: string, kind: Kind, answer: unknown, comes: [id: string, per
   [
     'a list that is an object',
     'associations',
-    near([], { atLimitFromRecordSamples: { length: 1 } }),
-    'atLimitFromRecordSamples',
+    near([450], { atLimitFromRecordSamples: { length: 1 } }),
+    ['fullest/0-1/0-2', 100],
   ],
   [
     'a record without its usage',
     'associations',
     { ...ASSOCIATIONS, nearLimitFromRecordSamples: [{ label: '', objectId: 1, percentage: 1 }] },
-    'nearLimitFromRecordSamples[0].usage',
+    ['fullest/0-1/0-2', 100],
   ],
 ]
 
@@ -396,7 +357,7 @@ describe('a report', () => {
   })
 
   test.each<Kind>(['customProperties', 'associations'])(
-    'of %s with anything done to any part of it is read right, or refused by the name of the part',
+    'of %s with anything done to any part of it is read right, or refused by the name of a total',
     (kind) => {
       const came = { read: 0, refused: 0 }
       fc.assert(
@@ -407,7 +368,7 @@ describe('a report', () => {
       )
       // Else it would have been tried on one half only.
       expect(came.read).toBeGreaterThan(50)
-      expect(came.refused).toBeGreaterThan(50)
+      expect(came.refused).toBeGreaterThan(5)
     },
   )
 

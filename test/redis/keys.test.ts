@@ -65,8 +65,9 @@ describe('keys', () => {
           keys.canary,
           keys.progress,
           keys.adminTokens,
+          keys.endedSessions,
           ...Object.values(keys.vault),
-          keys.installState('x'),
+          keys.usedInstallState('x'),
           ...keysOfPartition(keys.partitionOf(a)),
         ]
         expect(new Set([...all, ...shared]).size).toBe(all.length + shared.length)
@@ -82,7 +83,13 @@ describe('keys', () => {
 
   test('begin with the prefix, also those of the queues behind their tag', () => {
     const own = createKeys('team-a')
-    const some = [own.canary, own.account(1).tokens, own.partition(3).due.poll, own.delivery.log, own.installState('s')]
+    const some = [
+      own.canary,
+      own.account(1).tokens,
+      own.partition(3).due.poll,
+      own.delivery.log,
+      own.usedInstallState('s'),
+    ]
     for (const key of some) expect(key).toMatch(/^team-a:/)
     expect(own.queues).toBe('{team-a}')
   })

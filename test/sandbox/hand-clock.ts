@@ -1,10 +1,11 @@
-import type { Clock } from '../../src/runtime/clock.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 
 /** A clock that only moves when a test moves it. */
 export class HandClock implements Clock {
   #now = Date.parse('2026-11-21T10:00:00.000Z')
   #sleepers: { until: number; wake: () => void }[] = []
   #watchers: (() => void)[] = []
+  readonly every = systemClock.every
 
   now(): number {
     return this.#now

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { accountStepKeys, NO_ALERT_WRITES, newOperation } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 
@@ -30,6 +30,7 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
     ...['oauth crm.objects.contacts.read', obtainedAt, obtainedAt + lifeMs, obtainedAt + Math.floor(lifeMs * 0.6)],
     JSON.stringify({ hubDomain }),
     JSON.stringify(NO_ALERT_WRITES),
+    newOperation(),
   )
   if (is === 'stale') throw new Error('somebody else is at this account')
 }

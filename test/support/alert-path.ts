@@ -13,14 +13,13 @@ import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
 import { announcePoll, HUB, office, pageOf } from '../accounts/connected.ts'
 import { properties } from '../limits/reports.ts'
 import { seedAccount } from './accounts.ts'
 import { openEndpoint } from './endpoint.ts'
 import type { HandClock } from './hand-clock.ts'
+import { handsOf } from './hands.ts'
 import { logLines } from './log-lines.ts'
 
 /** What a receiver says to each message. */
@@ -54,11 +53,11 @@ export async function openAlertPath(
   const polling: PollLimitsDeps = {
     ...deps,
     ...{ due: new DueSets(store, keys), metrics, random: () => 0.5, polls: new PollStore(store, keys) },
-    ...{ tokens: new TokenStore(store, keys), unstored: new Set<number>(), inFlight: new InFlight(4) },
+    ...handsOf(store, keys, 4),
     ...{ endpoint: openEndpoint(store, keys, clock), queues: queues as never },
     share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
     stillPolling: async () => {},
-    ...{ announcePoll, alertAfter: 3 },
+    ...{ announcePoll, alertAfter: 1_800_000 },
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
     polling: { every: 60_000, soonest: 60_000, associations: [], pairsPerPoll: 20, accounts: [] },
     callBudget: undefined,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ADMIN_TOKEN } from './fleet.ts'
 
 /** A daemon as users run it: a process of its own, told by a config file, seen through its log. */
 export interface Daemon {
@@ -20,11 +21,11 @@ export interface Daemon {
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
 
-/** Starts a daemon and waits until it is at work. `main`: the program, if it isn't the sources. */
+/** Starts a daemon and waits until it is at work. `main`: what Node is to run, if it isn't the sources. */
 export async function startDaemon(
   configFile: string,
   env: Record<string, string> = {},
-  main = MAIN,
+  main: string | readonly string[] = MAIN,
   more: readonly string[] = [],
 ): Promise<Daemon> {
   const daemon = spawnDaemon(configFile, env, main, more)
@@ -36,10 +37,10 @@ export async function startDaemon(
 export function spawnDaemon(
   configFile: string,
   env: Record<string, string> = {},
-  main = MAIN,
+  main: string | readonly string[] = MAIN,
   more: readonly string[] = [],
 ): Daemon {
-  const child = spawn(process.execPath, [main, 'start', '--config', configFile, ...more], {
+  const child = spawn(process.execPath, [...[main].flat(), 'start', '--config', configFile, ...more], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -115,7 +116,7 @@ export function writeDaemonConfig(folder: string, options: DaemonConfig): string
       'ops-mail': { type: 'email', smtp: smtpUrl, from: 'Plimsoll <plimsoll@example.com>', to: ['ops@example.com'] },
       'ops-hook': { type: 'webhook', url: `${sandboxUrl}/sandbox/hooks`, secrets: [WEBHOOK_SECRET] },
     },
-    http: { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}` },
+    http: { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}`, adminToken: ADMIN_TOKEN },
   }
   for (const [group, values] of Object.entries(settings)) {
     config[group] = Array.isArray(values) ? values : { ...(config[group] as object | undefined), ...values }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/runtime/clock.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 
 /** A clock that moves only when a test moves it. */
 export class HandClock implements Clock {
@@ -7,6 +7,7 @@ export class HandClock implements Clock {
   #watchers: (() => void)[] = []
   /** How long each wait so far was asked to be. */
   readonly waits: number[] = []
+  readonly every = systemClock.every
 
   constructor(now = Date.parse('2026-11-21T10:00:00.000Z')) {
     this.#now = now

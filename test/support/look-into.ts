@@ -1,5 +1,14 @@
 import type { Daemon } from './daemon.ts'
-import { type JournalEntry as Entry, eventually, getJson, type HookAlert, hooksOf, journalOf, send } from './fleet.ts'
+import {
+  ask,
+  type JournalEntry as Entry,
+  eventually,
+  getJson,
+  type HookAlert,
+  hooksOf,
+  journalOf,
+  send,
+} from './fleet.ts'
 import { refreshTimes, type Scene } from './scene.ts'
 
 export interface JournalEntry extends Entry {
@@ -22,7 +31,7 @@ export const at = ({ time }: { time: string }) => Date.parse(time)
 /** Looks at accounts from outside, and what is done to them there. */
 export function lookInto(scene: () => Scene) {
   const accountOf = (daemon: Daemon, hubId: number) => getJson<Account>(`${daemon.url}/api/v1/accounts/${hubId}`)
-  const tokenOf = (daemon: Daemon, hubId: number) => fetch(`${daemon.url}/api/v1/accounts/${hubId}/token`)
+  const tokenOf = (daemon: Daemon, hubId: number) => ask(`${daemon.url}/api/v1/accounts/${hubId}/token`)
   const control = (method: string, path: string, body?: object) =>
     send(`${scene().sandbox.url}/sandbox/${path}`, method, body)
   const addFault = (fault: object) => control('POST', 'faults', fault)
@@ -63,7 +72,16 @@ export function lookInto(scene: () => Scene) {
       60_000,
     )
 
+  /** Each of them, once since it was connected. */
+  const allRefreshed = (hubIds: readonly number[]) =>
+    eventually('a refresh of each', async () => {
+      const journal = await journalOf(scene().sandbox.url)
+      const refreshed = journal.filter(({ grant, status }) => grant === 'refresh_token' && status === 200)
+      return hubIds.every((hubId) => refreshed.some((entry) => entry.hubId === hubId))
+    })
+
   return {
+    allRefreshed,
     accountOf,
     tokenOf,
     control,

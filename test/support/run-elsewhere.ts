@@ -3,6 +3,10 @@
  * calls the command line, here it is `plimsoll ...`.
  */
 export const RUN_ELSEWHERE: Record<string, string> = {
+  'npm run forecasts': 'test/limits/forecast/catalogue.test.ts',
+  'npm run simulate': 'test/simulation/simulation.test.ts',
+  'npm run simulate -- --minutes 30': 'test/simulation/simulation.test.ts',
+  'npm run simulate -- --mix "lost answers" --seed 30': 'test/simulation/simulation.test.ts',
   'npm run demo': 'test/e2e/demo.test.ts',
   'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
   'npm start -- --config config/plimsoll.yaml': 'test/e2e/npm-start.test.ts',

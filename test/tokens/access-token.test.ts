@@ -3,10 +3,13 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '../../src/tokens/access-token.ts'
 import { AccessTokenStore, type StoredToken } from '../../src/tokens/access-token-store.ts'
 import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
+import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
@@ -95,7 +98,7 @@ function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), cl
     announce: { foreign: none, failing: none, reauthorize: none, recovered: none },
     endpoint: openEndpoint(redis.store, keys, systemClock),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
-    ...{ unstored: new Set<number>(), inFlight: new InFlight(10), clock, random: () => 0.5, log: logLines().log },
+    ...{ unstored: new Unstored(() => {}), inFlight: new InFlight(10), clock, random: () => 0.5, log: logLines().log },
   }
   const accessTokens = new AccessTokens({
     ...{ tokens: new AccessTokenStore(redis.store, keys), vault, clock },
@@ -216,7 +219,7 @@ describe('an access token', () => {
     const stored = await new AccessTokenStore(redis.store, s.keys).read(HUB)
     await redis.store.beginUninstall(
       ...accountStepKeys(s.keys, HUB),
-      ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', ''],
+      ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', '', 'one'],
     )
     const noted = await new AccessTokenStore(redis.store, s.keys).noteServed(
       HUB,
@@ -362,6 +365,34 @@ test('a refresh that takes too long goes on when who asked was sent away', async
   slow.answer(tokens('access-2', 'refresh-2'))
   expect(await again).toBe('access-2')
   expect(s.provider.calls).toHaveLength(1)
+})
+
+describe('an access token that no key opens', () => {
+  const strange = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
+
+  test('is refreshed, and the new one is served', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    const { tokens: stored } = s.keys.account(HUB)
+    await redis.store.hset(stored, 'access', strange.seal(new Secret('x'), HUB, 'access'))
+    expect(await s.ask()).toBe('access-2')
+    expect(s.provider.calls).toEqual([['refresh', 'refresh-1']])
+  })
+
+  test('beside a refresh token that none opens either names the key, and when to ask again', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    for (const field of ['access', 'refresh'] as const) {
+      await redis.store.hset(s.keys.account(HUB).tokens, field, strange.seal(new Secret('x'), HUB, field))
+    }
+    const why = 'no key with the id k9 is configured: add it to encryption.keys'
+    const answer = { is: 'unopened', at: s.clock.now() + 2_000, why }
+    expect(await s.accessTokens.serve(HUB, 'billing')).toEqual(answer)
+    expect(await s.accessTokens.serve(HUB, 'billing')).toEqual(answer)
+    expect(await s.record()).toMatchObject({ state: 'failing', failures: '1' })
+    expect(await s.record()).not.toHaveProperty('tokenServedTo')
+    expect(s.provider.calls).toEqual([])
+  })
 })
 
 test('a stop waits until tokens under way are stored, and begins no more refreshes', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { uninstallAfterRefusal } from '../../src/accounts/refused-long.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -8,6 +9,8 @@ import { InFlight } from '../../src/runtime/in-flight.ts'
 import type { Secret } from '../../src/runtime/secret.ts'
 import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
+import { type Answer, Unstored } from '../../src/tokens/unstored.ts'
+import { createVault } from '../../src/tokens/vault.ts'
 import { dump, outboxOf, type SeededAccount, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
@@ -42,7 +45,7 @@ async function worker(
       pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
     }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
-    unstored: new Set<number>(),
+    unstored: new Unstored(() => {}),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     inFlight: new InFlight(10),
     clock,
@@ -73,7 +76,7 @@ async function worker(
 async function uninstall(keys: Keys, now: number): Promise<void> {
   const begun = await redis.store.beginUninstall(
     ...accountStepKeys(keys, HUB),
-    ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', ''],
+    ...[HUB, now, 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one'],
   )
   expect(begun).toBe('begun')
 }
@@ -89,12 +92,47 @@ function slowAnswer() {
   return { refresh, asked: asked.promise, answer: answer.resolve }
 }
 
+describe('an account of which nobody knows whose it is', () => {
+  const imported = async () => {
+    const w = await worker(async () => tokens('access-2', undefined, LIFE))
+    const { account } = w.keys.account(HUB)
+    const { due } = w.keys.partition(w.keys.partitionOf(HUB))
+    await redis.store.hset(account, { metadataDue: '1', obtainedAt: 0, expiresAt: 0 })
+    await redis.store.zrem(due.poll, HUB)
+    return w
+  }
+
+  test('is due again soon after its first refresh, and not polled before that is known', async () => {
+    const w = await imported()
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed', isUnidentified: true })
+    expect(await w.due('refresh')).toBe(w.clock.now() + 15_000)
+    expect(await w.due('poll')).toBeUndefined()
+  })
+
+  test('comes up each time after as long again as it has waited, and is refreshed as planned', async () => {
+    const w = await imported()
+    await w.refresh()
+    const begun = w.clock.now()
+    const waits: number[] = []
+    for (;;) {
+      w.clock.move(Number(await w.due('refresh')) - w.clock.now())
+      const { is } = await w.refresh()
+      if (is === 'refreshed') break
+      waits.push(Number(await w.due('refresh')) - w.clock.now())
+    }
+    expect(waits.slice(0, 5)).toEqual([15, 30, 60, 120, 240].map((seconds) => seconds * 1_000))
+    expect((w.clock.now() - begun) / LIFE).toBeGreaterThan(0.5)
+    expect((w.clock.now() - begun) / LIFE).toBeLessThan(0.8)
+  })
+})
+
 describe('a refresh', () => {
   test('redeems the stored token and stores what comes: tokens, times, the next refresh', async () => {
     const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
     w.clock.move(25 * MINUTE)
     expect(await w.refresh()).toEqual({
       is: 'refreshed',
+      isUnidentified: false,
       late: true,
       lateMs: expect.any(Number),
       expired: false,
@@ -158,7 +196,7 @@ describe('a refresh', () => {
     const planned = await w.due('refresh')
     await redis.store.zadd(w.keys.partition(HUB % 64).due.refresh, 1, HUB)
     w.clock.move(MINUTE)
-    expect(await w.refresh()).toEqual({ is: 'fresh' })
+    expect(await w.refresh()).toMatchObject({ is: 'fresh' })
     expect(w.provider.calls).toEqual([])
     expect(await w.lease()).toBeNull()
     const again = (await w.due('refresh')) ?? 0
@@ -216,7 +254,7 @@ describe('of several workers', () => {
     }
     slow.answer(tokens('access-2', 'refresh-2'))
     expect(await winner).toMatchObject({ is: 'refreshed' })
-    for (const other of others) expect(await other.refresh()).toEqual({ is: 'fresh' })
+    for (const other of others) expect(await other.refresh()).toMatchObject({ is: 'fresh' })
   })
 
   test('that begin in the same moment one refreshes', async () => {
@@ -269,7 +307,7 @@ describe('a late writer', () => {
     await slow.asked
     await redis.store.del(keys.account(HUB).lease) // It ran out.
     const quick = fakeProvider({ refresh: async () => tokens('access-9', 'refresh-9') })
-    const other = { ...late.deps, provider: quick, unstored: new Set<number>() }
+    const other = { ...late.deps, provider: quick, unstored: new Unstored(() => {}) }
     expect(await refreshAccount(other, HUB)).toMatchObject({ is: 'refreshed' })
     const before = await dump(redis.store, keys)
     slow.answer(tokens('access-2', 'refresh-2'))
@@ -356,6 +394,49 @@ describe('an account that is uninstalled while it is refreshed', () => {
     expect(await w.due('uninstall')).toBeDefined()
   })
 
+  test('of which Redis knows nothing, because it was emptied, is not ended at the provider: its answer is sealed', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    const sealed: Answer[] = []
+    w.clock.move(25 * MINUTE)
+    const refreshing = refreshAccount({ ...w.deps, unstored: new Unstored((answers) => sealed.push(...answers)) }, HUB)
+    await slow.asked
+    await redis.store.del(...(await redis.store.keys(`${w.keys.prefix}:*`)))
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'held' })
+    expect(sealed.map(({ hubId, refresh }) => [hubId, refresh?.reveal()])).toEqual([[HUB, 'refresh-2']])
+    expect(await redis.store.keys(`${w.keys.prefix}:*`)).toEqual([])
+    expect(w.logged.lines().filter(({ code }) => code === 'token.not-stored')).toHaveLength(1)
+  })
+
+  test('and given up meanwhile by others is polled again once its late answer is stored', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    const { account } = w.keys.account(HUB)
+    await redis.store.hset(account, 'state', 'reauthorize')
+    await redis.store.zrem(w.keys.partition(w.keys.partitionOf(HUB)).due.poll, HUB)
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(await w.due('poll')).toBeDefined()
+  })
+
+  test('and connected anew in a Redis that was emptied keeps what was granted then', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    await redis.store.hset(w.keys.account(HUB).account, 'generation', 7)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    w.clock.move(MINUTE)
+    await redis.store.hset(w.keys.account(HUB).account, { generation: 1, connectedAt: w.clock.now() })
+    slow.answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await w.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
+  })
+
   test('is not even asked about afterwards', async () => {
     const w = await worker(async () => tokens('access-2'))
     w.clock.move(25 * MINUTE)
@@ -416,8 +497,8 @@ describe('a refresh that fails', () => {
     const again = w.clock.now() + 90_000
     await redis.store.zadd(w.keys.partition(HUB % 64).due.refresh, 1, HUB)
     w.clock.move(89_999)
-    expect(await w.refresh()).toEqual({ is: 'fresh' })
-    expect(await w.refresh('1')).toEqual({ is: 'fresh' })
+    expect(await w.refresh()).toMatchObject({ is: 'fresh' })
+    expect(await w.refresh('1')).toMatchObject({ is: 'fresh' })
     expect(w.provider.calls).toHaveLength(1)
     expect(await w.due('refresh')).toBe(again)
     expect(await w.lease()).toBeNull()
@@ -443,35 +524,6 @@ describe('a refresh that fails', () => {
     expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'parked' })
     expect(await w.record()).toMatchObject({ state: 'parked', parkedUntil: String(until) })
     expect([await w.due('refresh'), await w.due('poll')]).toEqual([until, until])
-  })
-
-  test('that a courier goes on with after its daemon keeps its lease: nobody else may redeem the token meanwhile', async () => {
-    const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
-    w.clock.move(25 * MINUTE)
-    w.deps.courier = { ready: async () => {}, redeem: async () => ({ is: 'left' }) }
-    Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
-    expect(await w.refresh()).toEqual({ is: 'held' })
-    expect(await w.lease()).toEqual(expect.any(String))
-  })
-
-  test('is not let through before the courier is ready: a permit is for now', async () => {
-    const w = await worker(async () => tokens('access-2', 'refresh-2', LIFE))
-    w.clock.move(25 * MINUTE)
-    const ready = Promise.withResolvers<void>()
-    const steps: string[] = []
-    w.deps.courier = { ready: () => ready.promise, redeem: async () => ({ is: 'left' }) }
-    Object.defineProperty(w.deps.endpoint, 'rotates', { value: true })
-    const enter = w.deps.endpoint.enter.bind(w.deps.endpoint)
-    w.deps.endpoint.enter = (turn) => {
-      steps.push('enters')
-      return enter(turn)
-    }
-    const refreshing = w.refresh()
-    await new Promise((resolve) => setImmediate(resolve))
-    steps.push('ready')
-    ready.resolve()
-    await refreshing
-    expect(steps).toEqual(['ready', 'enters'])
   })
 
   test('by an exception leaves the account to be refreshed once its lease has ended', async () => {
@@ -705,7 +757,7 @@ describe('a worker that dies between its lease and its answer', () => {
   test('is remembered by whoever finds that the account is not due', async () => {
     const w = await worker(async () => tokens('access-2'))
     const diedAt = await killed(w)
-    expect(await w.refresh()).toEqual({ is: 'fresh' })
+    expect(await w.refresh()).toMatchObject({ is: 'fresh' })
     expect(await interruptedAt(w)).toBe(String(diedAt))
     expect(await w.record()).not.toHaveProperty('refreshing')
   })
@@ -816,32 +868,27 @@ describe('a store that takes no writes any more', () => {
     expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[12]/)
   })
 
-  test('is given up after some ten minutes, and the lease with it', async () => {
-    const w = await worker(async () => tokens('access-2'))
-    let attempts = 0
-    class Refusing extends TokenStore {
-      override storeTokens(): Promise<never> {
-        attempts++
-        return Promise.reject(new Error('READONLY'))
-      }
-    }
-    const deps = { ...w.deps, tokens: new Refusing(redis.store, w.keys) }
-    w.clock.move(25 * MINUTE)
-    let ended = false
-    const refreshing = refreshAccount(deps, HUB).finally(() => {
-      ended = true
+  test('is asked again for as long as the process lives: an hour later the tokens are stored', async () => {
+    const w = await worker(async () => {
+      await writesNeed(1)
+      return tokens('access-2', 'refresh-2')
     })
-    refreshing.catch(() => undefined)
-    while (!ended) {
-      await Promise.race([w.clock.sleeper(), refreshing.catch(() => undefined)])
-      w.clock.move(5_000)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    const gaveUp = refreshing.then((outcome) => JSON.stringify(outcome), String)
+    try {
+      for (let ms = 0; ms < 60 * MINUTE; ms += 1_000) {
+        expect(await Promise.race([w.clock.sleeper(), gaveUp])).toBeUndefined()
+        w.clock.move(1_000)
+      }
+      await w.clock.sleeper()
+    } finally {
+      await writesNeed(0)
     }
-    await expect(refreshing).rejects.toThrow('READONLY')
-    expect(attempts).toBe(w.clock.waits.length + 1)
-    const waited = w.clock.waits.reduce((sum, ms) => sum + ms, 0)
-    expect(waited).toBeGreaterThan(8 * MINUTE)
-    expect(waited).toBeLessThan(12 * MINUTE)
-    expect(await w.lease()).toBeNull()
+    w.clock.move(5_000)
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(w.provider.calls).toHaveLength(1)
+    expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
   })
 })
 
@@ -857,5 +904,66 @@ describe('a store that takes no writes', () => {
       await redis.store.config('SET', 'maxmemory', before[1] ?? '0')
     }
     expect(w.provider.calls).toEqual([])
+  })
+})
+
+describe('a refresh token that no key opens', () => {
+  const other = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
+
+  /** As after a change of keys that left the old one out. */
+  async function locked() {
+    const w = await worker(async () => tokens('access-2'))
+    w.clock.move(25 * MINUTE)
+    return { ...w, refresh: () => refreshAccount({ ...w.deps, vault: other }, HUB), unlocked: w.refresh }
+  }
+
+  test('is a failure of its account that names the key; the provider is not asked, and nothing of the fleet is told', async () => {
+    const w = await locked()
+    expect(await w.refresh()).toMatchObject({
+      ...{ is: 'failed', state: 'failing', alerted: false, rejectedAt: null },
+      failure: { class: 'unopened', code: 'vault', message: expect.stringContaining('no key with the id k1') },
+    })
+    expect(w.provider.calls).toEqual([])
+    expect(await w.lease()).toBeNull()
+    expect(await w.record()).toMatchObject({ state: 'failing', failures: '1', failureClass: 'unopened' })
+    expect(await w.record()).not.toHaveProperty('refreshing')
+    expect(await w.due('refresh')).toBe(w.clock.now() + 1_000)
+    await w.deps.endpoint.room(0, undefined)
+    const { breaker } = JSON.parse((await redis.store.get(w.keys.endpoint)) ?? '')
+    expect(breaker.suspects).toMatchObject({ credentials: [], refused: [], unreachable: [] })
+    expect(w.logged.lines().at(-1)).toMatchObject({
+      code: 'token.unopened',
+      level: 'error',
+      hubId: HUB,
+      reason: 'vault',
+    })
+  })
+
+  test('waits longer each time, is told once its access token has been over for a while, and works with the key', async () => {
+    const w = await locked()
+    const waits = []
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      expect(await w.refresh()).toMatchObject({ is: 'failed' })
+      const wait = Number(await w.due('refresh')) - w.clock.now()
+      waits.push(wait / 1_000)
+      w.clock.move(wait)
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
+    expect(await w.outbox()).toMatchObject([
+      { kind: 'token', status: 'firing', message: expect.stringContaining('no key with the id k1 is configured') },
+    ])
+    expect(await w.unlocked()).toMatchObject({ is: 'refreshed' })
+    expect(await w.record()).toMatchObject({ state: 'active' })
+    expect((await w.outbox()).at(-1)).toMatchObject({ kind: 'token', status: 'resolved' })
+  })
+
+  test('of an account that waits to be connected again uninstalls nobody, and is asked of once a day', async () => {
+    const w = await locked()
+    await redis.store.hset(w.keys.account(HUB).account, { state: 'reauthorize' })
+    const outcome = await w.refresh()
+    expect(outcome).toMatchObject({ is: 'failed', state: 'reauthorize' })
+    expect(Number(await w.due('refresh')) - w.clock.now()).toBe(24 * 60 * MINUTE)
+    const refused = { ...(outcome as Extract<typeof outcome, { is: 'failed' }>), rejectedAt: 1 }
+    expect(uninstallAfterRefusal(refused, 1, w.clock.now())).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
-import { accountStepKeys, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { checkKeys } from '../../src/tokens/canary.ts'
 import { type RekeyWatcher, rekeyAll } from '../../src/tokens/rekey.ts'
@@ -36,7 +36,7 @@ async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
     ...[hubId, 1],
     vault.seal(new Secret(`access-${hubId}`), hubId, 'access'),
     vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'),
-    ...['oauth', 1, 2, 3, '{}', stepJson(NO_ALERT_WRITES)],
+    ...['oauth', 1, 2, 3, '{}', stepJson(NO_ALERT_WRITES), newOperation()],
   )
   const previous = vault.seal(new Secret(`previous-${hubId}`), hubId, 'refresh')
   await redis.store.hset(keys.account(hubId).tokens, 'previous', previous)
@@ -203,6 +203,23 @@ describe('the keys after a rekey', () => {
 
     await reports.stop()
     expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 6, removable: ['k1'] })
+  })
+
+  test('are not forgotten when somebody with another one came and went behind the back of the last pass', async () => {
+    const keys = await fleet(2)
+    const command = { store: redis.store, keys, vault: old, log: logLines().log }
+    let reads = 0
+    const store = storeWith(async () => {
+      reads++
+      // Two chunks, read and written in the first pass: this is the last chunk of the second, and 64 is in a partition before it.
+      if (reads !== 8) return
+      const reports = await startWriterReports(command, 'host pid 1 (accounts import)')
+      await connect(keys, 64, old)
+      await reports.stop()
+    })
+    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 9, removable: ['k1'] })
+    expect(await stored(keys, 64)).toEqual(under('k2', 64))
   })
 
   test('are not forgotten while values under another key keep appearing, and the key is named', async () => {

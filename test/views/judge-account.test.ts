@@ -77,6 +77,16 @@ describe('a series is judged by its reading alone', () => {
   })
 })
 
+test('an open alert counts, whatever keeps it open, where the reading is fresh', () => {
+  const open = { open: 'warning' as const }
+  expect(judge([{ ...overall(720), ...open }])).toMatchObject({
+    ...{ level: 'warning', reason: null, series: [{ level: 'warning', threshold: { percent: 80 } }] },
+  })
+  expect(judge([{ ...overall(950), ...open }]).level).toBe('critical')
+  expect(judge([{ ...overall(5, null), ...open }]).level).toBe('warning')
+  expect(judge([{ ...overall(720, 1_000, NOW - 2 * FRESH_MS), ...open }]).level).toBe('unknown')
+})
+
 test('a reading of one of many pairs may be as old as their turns take, and that of the account may not', () => {
   const settings = { rules: RULES, pairsOf: () => [], staleAfter: (_: unknown, pairs: number) => HOUR * (1 + pairs) }
   const pair = (to: string, age: number) =>

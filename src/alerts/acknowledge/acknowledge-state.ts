@@ -1,4 +1,5 @@
 import type { Series } from '../../limits/series.ts'
+import { asReading, stoodIn } from '../evaluation/worse.ts'
 import type { Acknowledged, SeriesState } from '../series-state.ts'
 
 /** Who acknowledges, and until when at most. Times in ms. */
@@ -21,10 +22,11 @@ export function acknowledgeState(
   reading?: Reading,
 ): SeriesState {
   if (state.level === 'ok') return state
+  const seen = reading ?? (state.said === null ? undefined : asReading(state.said))
   const acknowledged: Acknowledged = {
     ...{ at, by, until },
     ...(comment === undefined ? {} : { comment }),
-    ...numbersOf(reading ?? saidReading(state)),
+    ...(seen === undefined ? {} : stoodIn(seen)),
   }
   return { ...state, acknowledged }
 }
@@ -38,42 +40,4 @@ export function withoutAcknowledgement(state: SeriesState): SeriesState {
   if (state.acknowledged === undefined) return state
   const { acknowledged: _, ...rest } = state
   return rest
-}
-
-/** Percentage points that are no longer what was acknowledged. */
-const WORSE_POINTS = 5
-/** Shares of a limit are not quite exact. */
-const HAIR = 1e-9
-
-/**
- * Whether a reading at the same level is worse than what was acknowledged: by points of the limit, or of what has no limit
- * by any rise; where its level asks what remains, also by half of that.
- */
-export function isWorse(
-  acknowledged: Acknowledged,
-  { usage, limit, percent }: Reading,
-  asksRemaining: boolean,
-): boolean {
-  if (percent === null || acknowledged.percent === undefined) {
-    return acknowledged.usage !== undefined && usage > acknowledged.usage
-  }
-  if (percent - acknowledged.percent >= WORSE_POINTS - HAIR) return true
-  const was = acknowledged.remaining
-  return asksRemaining && limit !== null && was !== undefined && was > 0 && limit - usage <= was / 2
-}
-
-function saidReading({ said }: SeriesState): Reading | undefined {
-  if (said === null) return undefined
-  const { usage, limit = null } = said
-  return { usage, limit, percent: limit === null ? null : (usage * 100) / limit }
-}
-
-function numbersOf(reading: Reading | undefined): Pick<Acknowledged, 'usage' | 'percent' | 'remaining'> {
-  if (reading === undefined) return {}
-  const { usage, limit, percent } = reading
-  return {
-    usage,
-    ...(percent === null ? {} : { percent }),
-    ...(limit === null ? {} : { remaining: limit - usage }),
-  }
 }

@@ -4,7 +4,8 @@ import type { AlertWrites } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
 import type { EvaluationSettings } from './evaluate.ts'
-import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+import { marginOf } from './margin.ts'
+import { type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
 type Settings = Pick<EvaluationSettings, 'recoverBelow'> & { rules: readonly Rule[] }
 
@@ -26,7 +27,7 @@ export function boundariesOf(
     const stored = account.states[series.id]
     const inForce = stored === undefined ? 'ok' : decodeState(stored).level
     const found = (['warning', 'critical'] as const).flatMap((level) => {
-      const conditions = rule[level]
+      const conditions = levelOf(rule, level, series)
       if (conditions === undefined) return []
       const move = isInForce(level, inForce) ? 'leave' : 'enter'
       const all = conditionsOf(conditions, level, move, rule.recoverBelow, settings.recoverBelow, series)
@@ -72,18 +73,19 @@ function conditionsOf(
   percentMargin: number,
   { limit }: Series,
 ): Boundary[] {
-  const margin = (general: number) => (move === 'leave' ? (ownMargin ?? general) : 0)
+  const margin = (asks: Boundary['asks'], threshold: number) =>
+    move === 'leave' ? marginOf(asks, threshold, ownMargin, percentMargin) : 0
   const found: Boundary[] = []
   if (percent !== undefined && limit !== null) {
-    const of = percent - margin(percentMargin)
+    const of = percent - margin('percent', percent)
     found.push({ level, move, asks: 'percent', of, at: (of * limit) / 100 })
   }
   if (count !== undefined) {
-    const of = count - margin(0)
+    const of = count - margin('count', count)
     found.push({ level, move, asks: 'count', of, at: of })
   }
   if (remaining !== undefined && limit !== null) {
-    const of = remaining + margin(0)
+    const of = remaining + margin('remaining', remaining)
     found.push({ level, move, asks: 'remaining', of, at: limit - of })
   }
   return found

@@ -1,6 +1,7 @@
 import type { Series } from '../../limits/series.ts'
 import type { AlertLevel } from '../alert-level.ts'
 import { type Asks, type Condition, risesTo } from './because.ts'
+import { marginOf } from './margin.ts'
 import type { Level } from './rules.ts'
 
 /** A series with what its pace foretells. */
@@ -42,17 +43,17 @@ export function judgeConditions(
   if (level === undefined) return []
   const { percent, count, remaining, daysLeft } = level
   const judged: JudgedCondition[] = []
-  const add = (asks: Asks, threshold: number, value: number | null | undefined, generalMargin: number) => {
-    const margin = standing.inForce ? (standing.ownMargin ?? generalMargin) : 0
+  const add = (asks: Asks, threshold: number, value: number | null | undefined) => {
+    const margin = standing.inForce ? marginOf(asks, threshold, standing.ownMargin, standing.percentMargin) : 0
     const holds = value === undefined ? missing(asks, standing) : holdsBy(asks, threshold, value, margin)
     judged.push({ level: name, asks, threshold, value, margin, holds })
   }
-  if (percent !== undefined) add('percent', percent, series.percent ?? undefined, standing.percentMargin)
-  if (count !== undefined) add('count', count, series.usage, 0)
+  if (percent !== undefined) add('percent', percent, series.percent ?? undefined)
+  if (count !== undefined) add('count', count, series.usage)
   if (remaining !== undefined) {
-    add('remaining', remaining, series.limit === null ? undefined : series.limit - series.usage, 0)
+    add('remaining', remaining, series.limit === null ? undefined : series.limit - series.usage)
   }
-  if (daysLeft !== undefined) add('daysLeft', daysLeft, series.daysLeft, 0)
+  if (daysLeft !== undefined) add('daysLeft', daysLeft, series.daysLeft)
   return judged
 }
 

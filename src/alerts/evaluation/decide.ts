@@ -19,7 +19,7 @@ import {
   type SeriesState,
 } from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
-import { type Level, type Rule, type RuleSubject, ruleFor } from './rules.ts'
+import { isLimitChangeOff, type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
 export interface AlertSettings extends EvaluationSettings {
   rules: readonly Rule[]
@@ -71,10 +71,10 @@ function decideOne(
   const stored = account.states[series.id]
   const before = stored === undefined ? undefined : decodeState(stored)
   const rule = ruleFor(settings.rules, account, series)
-  if (rule?.off !== true) {
-    const was = { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) }
-    const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
-    if (changed !== undefined) writes.entries.push(encodeEntry({ alert: changed }))
+  const was = { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) }
+  const changed = limitChangedAlert(account, was, series, now, settings.pageOf)
+  if (changed !== undefined && !isLimitChangeOff(settings.rules, account, series)) {
+    writes.entries.push(encodeEntry({ alert: changed }))
   }
   const outlook = outlookOf(series, account.forecasts, now)
   const foreseen = { ...series, daysLeft: outlook.daysLeft }
@@ -169,7 +169,7 @@ function limitAlert(
   const { series, rule, before } = subject
   const { event, state, because } = evaluation as Required<Evaluation>
   const at = readAt(series, account.after) ?? (state as SeriesState).toldAt
-  const threshold = thresholdOf(rule?.[event.level])
+  const threshold = thresholdOf(levelOf(rule, event.level, series))
   return {
     id: transitionId(account.hubId, series.id, state as SeriesState),
     kind: 'limit',

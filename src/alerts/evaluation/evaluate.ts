@@ -1,11 +1,13 @@
-import { isWorse, lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
+import type { Series } from '../../limits/series.ts'
+import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
 import type { AlertLevel, AlertReason } from '../alert.ts'
 import { atLevel } from '../alert-state.ts'
-import type { Acknowledged, SeriesState } from '../series-state.ts'
+import type { Acknowledged, Said, SeriesState } from '../series-state.ts'
 import type { Because } from './because.ts'
 import { anyHolds, type ForeseenSeries, judgeConditions, type Standing } from './conditions.ts'
-import type { Rule } from './rules.ts'
+import { levelOf, type Rule } from './rules.ts'
 import { becauseOf, type JudgedLevels, type Stood } from './why.ts'
+import { worseFrom } from './worse.ts'
 
 export type { SeriesState } from '../series-state.ts'
 export type { ForeseenSeries } from './conditions.ts'
@@ -16,6 +18,8 @@ export interface EvaluationSettings {
   /** Polls in a row that must agree before a level is entered. */
   for: number
   repeatEveryMs: number
+  /** What gets worse at its level is told no sooner after the last message; undefined: not at all. */
+  worseAfterMs?: number | undefined
 }
 
 /** Without a state there is nothing to remember. */
@@ -118,7 +122,7 @@ function judge(
       inForce: RANK[inForce] >= RANK[level],
       ...{ isForeseen, ownMargin: rule.recoverBelow, percentMargin },
     }
-    return judgeConditions(level, rule[level], series, standing)
+    return judgeConditions(level, levelOf(rule, level, series), series, standing)
   }
   const judged = { warning: conditions('warning'), critical: conditions('critical') }
   return { ...judged, target: targetOf(judged, inForce) }
@@ -161,7 +165,7 @@ function restsOnForecast(
   inForce: AlertLevel | 'ok',
   percentMargin: number,
 ): boolean {
-  const level = inForce === 'ok' ? undefined : rule[inForce]
+  const level = inForce === 'ok' ? undefined : levelOf(rule, inForce, series)
   if (inForce === 'ok' || level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
   const standing: Standing = { inForce: true, isForeseen: false, ownMargin: rule.recoverBelow, percentMargin }
   return anyHolds(judgeConditions(inForce, { ...level, daysLeft: undefined }, series, standing)) !== true
@@ -201,7 +205,7 @@ function pollsNeeded(settings: EvaluationSettings): number {
   return Math.max(1, settings.for)
 }
 
-/** Told again when it is time; acknowledged, when it gets worse. */
+/** Told again when it got worse, or when it is time and nobody has acknowledged it. */
 function stay(
   rule: Rule,
   before: SeriesState | undefined,
@@ -210,17 +214,16 @@ function stay(
   now: number,
   settings: EvaluationSettings,
 ): Decided {
+  const told = (reason: AlertReason) => message(rule.name, before, series, now, { reason, level, before: level })
+  if (before === undefined) return told('repeat')
   const acknowledged = lastingAcknowledgement(before, now)
-  const repeat = () => message(rule.name, before, series, now, { reason: 'repeat', level, before: level })
-  if (acknowledged !== undefined) {
-    return isWorse(acknowledged, series, rule[level]?.remaining !== undefined)
-      ? { ...repeat(), worseThan: acknowledged }
-      : { state: withoutPending(before), stands: level }
+  const from = worseFrom(before, acknowledged, series, rule[level], settings.worseAfterMs)
+  if (from !== undefined && now >= from) {
+    return { ...told('worse'), ...(acknowledged === undefined ? {} : { worseThan: acknowledged }) }
   }
-  if (before !== undefined && now - before.toldAt < settings.repeatEveryMs) {
-    return { state: withoutPending(withoutAcknowledgement(before)), stands: level }
-  }
-  return repeat()
+  if (acknowledged !== undefined) return { state: withoutPending(before), stands: level }
+  if (now - before.toldAt >= settings.repeatEveryMs) return told('repeat')
+  return { state: withoutPending(withoutAcknowledgement(before)), stands: level }
 }
 
 function leave(before: SeriesState | undefined, now: number): Pick<Decided, 'state' | 'event'> {
@@ -248,13 +251,15 @@ function message(
     rule,
     transitions: opened.transitions + 1,
     toldAt: now,
-    said: {
-      ...{ level: event.level, usage: series.usage, at: now },
-      ...(series.limit === null ? {} : { limit: series.limit }),
-    },
+    said: saidOf(event.level, series, now),
     pending: null,
   }
   return { state, stands: event.level, event: { ...event, beganWithFirstReading } }
+}
+
+/** What a message says of a reading. */
+export function saidOf(level: AlertLevel, { usage, limit }: Pick<Series, 'usage' | 'limit'>, at: number): Said {
+  return { level, usage, at, ...(limit === null ? {} : { limit }) }
 }
 
 function newState(rule: string, now: number): SeriesState {

@@ -40,7 +40,7 @@ function watchedText({ pairs, records }: Watched): string {
  * Counted up by whoever changes how numbers are read from answers, or how they are judged: then each account is judged
  * anew once, though its answers stay the same.
  */
-const WAY_OF_JUDGING = 1
+const WAY_OF_JUDGING = 2
 
 /** Settings are read once: each account's judgement names them. */
 const TEXTS = new WeakMap<AlertSettings, string>()
@@ -48,8 +48,9 @@ const TEXTS = new WeakMap<AlertSettings, string>()
 function textOf(settings: AlertSettings): string {
   const before = TEXTS.get(settings)
   if (before !== undefined) return before
-  const { rules, recoverBelow, for: polls, repeatEveryMs, firstRun } = settings
-  const text = fingerprint(JSON.stringify([WAY_OF_JUDGING, rules, recoverBelow, polls, repeatEveryMs, firstRun]))
+  const { rules, recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun } = settings
+  const judging = [WAY_OF_JUDGING, rules, recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun]
+  const text = fingerprint(JSON.stringify(judging))
   TEXTS.set(settings, text)
   return text
 }
@@ -63,16 +64,24 @@ export function mayRest(settings: AlertSettings, context: PollContext, watched: 
   if (seen === undefined || seen.judged === NOT_JUDGED) return false
   if (pollFailures > 0 || pollFailingSince > 0 || pollBlockedSince > 0) return false
   for (const [field, stored] of Object.entries(alertStates)) {
-    if (field === POLL_FIELD || (isOfSeries(field) && !isQuiet(stored, settings.repeatEveryMs, now))) return false
+    if (field === POLL_FIELD || (isOfSeries(field) && !isQuiet(stored, settings, polledAt, now))) return false
   }
   if (seen.judged !== judgedBy(settings, context, alertStates, watched)) return false
   // A forecast grows too old between two polls: what rests on it is another matter then.
   return areFresh(context.packed.forecasts, polledAt) === areFresh(context.packed.forecasts, now)
 }
 
-function isQuiet(stored: string, repeatEveryMs: number, now: number): boolean {
+function isQuiet(
+  stored: string,
+  { repeatEveryMs, worseAfterMs }: AlertSettings,
+  polledAt: number,
+  now: number,
+): boolean {
   const { pending, acknowledged, toldAt } = decodeState(stored)
-  return pending === null && acknowledged === undefined && now - toldAt < repeatEveryMs
+  if (pending !== null || acknowledged !== undefined || now - toldAt >= repeatEveryMs) return false
+  // What got worse too soon after the last message is told by the first poll after that time, though nothing moved.
+  const worseFrom = worseAfterMs === undefined ? now + 1 : toldAt + worseAfterMs
+  return worseFrom <= polledAt || worseFrom > now
 }
 
 function isOfSeries(field: string): boolean {

@@ -1,6 +1,6 @@
-import type { PairSamples, ShownRecords } from '../../limits/samples.ts'
+import type { PairSamples, SampleRecord, ShownRecords } from '../../limits/samples.ts'
 import type { Alert } from '../alert.ts'
-import type { Said } from '../series-state.ts'
+import type { NamedRecord, Said } from '../series-state.ts'
 
 /**
  * The records of a message, with what changed since the last one of the same alert. Samples are all that is shown of many:
@@ -13,9 +13,10 @@ export function recordsSince(
 ): NonNullable<Alert['records']> {
   const named = last?.records
   if (named === undefined || samples === undefined) return shown
+  const before = new Set(named.map(idOf))
   const items =
     last?.unnamed === undefined
-      ? shown.items.map((item) => (named.includes(item.objectId) ? item : { ...item, isNew: true as const }))
+      ? shown.items.map((item) => (before.has(item.objectId) ? item : { ...item, isNew: true as const }))
       : shown.items
   const left = isComplete(shown) ? goneFrom(named, shown, samples) : []
   return { ...shown, items, ...(left.length === 0 ? {} : { left }) }
@@ -24,7 +25,7 @@ export function recordsSince(
 /** What the next message must know of the records that this one names. Nothing, where their names are not kept. */
 export function namedRecords(shown: ShownRecords, samples: PairSamples | undefined): Pick<Said, 'records' | 'unnamed'> {
   if (samples === undefined || (shown.shown === 0 && shown.total > 0)) return {}
-  const records = shown.items.map(({ objectId }) => objectId)
+  const records = shown.items.map(asNamed)
   return isComplete(shown) ? { records } : { records, unnamed: shown.total - shown.shown }
 }
 
@@ -32,14 +33,31 @@ function isComplete({ shown, total }: ShownRecords): boolean {
   return shown >= total
 }
 
-/** One that left this list may still be in the other, at its limit instead of near it: then it is known by its label. */
-function goneFrom(named: readonly number[], shown: ShownRecords, { atLimit, nearLimit }: PairSamples) {
+/** One that left this list may still be in the other, at its limit instead of near it: its label may be another by now. */
+function goneFrom(
+  named: readonly NamedRecord[],
+  shown: ShownRecords,
+  { atLimit, nearLimit }: PairSamples,
+): Pick<SampleRecord, 'objectId' | 'label'>[] {
   const still = new Set(shown.items.map(({ objectId }) => objectId))
   const labels = new Map([...atLimit, ...nearLimit].map(({ objectId, label }) => [objectId, label]))
   return named
-    .filter((objectId) => !still.has(objectId))
-    .map((objectId) => {
-      const label = labels.get(objectId)
+    .filter((one) => !still.has(idOf(one)))
+    .map((one) => {
+      const objectId = idOf(one)
+      const label = labels.get(objectId) ?? labelOf(one)
       return label === undefined ? { objectId } : { objectId, label }
     })
+}
+
+function asNamed({ objectId, label }: SampleRecord): NamedRecord {
+  return label === undefined ? objectId : [objectId, label]
+}
+
+function idOf(named: NamedRecord): SampleRecord['objectId'] {
+  return typeof named === 'object' ? named[0] : named
+}
+
+function labelOf(named: NamedRecord): string | undefined {
+  return typeof named === 'object' ? named[1] : undefined
 }

@@ -1,6 +1,8 @@
 import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
 import type { SeriesName } from '../../limits/series.ts'
 import { fits } from '../../text/pattern.ts'
+import type { AlertLevel } from '../alert-level.ts'
+import { measures } from './measures.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {
@@ -22,7 +24,7 @@ export interface RuleMatch extends AccountMatch {
 
 export interface Rule {
   name: string
-  /** A metric, or a pattern of metrics such as `customProperties.*`. */
+  /** A metric, or a pattern of metrics such as `customProperties.*`; or `limit-changed`, which can be off only. */
   on: string
   match?: RuleMatch | undefined
   off?: boolean | undefined
@@ -36,7 +38,35 @@ export type RuleSubject = AccountName
 
 /** The first rule that matches a series decides about it, alone. */
 export function ruleFor(rules: readonly Rule[], account: RuleSubject, series: SeriesName): Rule | undefined {
-  return rules.find((rule) => fits(rule.on, series.metric) && matches(rule.match, account, series))
+  return rules.find(
+    (rule) => fits(rule.on, series.metric) && suits(rule, series) && matches(rule.match, account, series),
+  )
+}
+
+/** The conditions of a level that can be asked of a series. */
+export function levelOf(rule: Rule | undefined, name: AlertLevel, { metric }: Pick<SeriesName, 'metric'>) {
+  const level = rule?.[name]
+  if (rule === undefined || level?.count === undefined || measures(rule.on, metric, 'count')) return level
+  const { count: _, ...others } = level
+  return others
+}
+
+/** A rule that asks nothing but `count` is not about a series whose usage that is not. */
+function suits({ on, off, warning, critical }: Rule, { metric }: SeriesName): boolean {
+  if (off === true || measures(on, metric, 'count')) return true
+  return [warning, critical].every((level) => level === undefined) || [warning, critical].some(asksOtherThanCount)
+}
+
+function asksOtherThanCount(level: Level | undefined): boolean {
+  return level?.percent !== undefined || level?.remaining !== undefined || level?.daysLeft !== undefined
+}
+
+/** Whether nobody is to be told that the limit of a series moved: a rule turns that off, or all that is about the series. */
+export function isLimitChangeOff(rules: readonly Rule[], account: RuleSubject, series: SeriesName): boolean {
+  return (
+    rules.some(({ on, match }) => on === 'limit-changed' && matches(match, account, series)) ||
+    ruleFor(rules, account, series)?.off === true
+  )
 }
 
 function matches(match: RuleMatch | undefined, account: RuleSubject, series: SeriesName): boolean {

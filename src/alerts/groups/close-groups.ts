@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { FirstReadings } from '../../limits/first-readings.ts'
 import { Failures } from '../../runtime/failures.ts'
 import type { Alert } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger/transition-ref.ts'
@@ -7,8 +8,9 @@ import type { RelayDeps } from '../outbox/relay.ts'
 import { readCircumstances } from './circumstances.ts'
 import { type ComposedGroup, composeGroup } from './compose-group.ts'
 import { earlierGroups, isDigest, receiverOf } from './group.ts'
-import { lookAgainAt } from './held.ts'
-import { heldField, release } from './held-store.ts'
+import { readHeard } from './heard.ts'
+import { heldField, lookAgainAt } from './held.ts'
+import { release } from './held-store.ts'
 import { type Circumstances, holdOf } from './hold.ts'
 import { isMass } from './pace.ts'
 import { byNumber, decodeWaiting, placeOf, type WaitingAlert } from './waiting.ts'
@@ -52,16 +54,21 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   const earlier = await takeEarlier(deps, key, before.waiting, now)
   const back = await takeBackHeld(deps, key, before.waiting, now)
   const { taken, waiting, isMore } = earlier + back === 0 ? before : await readGroup(deps, key)
+  const heardOf = await readHeard(
+    deps,
+    receiver,
+    waiting.map(({ alert }) => alert),
+  )
   const composed = composeGroup({
-    ...{ key, waiting, now, max: deps.group.max },
+    ...{ key, waiting, now, group: deps.group, heardOf },
     holdOf: (alert: Alert) => holdOf(alert, receiver, circumstances, now),
   })
-  const withheld = await withhold(deps, key, taken, composed, now)
+  const withheld = await withhold(deps, key, receiver, taken, composed, now)
   const held = withheld === undefined ? undefined : await hold(deps, key, receiver, withheld, composed, now)
   const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
   if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now, restAt)
   // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
-  if (waiting.length === 0) await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs)
+  if (waiting.length === 0) await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs, '')
 }
 
 interface ReadGroup {
@@ -150,6 +157,7 @@ async function takeBackHeld(
 async function withhold(
   { store, keys, group }: RelayDeps,
   key: string,
+  receiver: string,
   taken: string,
   { withhold }: ComposedGroup,
   now: number,
@@ -157,7 +165,11 @@ async function withhold(
   let at = taken
   for (const some of chunksOf(withhold)) {
     const args = some.flatMap(({ places, transitions, why }) => [joinRefs(places), joinRefs(transitions), why])
-    const answer = await store.withholdAlerts(keys.delivery.ledger, key, at, now, group.intervalMs, ...args)
+    const over = some.flatMap(({ isOver, alert }) => (isOver ? [heldField(receiver, alertOf(alert))] : []))
+    const answer = await store.withholdAlerts(
+      ...[keys.delivery.ledger, key, at, now, group.intervalMs, over.join(' ')],
+      ...args,
+    )
     if (answer === 'lost') return undefined
     at = String(answer)
   }
@@ -190,13 +202,14 @@ async function send(
   key: string,
   receiver: string,
   taken: string,
-  { messages, places, told }: ComposedGroup,
+  { messages, places, told, firing, resolved }: ComposedGroup,
   now: number,
   restAt: number,
 ): Promise<void> {
   await store.closeGroup(
     ...[keys.delivery.ledger, key, taken, now, restAt, group.intervalMs],
     ...[joinRefs(places), told.length, told.join(' ')],
+    ...[firing, resolved].map((alerts) => alerts.map((alert) => heldField(receiver, alert)).join(' ')),
     ...messages.flatMap(({ message, transitions }) => [
       ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],
       joinRefs(transitions),
@@ -208,14 +221,16 @@ function chunksOf<T>(all: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, n) => all.slice(n * CHUNK, (n + 1) * CHUNK))
 }
 
-/** The digest of a fleet that is being connected waits until no account has come for a while, but not for ever. */
+/** The digest of a fleet that is being connected waits until no account has come, or is still to be read, but not for ever. */
 async function isStillConnecting(deps: RelayDeps, key: string, now: number): Promise<boolean> {
   const { delivery } = deps.keys
-  const [connectedAt, openedAt] = await Promise.all([
+  const [connectedAt, openedAt, newFleet] = await Promise.all([
     deps.store.get(delivery.connectedAt),
     deps.store.hget(delivery.groupState(key), 'openedAt'),
+    new FirstReadings(deps.store, deps.keys).read(),
   ])
-  const settlesAt = Math.min(Number(connectedAt) + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
+  const lastAt = newFleet === undefined ? Number(connectedAt) : now
+  const settlesAt = Math.min(lastAt + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
   // What lies so far ahead was noted by a clock that was set back since.
   if (settlesAt <= now || settlesAt > now + deps.group.waitMs + deps.group.intervalMs) return false
   await deps.store.zadd(delivery.groupsDue, 'XX', settlesAt, key)

@@ -2,7 +2,8 @@ import type { Alert, Message } from '../alert.ts'
 import { byUrgency } from '../by-urgency.ts'
 import type { TransitionRef } from '../ledger/transition-ref.ts'
 import { alertOf, matterOf } from '../matter.ts'
-import { groupName, isDigest } from './group.ts'
+import { type GroupSettings, groupName, isDigest } from './group.ts'
+import { type Heard, hasEnd } from './heard.ts'
 import { type HeldBecause, withheldBecause } from './held.ts'
 import { hurries } from './pace.ts'
 import { byNumber, type HeldAlert, placeOf, type WaitingAlert } from './waiting.ts'
@@ -13,46 +14,55 @@ export interface ComposedGroup {
   /** Places of all that the messages carry. */
   places: TransitionRef[]
   hold: { alert: HeldAlert; places: TransitionRef[] }[]
-  withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string }[]
+  withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string; isOver: boolean; alert: Alert }[]
   /** What is told that would have hurried, each with its level; also where something newer of the same alert supersedes it. */
   told: string[]
+  /** Ids of alerts that the messages say fire, and are resolved. */
+  firing: string[]
+  resolved: string[]
 }
 
 export interface GroupToCompose {
   key: string
   waiting: readonly WaitingAlert[]
-  /** The most alerts that one message shows. */
-  max: number
+  group: Pick<GroupSettings, 'max' | 'intervalMs'>
   /** Why an alert that fires is not told for now. */
   holdOf: (alert: Alert) => HeldBecause | undefined
+  /** What the receiver has heard of an alert. */
+  heardOf: (alert: Alert) => Heard
   now: number
 }
 
 type Verdict =
   | { is: 'told'; alert: WaitingAlert; places: TransitionRef[] }
   | { is: 'held'; alert: HeldAlert; places: TransitionRef[] }
-  | { is: 'withheld'; transitions: TransitionRef[]; places: TransitionRef[]; why: string }
+  | ({ is: 'withheld' } & ComposedGroup['withhold'][number])
 
 /**
  * What goes out when a group closes: of each alert the newest transition, which names those that it supersedes; without
  * what is held back; what fires and what is resolved apart, ranked by urgency and cut at `max`, with the rest counted.
  */
-export function composeGroup({ key, waiting, max, holdOf, now }: GroupToCompose): ComposedGroup {
+export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
+  const { key, waiting, group, now } = toCompose
   const alerts = [...Map.groupBy(waiting, ({ alert }) => alertOf(alert)).values()]
-  const verdicts = alerts.flatMap((some) => judge(key, some.toSorted(byNumber), holdOf))
+  const verdicts = alerts.map((some) => judge(toCompose, some.toSorted(byNumber)))
   const told = verdicts.filter((verdict) => verdict.is === 'told')
   const places = new Set(told.flatMap((verdict) => verdict.places))
+  const ids = (status: Alert['status']) =>
+    told.flatMap(({ alert: { alert } }) => (alert.status === status && hasEnd(alert) ? [alertOf(alert)] : []))
   return {
     messages: messagesOf(
       key,
       told.map(({ alert }) => alert),
-      max,
+      group.max,
       now,
     ),
     places: [...places],
     hold: verdicts.filter((verdict) => verdict.is === 'held'),
     withhold: verdicts.filter((verdict) => verdict.is === 'withheld'),
     told: hurriedAmong(waiting.filter((one) => places.has(placeOf(one)))),
+    firing: ids('firing'),
+    resolved: ids('resolved'),
   }
 }
 
@@ -66,49 +76,55 @@ export function toldAs(alert: Alert): string {
   return `${matterOf(alert)}/${alert.level}`
 }
 
-/** Of one alert, oldest transition first. */
-function judge(key: string, waiting: readonly WaitingAlert[], holdOf: GroupToCompose['holdOf']): Verdict[] {
+/**
+ * Of one alert, oldest transition first. What is over is not sent as firing; an end is sent to who was sent the firing, or
+ * together with it where both waited here and nothing held them back.
+ */
+function judge({ key, holdOf, heardOf, group, now }: GroupToCompose, waiting: readonly WaitingAlert[]): Verdict {
   const all = asOne(waiting)
+  const heard = heardOf(all.alert)
   const places = waiting.map(placeOf)
+  const withheld = (why: string, isOver: boolean): Verdict => {
+    const transitions = all.of.map(([ref]) => ref)
+    return { is: 'withheld', alert: all.alert, places, transitions, why, isOver }
+  }
+  if (heard.is === 'over') return withheld('over before it was told', true)
   if (all.alert.status === 'firing') {
     const held = holdOf(all.alert)
-    if (held === undefined) return [{ is: 'told', alert: all, places }]
-    return [{ is: 'held', alert: { ...all, group: key, held }, places }]
+    if (held !== undefined) return { is: 'held', alert: { ...all, group: key, held }, places }
+    if (isToldLately(all, heard, group.intervalMs, now)) return withheld('told a short while ago', false)
+    return { is: 'told', alert: heard.is === 'nothing' ? asNews(all) : all, places }
   }
+  if (heard.is === 'told') return { is: 'told', alert: all, places }
   const because = heldBefore(waiting, holdOf)
-  if (because === undefined) return [{ is: 'told', alert: all, places }]
-  // Never told of it: there is nothing to take back.
-  if (all.isNews) return [withheld(waiting, because)]
-  const [held, told] = [
-    waiting.filter((one) => one.held !== undefined),
-    waiting.filter((one) => one.held === undefined),
-  ]
-  if (held.length === 0) return [{ is: 'told', alert: all, places }]
-  return [withheld(held, because), { is: 'told', alert: asOne(told), places: told.map(placeOf) }]
+  if (because !== undefined) return withheld(withheldBecause(because), true)
+  const hasFired = waiting.some(({ alert }) => alert.status === 'firing')
+  return hasFired ? { is: 'told', alert: all, places } : withheld('this receiver never heard that it fires', true)
 }
 
-/** Why what is over now was held back, or would have been when the group closed. */
+/** A repeat that comes due just after the receiver was told: what it heard then had been held back for long. */
+function isToldLately({ alert, of }: WaitingAlert, heard: Heard, intervalMs: number, now: number): boolean {
+  if (alert.reason !== 'repeat' || of.length > 1) return false
+  return heard.is === 'told' && now - heard.at >= 0 && now - heard.at < intervalMs
+}
+
+/** The first that the receiver hears of an alert is that it began, unless it was another's until it escalated. */
+function asNews(all: WaitingAlert): WaitingAlert {
+  const { alert, of } = all
+  if (!hasEnd(alert) || (alert.reason === 'escalated' && of.length === 1)) return all
+  return { ...all, alert: { ...alert, reason: 'entered' } }
+}
+
+/** Why what is over now was held back while it fired, or would have been when the group closed. */
 function heldBefore(waiting: readonly WaitingAlert[], holdOf: GroupToCompose['holdOf']): HeldBecause | undefined {
-  const before = waiting.findLast(({ held }) => held !== undefined)
-  if (before !== undefined) return before.held
   const fired = waiting.findLast(({ alert }) => alert.status === 'firing')
-  return fired === undefined ? undefined : holdOf(fired.alert)
-}
-
-function withheld(waiting: readonly WaitingAlert[], because: HeldBecause): Verdict {
-  return {
-    is: 'withheld',
-    places: waiting.map(placeOf),
-    transitions: waiting.flatMap(({ of }) => of.map(([ref]) => ref)),
-    why: withheldBecause(because),
-  }
+  return fired === undefined ? undefined : (fired.held ?? holdOf(fired.alert))
 }
 
 function asOne(waiting: readonly WaitingAlert[]): WaitingAlert {
   const newest = waiting.at(-1)
   if (newest === undefined) throw new Error('an alert has at least one transition')
-  const of = waiting.flatMap((one) => one.of)
-  return { alert: newest.alert, of, isNews: waiting.some(({ isNews }) => isNews) }
+  return { alert: newest.alert, of: waiting.flatMap((one) => one.of) }
 }
 
 /** As it was committed, and what it stands for besides. */

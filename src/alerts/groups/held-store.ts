@@ -4,15 +4,6 @@ import { paceOf } from './pace.ts'
 import { readToldLately } from './told-lately.ts'
 import { decodeHeld, placeOf, type WaitingAlert } from './waiting.ts'
 
-/** Where an alert that is held back from a receiver stands among all that are. */
-export function heldField(receiver: string, alert: string): string {
-  return `${receiver}|${alert}`
-}
-
-export function receiverOfHeld(field: string): string {
-  return field.slice(0, field.indexOf('|'))
-}
-
 /** Something that is held back, as it was read, and the group that it goes to. */
 export interface StoredHeld {
   field: string
@@ -35,8 +26,8 @@ export async function release(
   return deps.store.releaseHeld(
     ...[deps.keys.delivery.ledger, now, deps.group.waitMs, deps.group.intervalMs],
     ...decoded.flatMap(({ field, stored, group, held }) => {
-      const { alert, of, isNews, held: because } = held
-      const waiting: WaitingAlert = { alert, of, isNews, held: because }
+      const { alert, of, held: because } = held
+      const waiting: WaitingAlert = { alert, of, held: because }
       const pace = paceOf(alert, isDigest(group), lately(group, alert))
       return [field, stored, group, placeOf(waiting), JSON.stringify(waiting), pace]
     }),

@@ -4,6 +4,19 @@ export type HeldBecause =
   | { is: 'quiet-hours'; until: number }
   | { is: 'fleet'; trouble: string }
 
+/** Receiver and alert, as one name: of what is held back, and of what was heard. */
+export function heldField(receiver: string, alert: string): string {
+  return `${receiver}|${alert}`
+}
+
+export function receiverOfHeld(field: string): string {
+  return field.slice(0, field.indexOf('|'))
+}
+
+export function alertOfHeld(field: string): string {
+  return field.slice(field.indexOf('|') + 1)
+}
+
 /**
  * How long an end may go unnoticed that came before its time: the fleet's trouble has none that is known before, a silence may
  * be ended while somebody who has just read it holds an alert back, and quiet hours may be gone from the config.

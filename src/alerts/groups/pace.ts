@@ -25,9 +25,11 @@ export function hurries({ status, reason, level }: Alert): boolean {
 }
 
 /**
- * What got worse hurries, unless it did so just now and is only flapping, or comes after a message that was full of such.
+ * What got worse hurries, unless it did so just now and is only flapping. What begins waits after a message that was full of
+ * such: it is the same event. What escalates never does.
  */
 export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): Pace {
   if (isDigest) return 'digest'
-  return hurries(alert) && !sameLevel && !isMass(hurried) ? 'urgent' : 'normal'
+  const isSameEvent = alert.reason === 'entered' && isMass(hurried)
+  return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
 }

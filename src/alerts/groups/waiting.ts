@@ -7,9 +7,7 @@ export interface WaitingAlert {
   alert: Alert
   /** All of its transitions that wait here, the newest last. */
   of: [ref: TransitionRef, id: string][]
-  /** The alert was opened by one of them: the receiver has not heard of it. */
-  isNews: boolean
-  /** Why it was held back before it came here. */
+  /** Why it was held back before it came here, or would have been when it was committed. */
   held?: HeldBecause
 }
 
@@ -19,8 +17,8 @@ export interface HeldAlert extends WaitingAlert {
   held: HeldBecause
 }
 
-export function waitingAlert(ref: TransitionRef, alert: Alert): WaitingAlert {
-  return { alert, of: [[ref, alert.id]], isNews: alert.reason === 'entered' }
+export function waitingAlert(ref: TransitionRef, alert: Alert, held?: HeldBecause): WaitingAlert {
+  return { alert, of: [[ref, alert.id]], ...(held === undefined ? {} : { held }) }
 }
 
 /** Its place in the group. */

@@ -22,7 +22,7 @@ export function announceCoverage(
 ): AlertWrites {
   const is = trouble === undefined ? 'over' : 'firing'
   const message = trouble === undefined ? describeOver(coverage) : describe(coverage, settings, trouble, reason)
-  return announce.fleet(COVERAGE, is, stored, message, now).writes
+  return announce.fleet(COVERAGE, is, stored, message, now)
 }
 
 function describe(

@@ -28,9 +28,7 @@ export function limitChangedAlert(
   pageOf: (hubId: number) => string,
 ): Alert | undefined {
   const { series: was, at } = before
-  if (was === undefined || at === undefined || was.limit === series.limit) return undefined
-  // A pair that the provider did not know had no limit to move: with automatic pairs each of them begins like that.
-  if (was.limit === null && series.from !== undefined) return undefined
+  if (was === undefined || at === undefined || !hasMoved(was, series)) return undefined
   return {
     id: `${alertId(hubId, `${RULE}/${series.id}`, now)}-1`,
     kind: 'limit-changed',
@@ -53,14 +51,16 @@ export function limitChangedAlert(
   }
 }
 
-function describeChange(was: Series, { usage, limit, percent }: Series): string {
-  const used = formatCount(usage)
-  if (limit === null) {
-    const before = formatCount(was.limit ?? 0)
-    return `The provider reports no limit any more (it was ${before}): usage is ${used}, and no share of it can be told.`
-  }
-  const now = `usage is now ${formatPercent(percent ?? 0)} (${used})`
-  if (was.limit === null) return `There is a limit now, ${formatCount(limit)}, where none was reported before: ${now}.`
-  const way = limit < was.limit ? 'down' : 'up'
-  return `The limit went ${way} from ${formatCount(was.limit)} to ${formatCount(limit)}: ${now}.`
+type Limited = Pick<Series, 'limit'>
+
+/** Of a limit that is not known, because there is none or it could not be read, nobody can say that it moved. */
+export function hasMoved(was: Limited, is: Limited): boolean {
+  return was.limit !== null && is.limit !== null && was.limit !== is.limit
+}
+
+function describeChange(was: Limited, { usage, limit, percent }: Series): string {
+  const [before, now] = [was.limit ?? 0, limit ?? 0]
+  const way = now < before ? 'down' : 'up'
+  const used = `usage is now ${formatPercent(percent ?? 0)} (${formatCount(usage)})`
+  return `The limit went ${way} from ${formatCount(before)} to ${formatCount(now)}: ${used}.`
 }

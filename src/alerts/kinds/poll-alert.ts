@@ -17,8 +17,6 @@ export interface GrantAlertSettings {
 export interface PollAlertSettings extends GrantAlertSettings {
   /** Whether the scopes that the app asks for would let limits be read. */
   opensLimits: boolean
-  /** Polls in a row that must fail before that is told. */
-  alertAfter: number
   /** How often it is told again, ms. */
   repeatEveryMs: number
 }
@@ -30,6 +28,8 @@ export interface AttemptedAccount extends PollRecord {
   outcome: PollOutcome
   /** State of the account's poll alert as stored, '' = none. */
   pollAlert: string
+  /** Its polls have failed for so long with this one that it is told. */
+  failsForLong: boolean
   /** So many accounts fail that the fleet's alert speaks for them. */
   isFleetTrouble: boolean
   now: number
@@ -59,19 +59,18 @@ export function grantAnnouncer(settings: GrantAlertSettings): ScopesAnnouncer {
 }
 
 /**
- * An account has one poll alert, with one cause at a time: polls that fail in a row, or else scopes that don't let
+ * An account has one poll alert, with one cause at a time: polls that fail for long, or else scopes that don't let
  * everything be read. It is closed by the first poll that reads everything that is watched.
  */
 export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
   return (account) => {
-    const { outcome, isFleetTrouble, now } = account
+    const { outcome, failsForLong, isFleetTrouble, now } = account
     const subject = about(settings, account)
     const before = openState(subject)
-    const { count, since } = failingAfter(account, outcome, now)
-    if (count >= settings.alertAfter) {
+    if (failsForLong) {
       const isNews = before?.cause !== 'failing' || isDueAgain(before, now, settings.repeatEveryMs)
       if (!isNews || isFleetTrouble) return NO_ALERT_WRITES
-      const message = describeFailing(settings, outcome, count, since)
+      const message = describeFailing(settings, account)
       return tellAlert(subject, { level: 'warning', cause: 'failing', message })
     }
     if (outcome.failures.length > 0) return NO_ALERT_WRITES
@@ -110,7 +109,9 @@ function describeRefused(settings: PollAlertSettings, { what, scopes }: Refused,
   )
 }
 
-function describeFailing(settings: PollAlertSettings, outcome: PollOutcome, count: number, since: number): string {
+function describeFailing(settings: PollAlertSettings, account: AttemptedAccount): string {
+  const { outcome } = account
+  const { count, since } = failingAfter(account, outcome, account.now)
   const [failure] = outcome.failures
   const what = outcome.readAnything ? 'A part of the limits of this account' : 'The limits of this account'
   return (

@@ -19,8 +19,9 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
   return {
     failing: (account, reason) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
+      const expires = account.expiresAt > account.now ? 'expires' : 'expired'
       const message =
-        `This account's tokens can't be refreshed for a while (${reason}). Its access token expired ` +
+        `This account's tokens can't be refreshed for a while (${reason}). Its access token ${expires} ` +
         `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
       return tellAlert(about(settings, account), { level: 'warning', message })
     },

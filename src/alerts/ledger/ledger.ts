@@ -44,7 +44,7 @@ export async function readLedger(store: Store, keys: Keys): Promise<LedgerStandi
   const counted = new Map(pairs(counts))
   const count = (name: string) => Number(counted.get(name) ?? 0)
   return {
-    marks: new Map(pairs(marks).map(([partition, mark]) => [Number(partition), Number.parseInt(mark, 10)])),
+    marks: decodeMarks(marks),
     ended: { delivered: count('delivered'), dead: count('dead'), withheld: count('withheld') },
     missing: count('missing'),
     gaps: pairs(gaps).map(([from, last]) => {
@@ -54,6 +54,15 @@ export async function readLedger(store: Store, keys: Keys): Promise<LedgerStandi
     ...{ open, pending, oldestPendingAt: momentOf(oldest) },
     ...{ groupDueAt: momentOf(group), deliveryDueAt: momentOf(delivery) },
   }
+}
+
+/** Number of the transition that was collected last, by partition. */
+export async function readMarks(store: Store, keys: Keys): Promise<LedgerStanding['marks']> {
+  return decodeMarks(Object.entries(await store.hgetall(keys.delivery.marks)).flat())
+}
+
+function decodeMarks(flat: readonly string[]): LedgerStanding['marks'] {
+  return new Map(pairs(flat).map(([partition, mark]) => [Number(partition), Number.parseInt(mark, 10)]))
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

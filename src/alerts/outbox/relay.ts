@@ -3,14 +3,19 @@ import { type Keys, PARTITIONS } from '../../redis/keys.ts'
 import { accountStepKeys } from '../../redis/steps.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Alert } from '../alert.ts'
-import { type GroupSettings, groupKey, isDigest } from '../groups/group.ts'
+import { readCircumstances } from '../groups/circumstances.ts'
+import { type GroupSettings, groupKey, isDigest, receiverOf } from '../groups/group.ts'
+import { readHeard } from '../groups/heard.ts'
+import { holdOf } from '../groups/hold.ts'
 import { paceOf } from '../groups/pace.ts'
 import { readToldLately } from '../groups/told-lately.ts'
 import { waitingAlert } from '../groups/waiting.ts'
+import { readMarks } from '../ledger/ledger.ts'
 import { refOf } from '../ledger/transition-ref.ts'
 import { type Route, receiversOf } from '../routing/route.ts'
 import type { SilenceStore } from '../silences/silence-store.ts'
-import { decodeEntry, type OutboxEntry } from './outbox-entry.ts'
+import { type Committed, NOT_IN_STREAM, readCommitted, readLost } from './committed.ts'
+import type { OutboxEntry } from './outbox-entry.ts'
 
 export interface RelayDeps {
   store: Store
@@ -23,53 +28,62 @@ export interface RelayDeps {
   log: Logger
 }
 
-/** A transition as it stands in the outbox. */
-interface Committed {
-  id: string
-  /** '' where it has none: it is given one. */
-  number: string
-  entry: OutboxEntry
-}
-
 /** Transitions taken from one partition at a time. */
 const BATCH = 500
 
 /**
  * From the outbox into groups, each partition in order. A transition leaves the outbox only when it waits in the group of
- * every receiver; dying in between does it again, and each number is collected once.
+ * every receiver; dying in between does it again, and each number is collected once. What left it and is lost all the same
+ * is taken from the partition's log.
  */
 export async function collectOutbox(deps: RelayDeps, now: number): Promise<number> {
+  // Before the outbox: what is collected meanwhile seems lost, and is passed over.
+  const marks = await readMarks(deps.store, deps.keys)
   const counts = await Promise.all(
-    Array.from({ length: PARTITIONS }, (_, number) => collectPartition(deps, number, now)),
+    Array.from({ length: PARTITIONS }, (_, number) => collectPartition(deps, number, marks.get(number) ?? 0, now)),
   )
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-async function collectPartition(deps: RelayDeps, partition: number, now: number): Promise<number> {
+async function collectPartition(
+  deps: RelayDeps,
+  partition: number,
+  collectedLast: number,
+  now: number,
+): Promise<number> {
   const { outbox } = deps.keys.partition(partition)
-  let collected = 0
+  let [collected, before] = [0, collectedLast]
   for (;;) {
-    const found = await deps.store.xrange(outbox, '-', '+', 'COUNT', BATCH)
-    if (found.length === 0) return collected
-    const batch = found.map(decodeCommitted)
+    const { last, waiting } = await readCommitted(deps, partition, BATCH)
+    const isAll = waiting.length < BATCH
+    const upTo = isAll ? last : Number(waiting.at(-1)?.number)
+    const lost = await readLost(deps, partition, { mark: before, last: upTo, waiting }, now)
+    if (waiting.length + lost.length === 0) return collected
+    const batch = lost.length === 0 ? waiting : [...waiting, ...lost].toSorted(byNumber)
     const [joined, left, mark, ...gaps] = await collectBatch(deps, partition, batch, now)
     collected += joined
+    before = mark
+    // Another daemon may have collected some meanwhile: they were passed over.
+    const joining = joined === 0 ? [] : batch.filter(({ number }) => Number(number) <= mark).slice(-joined)
+    const recovered = joining.filter(({ id }) => id === NOT_IN_STREAM)
+    if (recovered.length > 0) noteRecovered(deps, partition, recovered)
     noteGaps(deps, partition, gaps)
     const end = left === '' ? batch.length : batch.findIndex(({ id }) => id === left)
-    const done = batch.slice(0, end).map(({ id }) => id)
+    const done = batch.slice(0, end).flatMap(({ id }) => (id === NOT_IN_STREAM ? [] : [id]))
     if (done.length > 0) await deps.store.xdel(outbox, ...done)
     if (left !== '') await renumber(deps, partition, batch.slice(end), mark)
-    else if (found.length < BATCH) return collected
+    else if (isAll) return collected
   }
 }
 
-function decodeCommitted([id, fields]: [id: string, fields: string[]]): Committed {
-  return { id, entry: decodeEntry(fields[1] ?? ''), number: fields[3] ?? '' }
+function byNumber(one: Committed, other: Committed): number {
+  return Number(one.number) - Number(other.number)
 }
 
 async function collectBatch(deps: RelayDeps, partition: number, batch: readonly Committed[], now: number) {
   const { ledger } = deps.keys.delivery
-  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry) }))
+  const [heardOf, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
+  const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardOf) }))
   const groups = routed.map(({ entry, to }) => to.map((receiver) => groupKey(receiver, entry, deps.group.by)))
   const lately = await readToldLately(
     deps,
@@ -80,21 +94,44 @@ async function collectBatch(deps: RelayDeps, partition: number, batch: readonly 
     ...[ledger, partition, now, deps.group.waitMs, deps.group.intervalMs],
     ...routed.flatMap(({ id, number, entry: { alert }, why }, n) => {
       const own = groups[n] ?? []
-      const element = JSON.stringify(waitingAlert(refOf(partition, Number(number)), alert))
-      const joins = own.flatMap((key) => [key, paceOf(alert, isDigest(key), lately(key, alert))])
-      return [id, number, happenedAt(alert, now), element, why, own.length, ...joins]
+      const joins = own.flatMap((key) => {
+        // What is over by the time its group closes was held back, though nothing may hold it back any more.
+        const held = holdOf(alert, receiverOf(key), circumstances, now)
+        const element = waitingAlert(refOf(partition, Number(number)), alert, held)
+        return [key, paceOf(alert, isDigest(key), lately(key, alert)), JSON.stringify(element)]
+      })
+      return [id, number, happenedAt(alert, now), why, own.length, ...joins]
     }),
   )
-  const [, , mark] = answer
+  const [joined, , mark] = answer
+  if (joined === 0) return answer
   for (const { number, entry, to } of routed) if (Number(number) <= mark) note(deps, entry.alert, to)
   return answer
 }
 
-/** By the routes; what is about a receiver goes to others, any others if need be. Else why nobody gets it. */
-function whoGets(deps: RelayDeps, entry: OutboxEntry): { to: readonly string[]; why: string } {
+/** The receivers that were sent an alert as firing, of those that are over now: the routes may be others since. */
+async function readWhoHeard(deps: RelayDeps, batch: readonly Committed[]): Promise<(alert: Alert) => string[]> {
+  const over = batch.map(({ entry }) => entry.alert).filter(({ status }) => status === 'resolved')
+  if (over.length === 0) return () => []
+  const heard = await Promise.all(
+    deps.receivers.map(async (receiver) => ({ receiver, of: await readHeard(deps, receiver, over) })),
+  )
+  return (alert) => heard.flatMap(({ receiver, of }) => (of(alert).is === 'told' ? [receiver] : []))
+}
+
+/**
+ * By the routes, and an end also to who was sent the beginning; what is about a receiver goes to others, any others if need
+ * be. Else why nobody gets it.
+ */
+function whoGets(
+  deps: RelayDeps,
+  entry: OutboxEntry,
+  heardOf: (alert: Alert) => string[],
+): { to: readonly string[]; why: string } {
   const { alert, notTo } = entry
   const levels = entry.toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
-  const routed = levels.flatMap((level) => receiversOf(deps.routes, { ...alert, level }))
+  const heard = alert.status === 'resolved' ? heardOf(alert) : []
+  const routed = [...levels.flatMap((level) => receiversOf(deps.routes, { ...alert, level })), ...heard]
   const others = notTo === undefined ? routed : routed.filter((receiver) => receiver !== notTo)
   if (others.length > 0) return { to: [...new Set(others)], why: '' }
   if (notTo === undefined) return { to: [], why: 'no route is for it' }
@@ -112,6 +149,14 @@ function happenedAt({ measuredAt }: Alert, now: number): number {
 function note({ log }: RelayDeps, alert: Alert, to: readonly string[]): void {
   const { id, status, level, reason, rule, account } = alert
   log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
+}
+
+function noteRecovered({ log }: RelayDeps, partition: number, lost: readonly Committed[]): void {
+  const numbers = lost.map(({ number }) => number).join(' ')
+  log.warn(
+    { code: 'outbox.recovered', partition, numbers },
+    'transitions had left the outbox and were lost behind it: they are taken from the log of the partition',
+  )
 }
 
 function noteGaps({ log }: RelayDeps, partition: number, gaps: readonly string[]): void {

@@ -127,9 +127,7 @@ function seriesHeadline(alert: Alert, series: NonNullable<Alert['series']>): str
 function limitChangedHeadline(alert: Alert): string {
   const percent = percentOf(alert)
   const used = percent === undefined ? '' : `, ${formatPercent(percent)} used`
-  return alert.limit === undefined
-    ? `${topicOf(alert)} is no longer reported`
-    : `${topicOf(alert)} is now ${formatCount(alert.limit)}${used}`
+  return `${topicOf(alert)} is now ${formatCount(alert.limit ?? 0)}${used}`
 }
 
 /** Said in the headline only where the days left, and not the usage, made the alert. */
@@ -159,6 +157,8 @@ function changeOf({ reason, level, previous, kind, because }: Alert): string {
       return kind === 'limit-changed' ? 'changed' : `now ${level}`
     case 'escalated':
       return `got worse, ${previous === undefined ? '' : `from ${previous.level} `}to ${level}`
+    case 'worse':
+      return `got worse, still ${level}`
     case 'eased':
       return `got better, ${previous === undefined ? '' : `from ${previous.level} `}to ${level}`
     case 'recovered':

@@ -42,7 +42,7 @@ function noteOf(items: readonly AlertRecord[], total: number): string {
   return added === 0 ? shown : `${shown}, ${formatCount(added)} new`
 }
 
-function leftNote(left: readonly { objectId: number; label?: string }[]): string | undefined {
+function leftNote(left: readonly { objectId: number | string; label?: string }[]): string | undefined {
   if (left.length === 0) return undefined
   const named = left.slice(0, MOST_LEFT).map((record) => {
     const label = labelOf(record.label)

@@ -10,7 +10,7 @@ export interface MailLinks {
   rule?: (name: string) => string | undefined
 }
 
-export type RecordPage = (hubId: number, objectTypeId: string, objectId: number) => string | undefined
+export type RecordPage = (hubId: number, objectTypeId: string, objectId: number | string) => string | undefined
 
 export const NO_LINKS: MailLinks = {}
 

@@ -9,7 +9,7 @@ export function recordPages(installUrl: string): RecordPage {
   const { protocol, hostname, origin } = new URL(installUrl)
   if (protocol !== 'https:' || !/^app(-[a-z0-9]+)?\.hubspot\.com$/.test(hostname)) return () => undefined
   return (hubId, objectTypeId, objectId) =>
-    /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => Number.isSafeInteger(id) && id > 0)
+    /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => /^[1-9]\d{0,19}$/.test(String(id)))
       ? `${origin}/contacts/${hubId}/record/${objectTypeId}/${objectId}`
       : undefined
 }

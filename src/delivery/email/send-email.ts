@@ -19,7 +19,7 @@ export interface EmailOptions {
   smtp: Secret
   from: string
   to: string[]
-  /** `optional` lets a mail go out in the clear, and to a server whose certificate nobody vouches for. */
+  /** `optional` lets a mail go out over `smtp://` in the clear, and to a server whose certificate nobody vouches for. */
   tls: 'required' | 'optional'
   /** From connecting to the server's word that it has the mail. */
   timeoutMs?: number
@@ -89,7 +89,8 @@ export async function createTransport(
     port,
     secure,
     requireTLS: required && !secure,
-    tls: { rejectUnauthorized: required },
+    // Whoever writes smtps:// asks for this very server.
+    tls: { rejectUnauthorized: required || secure },
     ...(auth !== undefined && { auth }),
     connectionTimeout: Math.min(CONNECT_TIMEOUT, timeoutMs),
     greetingTimeout: Math.min(CONNECT_TIMEOUT, timeoutMs),

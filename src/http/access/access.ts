@@ -7,7 +7,6 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
   '/oauth/callback',
   '/healthz',
   '/readyz',
-  '/metrics',
   '/sign-in',
   // By a signed link.
   '/acknowledge',
@@ -17,16 +16,19 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
 /** An account's access token: more than a read, whatever the method. */
 const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
 
+const METRICS = '/metrics'
+
 /** Of a page, and yet it changes nothing but whoever asks. */
 const SIGN_OUT = '/sign-out'
 
-/** What a request is for: `page` looks at one, `action` is a form that was sent from one, the rest is the API's. */
+/** What a request is for: `page` looks at one, `action` is a form that was sent from one, the rest is for programs. */
 export type Area = 'open' | 'page' | 'action' | 'read' | 'tokens' | 'write'
 
 /** Whatever is not known to be open is protected, an address without a route too. */
-export function areaOf(route: string | undefined, method: string, address: string): Area {
+export function areaOf(route: string | undefined, method: string, address: string, openMetrics: boolean): Area {
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
   if (route === TOKEN_ROUTE) return 'tokens'
+  if (route === METRICS) return openMetrics ? 'open' : 'read'
   // By the route where there is one: an address may also be written out in full, host and all.
   const looks = method === 'GET' || method === 'HEAD'
   if (isApi(route ?? address)) return looks || method === 'OPTIONS' ? 'read' : 'write'
@@ -43,16 +45,10 @@ export function isForApi({ routeOptions, url }: { routeOptions: { url?: string |
 }
 
 export interface Credentials {
-  /** Whether there is an admin token at all. */
-  guarded: boolean
   /** What the token that was sent may do. */
   bearer: 'none' | 'wrong' | readonly Scope[]
   /** What the token may do whose session cookie came along, if that is good. */
   session: 'none' | readonly Scope[]
-  /** Somebody on this machine, not through a proxy. */
-  direct: boolean
-  /** A page of a browser sent this: the Origin header is there. */
-  fromPage: boolean
 }
 
 export type Verdict =
@@ -66,8 +62,6 @@ export type Verdict =
    * token. A form of ours proves with a token of its own that it was ours.
    */
   | 'bearer-only'
-  | 'this-machine-only'
-  | 'not-from-a-page'
 
 /** What a token must be allowed to do. */
 export function scopeFor(area: Exclude<Area, 'open'>): Scope {
@@ -75,12 +69,7 @@ export function scopeFor(area: Exclude<Area, 'open'>): Scope {
   return area === 'page' ? 'read' : area
 }
 
-export function judgeAccess(area: Area, credentials: Credentials): Verdict {
-  if (area === 'open') return 'allowed'
-  return credentials.guarded ? judgeGuarded(area, credentials) : judgeUnguarded(area, credentials)
-}
-
-function judgeGuarded(area: Exclude<Area, 'open'>, { bearer, session }: Credentials): Verdict {
+export function judgeAccess(area: Exclude<Area, 'open'>, { bearer, session }: Credentials): Verdict {
   if (typeof bearer === 'object') return bearer.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
   // A wrong token is told, even where a cookie would do: whoever sent it wants to know.
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
@@ -88,11 +77,6 @@ function judgeGuarded(area: Exclude<Area, 'open'>, { bearer, session }: Credenti
   if (area === 'action') return !known ? 'sign-in' : session.includes('write') ? 'allowed' : 'missing-scope'
   if (!known) return 'unauthorized'
   return area === 'read' ? 'allowed' : 'bearer-only'
-}
-
-function judgeUnguarded(area: Area, { direct, fromPage }: Credentials): Verdict {
-  if (!direct) return 'this-machine-only'
-  return (area === 'tokens' || area === 'write') && fromPage ? 'not-from-a-page' : 'allowed'
 }
 
 /** Whose token was sent. */

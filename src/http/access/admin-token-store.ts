@@ -1,31 +1,48 @@
-import { randomBytes } from 'node:crypto'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { Secret } from '../../runtime/secret.ts'
-import { decodeToken, encodeToken, hashOf, type NamedToken, type Scope } from './admin-token.ts'
+import type { Secret } from '../../runtime/secret.ts'
+import type { Vault } from '../../tokens/vault.ts'
+import {
+  decodeToken,
+  encodeToken,
+  hashOf,
+  makeToken,
+  type NamedToken,
+  SCOPES,
+  type Scope,
+  sealOf,
+} from './admin-token.ts'
 
-/** The named admin tokens in Redis: their hashes, never the tokens. */
+/**
+ * The named admin tokens in Redis: their hashes, never the tokens. Each record is sealed with a key of the vault, so that
+ * who only writes to Redis lets nobody in.
+ */
 export class AdminTokenStore {
   readonly #store: Store
   readonly #key: string
+  readonly #vault: Pick<Vault, 'deriveEach'>
 
-  constructor(store: Store, keys: Keys) {
+  constructor(store: Store, keys: Keys, vault: Pick<Vault, 'deriveEach'>) {
     this.#store = store
     this.#key = keys.adminTokens
+    this.#vault = vault
   }
 
-  /** By name. */
+  /** By name; those too that are not ours. */
   async list(): Promise<NamedToken[]> {
+    const sealKeys = this.#sealKeys()
     const stored = Object.entries(await this.#store.hgetall(this.#key))
-    return stored.map(([name, text]) => decodeToken(name, text)).sort((a, b) => (a.name < b.name ? -1 : 1))
+    return stored.map(([name, text]) => decodeToken(name, text, sealKeys)).sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** The one moment at which the token itself is there. */
   async add(name: string, scopes: readonly Scope[], now: number): Promise<Secret | 'taken'> {
-    // The prefix is for people, and for what searches code for tokens that were left there.
-    const token = new Secret(`plm_${randomBytes(32).toString('base64url')}`)
-    const record = { name, hash: hashOf(token.reveal()), scopes, createdAt: now, lastUsedAt: null }
-    return (await this.#store.hsetnx(this.#key, name, encodeToken(record))) === 1 ? token : 'taken'
+    const token = makeToken()
+    // In the order in which they are read.
+    const inOrder = SCOPES.filter((scope) => scopes.includes(scope))
+    const facts = { name, hash: hashOf(token.reveal()), scopes: inOrder, createdAt: now }
+    const record = encodeToken({ ...facts, lastUsedAt: null, seal: sealOf(facts, this.#sealKeys()[0]) })
+    return (await this.#store.hsetnx(this.#key, name, record)) === 1 ? token : 'taken'
   }
 
   async remove(name: string): Promise<'removed' | 'unknown'> {
@@ -33,7 +50,25 @@ export class AdminTokenStore {
   }
 
   async noteUsed(token: NamedToken, now: number): Promise<void> {
-    const used = encodeToken({ ...token, lastUsedAt: now })
-    await this.#store.replaceAdminToken(this.#key, token.name, encodeToken(token), used)
+    await this.#replace(token, { ...token, lastUsedAt: now })
+  }
+
+  /** With the first key, before the others are taken away. */
+  async sealAnew(): Promise<void> {
+    const [first] = this.#sealKeys()
+    for (const token of await this.list()) {
+      const seal = sealOf(token, first)
+      if (!token.isOurs || token.seal === seal) continue
+      // Its use was noted meanwhile: the rest is as it was.
+      if ((await this.#replace(token, { ...token, seal })) === 'stale') return this.sealAnew()
+    }
+  }
+
+  #replace(before: NamedToken, after: NamedToken): Promise<'replaced' | 'stale'> {
+    return this.#store.replaceAdminToken(this.#key, before.name, encodeToken(before), encodeToken(after))
+  }
+
+  #sealKeys(): [Buffer, ...Buffer[]] {
+    return this.#vault.deriveEach('admin-tokens')
   }
 }

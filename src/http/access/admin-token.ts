@@ -1,4 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { Secret } from '../../runtime/secret.ts'
+import { isSameToken } from './form-token.ts'
 
 /** What an admin token may do: see pages and the API's facts, get access tokens, change something. */
 export const SCOPES = ['read', 'tokens', 'write'] as const
@@ -15,19 +17,33 @@ export interface AdminToken {
 export interface NamedToken extends AdminToken {
   createdAt: number
   lastUsedAt: number | null
+  /** As it is stored. */
+  seal: string
+  /** Whether one of our keys made the seal: what is not ours opens nothing, and can be removed. */
+  isOurs: boolean
 }
 
-/** Who asks without any token, where none is needed. */
-export const THIS_MACHINE = 'this-machine'
 /** The name of `http.adminToken`. */
 export const OF_CONFIG = 'config'
+/** The name of the one that the daemon makes where the config names none: its file's. */
+export const OF_FILE = 'admin-token'
+
+/** One that may do everything. */
+export function mainToken(name: string, token: Secret): AdminToken {
+  return { name, hash: hashOf(token.reveal()), scopes: SCOPES }
+}
+
+/** The prefix is for people, and for what searches code for tokens that were left there. */
+export function makeToken(): Secret {
+  return new Secret(`plm_${randomBytes(32).toString('base64url')}`)
+}
 
 /** What is wrong with a name for a token, if anything. */
 export function faultOfName(name: string): string | undefined {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/.test(name)) {
     return 'a name is 1 to 40 letters, digits, ., _ or -, and begins with a letter or digit'
   }
-  return name === OF_CONFIG || name === THIS_MACHINE ? `the name ${name} is taken by Plimsoll itself` : undefined
+  return name === OF_CONFIG || name === OF_FILE ? `the name ${name} is taken by Plimsoll itself` : undefined
 }
 
 export function hashOf(token: string): Buffer {
@@ -42,23 +58,31 @@ export function ownerOf<T extends AdminToken>(given: string, tokens: readonly T[
   return owner
 }
 
-/** As it is stored, beside its name. */
-export function encodeToken({ hash, scopes, createdAt, lastUsedAt }: NamedToken): string {
-  return JSON.stringify({ hash: hash.toString('base64url'), scopes, createdAt, lastUsedAt })
+/** What makes a record ours: all of it that counts, under a key that Redis does not have. */
+export function sealOf({ name, hash, scopes, createdAt }: SealedFacts, key: Buffer): string {
+  const facts = JSON.stringify([name, hash.toString('base64url'), scopes, createdAt])
+  return createHmac('sha256', key).update(facts).digest('base64url')
 }
 
-/** One that can't be read opens nothing, but it is there: the server stays guarded, and it can be removed. */
-export function decodeToken(name: string, stored: string): NamedToken {
-  const { hash, scopes, createdAt, lastUsedAt } = parse(stored)
-  const bytes = Buffer.from(typeof hash === 'string' ? hash : '', 'base64url')
-  const isWhole = bytes.length === 32 && Array.isArray(scopes)
-  return {
+type SealedFacts = Pick<NamedToken, 'name' | 'hash' | 'scopes' | 'createdAt'>
+
+/** As it is stored, beside its name. */
+export function encodeToken({ hash, scopes, createdAt, lastUsedAt, seal }: Omit<NamedToken, 'isOurs'>): string {
+  return JSON.stringify({ hash: hash.toString('base64url'), scopes, createdAt, lastUsedAt, seal })
+}
+
+/** Whatever stands there: it is listed, and can be removed. */
+export function decodeToken(name: string, stored: string, sealKeys: readonly Buffer[]): NamedToken {
+  const { hash, scopes, createdAt, lastUsedAt, seal } = parse(stored)
+  const token = {
     name,
-    hash: isWhole ? bytes : Buffer.alloc(32),
-    scopes: isWhole ? SCOPES.filter((scope) => scopes.includes(scope)) : [],
-    createdAt: Number(createdAt ?? 0),
+    hash: Buffer.from(typeof hash === 'string' ? hash : '', 'base64url'),
+    scopes: SCOPES.filter((scope) => Array.isArray(scopes) && scopes.includes(scope)),
+    createdAt: typeof createdAt === 'number' ? createdAt : 0,
     lastUsedAt: typeof lastUsedAt === 'number' ? lastUsedAt : null,
+    seal: typeof seal === 'string' ? seal : '',
   }
+  return { ...token, isOurs: sealKeys.some((key) => isSameToken(token.seal, sealOf(token, key))) }
 }
 
 function parse(stored: string): Record<string, unknown> {

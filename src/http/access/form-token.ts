@@ -12,17 +12,11 @@ export const FORM_TOKEN = 'csrf'
 export interface FormTokens {
   /** Good for as long as the session is, at every daemon of the installation, and for no other session. */
   ofSession(session: string): string
-  /** For who has none: good as long as this process lives. */
-  ofCaller(name: string): string
 }
 
-/** `key` is asked each time: the encryption key may be another one after a SIGHUP. `own` is this process's secret. */
-export function createFormTokens(key: () => Buffer, own: Buffer): FormTokens {
-  const signed = (secret: Buffer, text: string) => createHmac('sha256', secret).update(text).digest('base64url')
-  return {
-    ofSession: (session) => signed(key(), `form:${session}`),
-    ofCaller: (name) => signed(own, `form:${name}`),
-  }
+/** `key` is asked each time: the encryption key may be another one after a SIGHUP. */
+export function createFormTokens(key: () => Buffer): FormTokens {
+  return { ofSession: (session) => createHmac('sha256', key()).update(`form:${session}`).digest('base64url') }
 }
 
 /** The token of a form on a page for whoever asks. */

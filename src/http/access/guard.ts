@@ -3,57 +3,59 @@ import type { Clock } from '../../runtime/clock.ts'
 import { html } from '../../text/html.ts'
 import { plainPage, sendPage } from '../pages/page.ts'
 import type { Guard } from '../pages/sign-in/serve-sign-in.ts'
+import { signInPage } from '../pages/sign-in/sign-in-page.ts'
 import { Problem } from '../problem.ts'
 import { redisAway } from '../redis-away.ts'
-import { areaOf, isApi, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
-import { type Scope, THIS_MACHINE } from './admin-token.ts'
+import { areaOf, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
+import type { Scope } from './admin-token.ts'
+import { endedAs } from './ended-sessions.ts'
 import { localPath } from './local-path.ts'
-import { isDirectFromThisMachine } from './loopback.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** By a session cookie: there is something to sign out of. */
     signedIn: boolean
-    /** The name of the admin token that asks, or of whoever needs none. */
+    /** The name of the admin token that asks. */
     caller: string
     /** Whether who asks may change something, were it not for the cookie. */
     mayWrite: boolean
-    /** What a form on a page for whoever asks carries. */
+    /** What a form on a page for whoever is signed in carries. */
     formToken: string
   }
 }
 
 /** Stands in front of every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
-  { known, sessions, forms }: Guard,
+  { known, sessions, forms, noteRefusal, openMetrics }: Guard,
   clock: Clock,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
-  const area = areaOf(request.routeOptions.url, request.method, request.url)
+  const area = areaOf(request.routeOptions.url, request.method, request.url, openMetrics)
   if (area === 'open') return undefined
   // Forms are sent from these pages: without it browsers keep quiet about whose page it was.
   if (area === 'page' || area === 'action') reply.header('referrer-policy', 'same-origin')
   const { headers } = request
-  const { bearer, tokens, guarded, complete } = await readToken(known, headers.authorization)
-  const session = sessions.ownerOf(headers.cookie, tokens, clock.now())
+  const { bearer, tokens, ended, complete } = await readToken(known, headers.authorization)
+  const cookie = sessions.textOf(headers.cookie)
+  // As long as nobody knows which sessions are over, none is good.
+  const isOver = cookie === '' || !complete || ended.has(endedAs(cookie))
+  const session = isOver ? undefined : sessions.ownerOf(headers.cookie, tokens, clock.now())
   const owner = typeof bearer === 'object' ? bearer : session
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
-  request.caller = owner?.name ?? THIS_MACHINE
-  request.mayWrite = !guarded || owner?.scopes.includes('write') === true
-  request.formToken =
-    session === undefined ? forms.ofCaller(request.caller) : forms.ofSession(sessions.textOf(headers.cookie))
+  request.caller = owner?.name ?? ''
+  request.mayWrite = owner?.scopes.includes('write') === true
+  request.formToken = session === undefined ? '' : forms.ofSession(cookie)
 
   const verdict = judgeAccess(area, {
-    guarded,
     bearer: typeof bearer === 'object' ? bearer.scopes : bearer,
     session: session?.scopes ?? 'none',
-    direct: isDirect(request),
-    fromPage: isFromPage(request),
   })
-  // Somebody may well have a token that can't be looked up for now.
-  if (verdict !== 'allowed' && !complete) throw redisAway()
+  // What was shown may well be good, and can't be looked up for now.
+  const isShown = bearer !== 'none' || cookie !== ''
+  if (verdict !== 'allowed' && isShown && !complete) throw redisAway()
+  if (bearer === 'wrong') noteRefusal('bearer', request)
   if (verdict === 'missing-scope') throw missingScope(request.caller, scopeFor(area))
   return refuse(verdict, request, reply)
 }
@@ -64,16 +66,6 @@ async function readToken(known: Guard['known'], authorization: string | undefine
   if (bearer !== 'wrong') return { ...list, bearer }
   const newest = await known.newest()
   return { ...newest, bearer: readBearer(authorization, newest.tokens) }
-}
-
-function isDirect({ socket, raw, headers }: FastifyRequest): boolean {
-  return isDirectFromThisMachine({ remoteAddress: socket.remoteAddress, httpVersion: raw.httpVersion, headers })
-}
-
-/** A plain GET of a page comes without an Origin, but a browser says whose page it was; `none` is its own user. */
-function isFromPage({ headers }: FastifyRequest): boolean {
-  const site = headers['sec-fetch-site']
-  return headers.origin !== undefined || (site !== undefined && site !== 'none')
 }
 
 function missingScope(name: string, scope: Scope): Problem {
@@ -93,24 +85,21 @@ function refuse(
     case 'sign-in':
       return askToSignIn(request, reply)
     case 'unauthorized':
-      throw new Problem(401, 'Send an admin token: "Authorization: Bearer ...".', { 'www-authenticate': 'Bearer' })
+      throw new Problem(401, 'Send an admin token: "Authorization: Bearer ...".', ASK_FOR_BEARER)
     case 'bearer-only':
       throw new Problem(403, 'A session is not enough for this: send an admin token as Bearer.')
-    case 'this-machine-only':
-      throw new Problem(
-        403,
-        'Without an admin token this answers only requests that come directly from the same machine. ' +
-          'Set http.adminToken in the configuration, or make one: plimsoll admin-tokens add.',
-      )
-    case 'not-from-a-page':
-      throw new Problem(403, 'Without an admin token a page in a browser can change nothing and gets no token.')
   }
 }
 
+const ASK_FOR_BEARER = { 'www-authenticate': 'Bearer' }
+
+/** The page where one signs in stands at the address that was asked for, and leads there. */
 function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return reply.redirect('/sign-in', 303)
-  if (request.headers['sec-fetch-site'] === 'cross-site' && !isApi(request.url)) return comeAgain(request, reply)
-  return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}`, 302)
+  reply.headers(ASK_FOR_BEARER)
+  const looks = request.method === 'GET' || request.method === 'HEAD'
+  if (!looks) return sendPage(reply, 401, signInPage('/'))
+  if (request.headers['sec-fetch-site'] === 'cross-site') return comeAgain(request, reply)
+  return sendPage(reply, 401, signInPage(localPath(request.url)))
 }
 
 /**
@@ -120,5 +109,5 @@ function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply
 function comeAgain(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const address = localPath(request.url)
   const body = html`<p><a href="${address}">Go on</a></p>`
-  return sendPage(reply, 200, plainPage({ title: 'One moment', goOnTo: address, body }))
+  return sendPage(reply, 401, plainPage({ title: 'One moment', goOnTo: address, body }))
 }

@@ -1,13 +1,14 @@
 import type { Clock } from '../../runtime/clock.ts'
-import type { Secret } from '../../runtime/secret.ts'
-import { type AdminToken, hashOf, type NamedToken, OF_CONFIG, SCOPES } from './admin-token.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { AdminToken, NamedToken } from './admin-token.ts'
 import type { AdminTokenStore } from './admin-token-store.ts'
+import type { EndedSessions } from './ended-sessions.ts'
 
 export interface KnownList {
   tokens: readonly AdminToken[]
-  /** Whether requests need a token. */
-  guarded: boolean
-  /** False while the named ones could not be read even once. */
+  /** Sessions that somebody signed out of. */
+  ended: ReadonlySet<string>
+  /** False while these and the named tokens could not be read even once. */
   complete: boolean
 }
 
@@ -21,23 +22,26 @@ const PATIENCE_MS = 500
 const NOTE_USE_EVERY_MS = 60_000
 
 /**
- * The admin tokens as this process knows them: the config's, and the named ones as last read. While Redis can't be read
- * the last list holds; as long as there is none, the server is guarded, because there may be tokens.
+ * The admin tokens as this process knows them, and the sessions that are over: the main token, which needs no Redis, and
+ * what was read last. While Redis can't be read that holds.
  */
 export class KnownTokens {
-  readonly #ofConfig: readonly AdminToken[]
+  readonly main: AdminToken | undefined
   readonly #store: AdminTokenStore
+  readonly #endedSessions: EndedSessions
   readonly #clock: Clock
-  #named: readonly NamedToken[] | undefined
+  readonly #log: Logger
+  #read: { named: readonly NamedToken[]; ended: ReadonlySet<string>; ignored: number } | undefined
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> = Promise.resolve()
   readonly #notedAt = new Map<string, number>()
 
-  constructor(adminToken: Secret | undefined, store: AdminTokenStore, clock: Clock) {
-    this.#ofConfig =
-      adminToken === undefined ? [] : [{ name: OF_CONFIG, hash: hashOf(adminToken.reveal()), scopes: SCOPES }]
-    this.#store = store
+  constructor(main: AdminToken | undefined, stores: Stores, { clock, log }: { clock: Clock; log: Logger }) {
+    this.main = main
+    this.#store = stores.named
+    this.#endedSessions = stores.ended
     this.#clock = clock
+    this.#log = log
   }
 
   current(): Promise<KnownList> {
@@ -54,22 +58,27 @@ export class KnownTokens {
     // A clock that was set back must not make an old list last.
     if (Math.abs(now - this.#readAt) >= ageMs) {
       this.#readAt = now
-      this.#reading = this.#read()
+      this.#reading = this.#readAll()
     }
     await this.#readSoon()
-    const tokens = [...this.#ofConfig, ...(this.#named ?? [])]
-    const complete = this.#named !== undefined
-    return { tokens, guarded: tokens.length > 0 || !complete, complete }
+    const { named = [], ended = new Set<string>() } = this.#read ?? {}
+    return { tokens: [this.main ?? [], named].flat(), ended, complete: this.#read !== undefined }
   }
 
   /** A token was shown that is right. */
   used({ name }: AdminToken): void {
     const now = this.#clock.now()
-    const named = this.#named?.find((token) => token.name === name)
+    const named = this.#read?.named.find((token) => token.name === name)
     const last = Math.max(named?.lastUsedAt ?? 0, this.#notedAt.get(name) ?? 0)
     if (named === undefined || now - last < NOTE_USE_EVERY_MS) return
     this.#notedAt.set(name, now)
     this.#store.noteUsed(named, now).catch(() => undefined) // Whoever asks must not wait for it, nor fail with it.
+  }
+
+  /** Here at once, at other daemons when they read again. */
+  async endSession(session: string): Promise<void> {
+    await this.#endedSessions.add(session, this.#clock.now())
+    this.#readAt = Number.NEGATIVE_INFINITY
   }
 
   /** A Redis that hangs holds nobody up who is known already. */
@@ -80,11 +89,26 @@ export class KnownTokens {
     read.abort()
   }
 
-  async #read(): Promise<void> {
+  async #readAll(): Promise<void> {
     try {
-      this.#named = await this.#store.list()
+      const [stored, ended] = await Promise.all([this.#store.list(), this.#endedSessions.list()])
+      const named = stored.filter(({ isOurs }) => isOurs)
+      const ignored = stored.length - named.length
+      if (ignored > (this.#read?.ignored ?? 0)) this.#tellOf(ignored)
+      this.#read = { named, ended, ignored }
     } catch {
-      // The last list holds.
+      // The last list holds; while there is none, whoever asks next may find Redis there.
+      if (this.#read === undefined) this.#readAt = Number.NEGATIVE_INFINITY
     }
   }
+
+  #tellOf(ignored: number): void {
+    const message = 'admin tokens are stored that this installation did not make: they open nothing'
+    this.#log.warn({ code: 'http.token-ignored', ignored }, `${message}; see plimsoll admin-tokens list`)
+  }
+}
+
+export interface Stores {
+  named: AdminTokenStore
+  ended: EndedSessions
 }

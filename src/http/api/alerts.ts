@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { findAlert } from '../../alerts/acknowledge/find-alert.ts'
-import { alertOfTransition } from '../../alerts/alert.ts'
 import { readOpenAlerts } from '../../alerts/open-alerts.ts'
 import type { OpenState } from '../../alerts/open-states.ts'
 import { NOBODY } from '../../redis/steps.ts'
@@ -78,7 +77,7 @@ export const showAlert = route({
     const { store, keys, silences, clock } = deps
     const { id, hubId } = await theOne(deps, params.id)
     const now = clock.now()
-    const [found] = (await readOpenAlerts(store, keys, [hubId])).filter((alert) => alertOfTransition(alert.id) === id)
+    const [found] = (await readOpenAlerts(store, keys, [hubId])).filter((alert) => alert.id === id)
     const [alert] = withMarks(found === undefined ? [] : [found], await silences.active(now), now)
     if (alert === undefined) throw new Problem(404, `Alert ${id} has just been closed.`)
     return ok(timedAlert(alert))

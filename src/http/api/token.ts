@@ -48,6 +48,12 @@ function problemOf(answer: NoToken, hubId: number, { publicUrl, clock }: ApiDeps
         `There is no valid access token of account ${hubId} at the moment. It is refreshed as soon as the provider lets us.`,
         retryAfter(answer.at, clock.now()),
       )
+    case 'unopened':
+      return new Problem(
+        503,
+        `The token of account ${hubId} can't be decrypted: ${answer.why}.`,
+        retryAfter(answer.at, clock.now()),
+      )
     case 'unidentified':
       return new Problem(
         503,

@@ -3,7 +3,7 @@ import type { Keys } from '../../redis/keys.ts'
 import { accountStepKeys } from '../../redis/steps.ts'
 import type { Forecast } from './forecast.ts'
 
-/** What was last told of an account's series, by their ids. One that stands in neither shows no steady growth. */
+/** What was last told of an account's series, by their ids. One that is in neither shows no steady growth. */
 export interface AccountForecasts {
   /** When it was told, ms. */
   at: number
@@ -36,9 +36,9 @@ export function storeForecasts(
 }
 
 function encode({ at, rising, tooFew }: AccountForecasts): string {
-  const paces = Object.entries(rising).map(([id, { perDay, perDayLow, perDayHigh }]) => [
+  const paces = Object.entries(rising).map(([id, { perDay, perDayLow, perDayHigh, scatter, shareHigh }]) => [
     id,
-    ...[perDay, perDayLow, perDayHigh].map(short),
+    ...[perDay, perDayLow, perDayHigh, scatter, shareHigh].map(short),
   ])
   return JSON.stringify([at, paces, Object.entries(tooFew)])
 }
@@ -47,9 +47,13 @@ function encode({ at, rising, tooFew }: AccountForecasts): string {
 export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
   if (stored === null || stored === '') return undefined
   try {
-    const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, number, number, number][], [string, number][]]
+    const [at, paces, tooFew] = JSON.parse(stored) as [number, [string, ...number[]][], [string, number][]]
     if (!Number.isFinite(at)) return undefined
-    const rising = paces.map(([id, perDay, perDayLow, perDayHigh]) => [id, { perDay, perDayLow, perDayHigh }] as const)
+    // Earlier versions kept the first three numbers.
+    const rising = paces.map(
+      ([id, perDay = 0, perDayLow = 0, perDayHigh = 0, scatter = 0, shareHigh = 0]) =>
+        [id, { perDay, perDayLow, perDayHigh, scatter, shareHigh }] as const,
+    )
     return { at, rising: Object.fromEntries(rising), tooFew: Object.fromEntries(tooFew) }
   } catch {
     return undefined

@@ -3,7 +3,7 @@ import { type SeriesName, seriesId } from '../series.ts'
 
 export const DAY_MS = 86_400_000
 
-/** The value of a series at the end of one UTC day. */
+/** The value of a series at the end of one day. */
 export interface DailyValue {
   /** UTC days since 1970-01-01 */
   day: number
@@ -15,6 +15,8 @@ export interface Span {
   /** The first day asked for, and the first one that is not. */
   from: number
   to: number
+  /** How long after midnight (UTC) days begin and end, ms; midnight where it is left out. */
+  offset?: number
   /** When a series was read last, ms: of a day that began after that nothing is known. */
   readUntil: (series: SeriesName) => number | undefined
 }
@@ -30,27 +32,23 @@ export function dayOf(at: number): number {
  *
  * @param snapshots at changes, oldest first
  */
-export function dailyPoints(snapshots: readonly Snapshot[], { from, to, readUntil }: Span): Map<string, DailyValue[]> {
+export function dailyPoints(
+  snapshots: readonly Snapshot[],
+  { from, to, offset = 0, readUntil }: Span,
+): Map<string, DailyValue[]> {
   const points = new Map<string, DailyValue[]>()
   let next = 0
   for (let day = from; day < to; day++) {
-    while (isBefore(snapshots[next], day + 1)) next++
+    const start = day * DAY_MS + offset
+    while ((snapshots[next]?.at ?? Number.POSITIVE_INFINITY) < start + DAY_MS) next++
     const standing = snapshots[next - 1]
-    if (standing === undefined || liesInGap(day, snapshots[next])) continue
+    // Only the first snapshot after a day can have ended a gap that holds all of it.
+    if (standing === undefined || (snapshots[next]?.missingSince ?? start) < start) continue
     for (const series of standing.series) {
-      if (dayOf(readUntil(series) ?? Number.NEGATIVE_INFINITY) >= day) add(points, series, day)
+      if ((readUntil(series) ?? Number.NEGATIVE_INFINITY) >= start) add(points, series, day)
     }
   }
   return points
-}
-
-function isBefore(snapshot: Snapshot | undefined, day: number): boolean {
-  return snapshot !== undefined && snapshot.at < day * DAY_MS
-}
-
-/** Only the first snapshot after a day can have ended a gap that holds all of it. */
-function liesInGap(day: number, after: Snapshot | undefined): boolean {
-  return after?.missingSince !== undefined && after.missingSince < day * DAY_MS
 }
 
 function add(points: Map<string, DailyValue[]>, series: SnapshotSeries, day: number): void {

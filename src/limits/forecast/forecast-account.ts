@@ -6,7 +6,8 @@ import { readAt } from '../readings.ts'
 import { type Metric, type Series, type SeriesName, seriesOf } from '../series.ts'
 import { type AccountForecasts, storeForecasts } from './account-forecasts.ts'
 import { DAY_MS, type DailyValue, dailyPoints, dayOf } from './daily-points.ts'
-import { type DailyPoint, forecast, WINDOW_DAYS } from './forecast.ts'
+import { forecast, WINDOW_DAYS } from './forecast.ts'
+import type { DailyPoint } from './pace.ts'
 
 export interface ForecastDeps {
   store: Store
@@ -15,8 +16,9 @@ export interface ForecastDeps {
 }
 
 /**
- * Tells anew how fast the series of an account move, from the days before today: today is not over. 'none': it was never
- * read, and what was told of it before is taken away.
+ * Tells anew how fast the series of an account move. Its days end at this time of day, not at midnight: what happened today
+ * would else be told tomorrow, a day later than need be. 'none': it was never read, and what was told of it before is taken
+ * away.
  */
 export async function forecastAccount(
   { store, keys, history }: ForecastDeps,
@@ -31,9 +33,10 @@ export async function forecastAccount(
   }
   const { readings } = kept
   const today = dayOf(now)
-  const snapshots = await history.read(hubId, (today - WINDOW_DAYS) * DAY_MS, now)
+  const span = { from: today - WINDOW_DAYS, to: today, offset: now - today * DAY_MS }
+  const snapshots = await history.read(hubId, now - WINDOW_DAYS * DAY_MS, now)
   const readUntil = (name: SeriesName) => readAt(name, readings)
-  const values = dailyPoints(snapshots, { from: today - WINDOW_DAYS, to: today, readUntil })
+  const values = dailyPoints(snapshots, { ...span, readUntil })
   return storeForecasts(store, keys, hubId, forecastSeries(seriesOf(readings), values, now))
 }
 
@@ -51,7 +54,7 @@ export function forecastSeries(
     const points = tellingPoints(metric, values.get(id) ?? [])
     const told = forecast(points)
     if (told === 'not-enough-history') forecasts.tooFew[id] = points.length
-    else if (told.perDayLow > 0) forecasts.rising[id] = told
+    else if (told !== 'no-growth') forecasts.rising[id] = told
   }
   return forecasts
 }

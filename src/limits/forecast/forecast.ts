@@ -1,21 +1,17 @@
-/** The usage of a series at the end of one UTC day. */
-export interface DailyPoint {
-  day: number
-  usage: number
-}
+import { type DailyPoint, isSteadilySlower, meanPace, type Pace, steadyPace, stepsOf } from './pace.ts'
 
-/** How fast usage moves, in absolute numbers per day: a limit that moves is never read as growth. */
-export interface Forecast {
-  perDay: number
-  /** The range in which the pace lies, at a confidence of `CONFIDENCE`. */
-  perDayLow: number
-  perDayHigh: number
+export interface Forecast extends Pace {
+  /**
+   * How fast usage grows as a share of itself, a day, at the high end of that range: where each day may add to what the next
+   * one adds, as with interest. 0 where it is known not to.
+   */
+  shareHigh: number
 }
 
 /** Days from now until the limit. */
 export interface DaysLeft {
   days: number
-  /** At the high and the low end of the pace's range; `latest` null: further ahead than anything is told. */
+  /** At the high and the low end of the range; `latest` null: further ahead than anything is told. */
   earliest: number
   latest: number | null
 }
@@ -23,177 +19,107 @@ export interface DaysLeft {
 export type NoDaysLeft = 'no-limit' | 'no-growth' | 'not-in-sight'
 
 /**
- * Six whole weeks. Whole ones, because people work on weekdays and each weekday must count equally often; six, because
- * fewer let one busy week decide, and more tell the pace of last season: a new pace shows once it has lasted for some
- * three tenths of the window, here within two weeks.
+ * The long window: six whole weeks. Whole ones, because people work on weekdays and each weekday must count equally often;
+ * six, because fewer let one busy week decide, and more tell the pace of last season.
  */
 export const WINDOW_DAYS = 42
+/**
+ * The short window, for a new pace, which the long one shows only after some three tenths of it: a whole week too, or each
+ * weekend would be a change. A change within the week is diluted in its mean, so the pace of its last three days counts beside
+ * it, the fewest that have a scatter.
+ */
+const WEEK_DAYS = 7
+const LAST_DAYS = 3
 /** Daily points that a forecast needs, and so days too: fewer make no week. Gaps just take away points. */
 export const ENOUGH_POINTS = 7
-/**
- * Of the range: over many series, so often the true pace lies in it, or a little more rarely after a week or two. What moves
- * only every few days looks as if it stood still, which foretells nothing, until it has moved some times.
- */
-export const CONFIDENCE = 0.9
 /** Three years. Whatever is further ahead will have changed before: then no limit is in sight. */
 export const HORIZON_DAYS = 1095
 
-/** Both sides of the normal distribution, at CONFIDENCE. */
-const Z = 1.645
-
 /**
- * The pace of a series by Theil and Sen: the median of the slopes between all pairs of days, which a few odd days can't
- * move. It is O(n^2), for at most WINDOW_DAYS points.
+ * How fast a series rises, where it does so for sure: a pace that may as well be chance foretells nothing.
+ *
+ * Nobody can know from some weeks of counts whether each day adds as much as the one before or the same share. Over days it
+ * makes no difference, over months all of it; so the range holds both, unless the shares are seen to become smaller.
  *
  * @param points oldest first, a day at most once
  */
-export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-history' {
+export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-history' | 'no-growth' {
   if (points.length < ENOUGH_POINTS) return 'not-enough-history'
-  // Most series stand still, and are told of every day.
-  if (points.every(({ usage }) => usage === points[0]?.usage)) return { perDay: 0, perDayLow: 0, perDayHigh: 0 }
-  const stretches = withoutJump(points)
-  const slopes = pairwiseSlopes(stretches)
-  const perDay = median(slopes)
-  const { low, high } = rankRange(slopes, stretches)
-  const luck = accumulatedLuck(stretches, perDay)
-  return {
-    perDay,
-    perDayLow: perDay - Math.hypot(perDay - low, luck),
-    perDayHigh: perDay + Math.hypot(high - perDay, luck),
-  }
+  const pace = paceOfBoth(points)
+  if (pace === undefined) return 'no-growth'
+  const logarithms = points.map(({ day, usage }) => ({ day, usage: Math.log(Math.max(1, usage)) }))
+  const shares = stepsOf(logarithms)
+  const [older, newer] = [meanPace(shares.slice(0, shares.length / 2)), meanPace(shares.slice(shares.length / 2))]
+  const isSlowing = older !== undefined && newer !== undefined && newer.perDayHigh < older.perDayLow
+  return { ...pace, shareHigh: isSlowing ? 0 : (paceOfBoth(logarithms)?.perDayHigh ?? 0) }
 }
 
 /**
- * Whether the pace of a series is below so much a day. For whoever need not know it exactly: slopes are only counted, not
- * sorted, and no range is worked out.
+ * Of the long window, and of the short one where that has a pace of its own: one whose range lies apart from the long one's
+ * pace. Then the sooner end decides, since it may be the new pace that lasts, and the range holds both, since it may not.
+ * Undefined where neither rises, and where usage falls now, whatever it did before.
  */
+function paceOfBoth(points: readonly DailyPoint[]): Pace | undefined {
+  const long = steadyPace(points)
+  const { week, last } = recentPaces(points)
+  const isFaster = week !== undefined && week.perDayLow > Math.max(0, long.perDay)
+  const isSlower = week !== undefined && week.perDayHigh < long.perDay
+  if (!isFaster && (long.perDayLow <= 0 || (week?.perDayHigh ?? 0) < 0)) return undefined
+  if (!isFaster && !isSlower) return long
+  const both = [long, week, last].filter((pace) => pace !== undefined)
+  return {
+    perDay: isFaster ? Math.max(...both.map(({ perDay }) => perDay)) : long.perDay,
+    perDayLow: Math.min(...both.map(({ perDayLow }) => perDayLow)),
+    perDayHigh: Math.max(...both.map(({ perDayHigh }) => perDayHigh)),
+    scatter: long.scatter,
+  }
+}
+
+function recentPaces(points: readonly DailyPoint[]) {
+  const steps = stepsOf(points)
+  const until = points.at(-1)?.day ?? 0
+  const since = (days: number) => meanPace(steps.filter(({ day }) => day > until - days))
+  return { week: since(WEEK_DAYS), last: since(LAST_DAYS) }
+}
+
+/** Whether the pace of a series is for sure below so much a day, for whoever need not know it exactly: it is much sooner said. */
 export function isSlowerThan(points: readonly DailyPoint[], perDay: number): boolean {
   if (points.every(({ usage }) => usage === points[0]?.usage)) return perDay > 0
   if (points.length < ENOUGH_POINTS) return false
+  const steps = stepsOf(points)
   // No pace is faster than the fastest step.
-  if (points.every((later, n) => n === 0 || slopeBetween(points[n - 1] as DailyPoint, later) < perDay)) return true
-  const stretches = withoutJump(points)
-  let faster = 0
-  for (const stretch of stretches) {
-    for (const [n, later] of stretch.entries()) {
-      for (let m = 0; m < n; m++) if (slopeBetween(stretch[m] as DailyPoint, later) >= perDay) faster++
-    }
-  }
-  return 2 * faster < countPairs(stretches)
+  if (steps.every(({ change, days }) => change < perDay * days)) return true
+  const { week, last } = recentPaces(points)
+  if ([week, last].some((pace) => pace !== undefined && pace.perDay >= perDay)) return false
+  return isSteadilySlower(points, perDay)
 }
 
-/**
- * When usage reaches the limit. It is told only where the whole range of the pace rises: a pace that may as well be chance
- * foretells nothing. At or over the limit it is 0, with or without a forecast.
- */
+/** When usage reaches the limit. At or over it it is 0, with or without a forecast. */
 export function daysLeft(usage: number, limit: number | null, pace: Forecast | undefined): DaysLeft | NoDaysLeft {
   if (limit === null) return 'no-limit'
   if (usage >= limit) return { days: 0, earliest: 0, latest: 0 }
-  if (pace === undefined || pace.perDayLow <= 0) return 'no-growth'
+  if (pace === undefined) return 'no-growth'
   const remaining = limit - usage
   const days = remaining / pace.perDay
   if (days > HORIZON_DAYS) return 'not-in-sight'
-  const latest = remaining / pace.perDayLow
-  return { days, earliest: remaining / pace.perDayHigh, latest: latest > HORIZON_DAYS ? null : latest }
+  const { earliest, latest } = reachRange(remaining, pace)
+  // A count of n stands for anything up to n and a half: of few, a half is a large share.
+  const byShares =
+    pace.shareHigh > 0 ? Math.log(Math.max(1, limit / (usage + 0.5))) / pace.shareHigh : Number.POSITIVE_INFINITY
+  return { days, earliest: Math.min(earliest, byShares), latest: latest > HORIZON_DAYS ? null : latest }
 }
 
 /**
- * The points before a one-off jump and those after it: pairs are looked at within a stretch only. A jump is the one step
- * between two readings that is more than three times as far from the usual step as any other. The median alone does not
- * see to it: with a jump in mid-window, more than half of all pairs lie on either side of it. Two of a kind are no one-off,
- * and stay in.
+ * When usage gets that far at the soonest and at the latest. Both do not know the pace, which grows with the days, and chance,
+ * which grows with their root: t with (remaining - pace * t)^2 = (range * t)^2 + scatter^2 * t.
  */
-function withoutJump(points: readonly DailyPoint[]): readonly (readonly DailyPoint[])[] {
-  const slopes = new Float64Array(points.length - 1)
-  for (const n of slopes.keys()) slopes[n] = slopeBetween(points[n] as DailyPoint, points[n + 1] as DailyPoint)
-  const usual = median(slopes.toSorted())
-  let [largest, size, second] = [0, -1, Number.NEGATIVE_INFINITY]
-  for (const [n, slope] of slopes.entries()) {
-    const days = (points[n + 1] as DailyPoint).day - (points[n] as DailyPoint).day
-    const beside = Math.abs(slope - usual) * days
-    if (beside > size) [largest, size, second] = [n, beside, size]
-    else if (beside > second) second = beside
-  }
-  const isJump = size > 3 * Math.max(0, second)
-  return isJump ? [points.slice(0, largest + 1), points.slice(largest + 1)] : [points]
-}
-
-/**
- * Sen's range of the median slope, from the variance of Kendall's rank statistic with ties. It supposes that each day errs
- * for itself, around a line.
- */
-function rankRange(slopes: Float64Array, stretches: readonly (readonly DailyPoint[])[]): { low: number; high: number } {
-  const term = (n: number) => n * (n - 1) * (2 * n + 5)
-  let variance = 0
-  for (const points of stretches) {
-    variance += term(points.length) / 18
-    for (const tied of Map.groupBy(points, ({ usage }) => usage).values()) variance -= term(tied.length) / 18
-  }
-  const spread = Z * Math.sqrt(Math.max(0, variance))
-  const count = slopes.length
+function reachRange(remaining: number, { perDay, perDayLow, perDayHigh, scatter }: Pace) {
+  const chance = scatter ** 2
+  const middle = 2 * remaining * perDay + chance
+  const beside = (range: number) => Math.sqrt(chance ** 2 + 4 * remaining * (perDay * chance + remaining * range ** 2))
+  const slower = perDay - perDayLow
   return {
-    low: slopes[Math.max(0, Math.floor((count - spread) / 2) - 1)] ?? 0,
-    high: slopes[Math.min(count - 1, Math.ceil((count + spread) / 2))] ?? 0,
+    earliest: (2 * remaining ** 2) / (middle + beside(perDayHigh - perDay)),
+    latest: perDayLow > 0 ? (middle + beside(slower)) / (2 * (perDay ** 2 - slower ** 2)) : Number.POSITIVE_INFINITY,
   }
-}
-
-/**
- * What chance may have added to the pace, or taken from it, per day. Usage is a count: what was made yesterday stands there
- * today, so good and bad luck add up from day to day, and of such counts Sen's range alone would hold the true pace in a
- * third of all cases. The variance of that sum is the one of the steps with the covariance of neighbours: steps that take
- * each other back - days that err for themselves - leave nothing of it. The slope of a line through a random walk has 6/5
- * of the variance of its mean step.
- */
-function accumulatedLuck(stretches: readonly (readonly DailyPoint[])[], perDay: number): number {
-  const steps = stretches.flatMap(stepsOf)
-  let days = 0
-  let sum = 0
-  let last = 0
-  for (const step of steps) {
-    const beside = step.change - perDay * step.days
-    sum += beside * beside + 2 * last * beside
-    days += step.days
-    last = beside
-  }
-  const variance = (Math.max(0, sum) / days) * (steps.length / (steps.length - 1))
-  // A variance with a covariance in it is known only as well as a plain one from a third of the steps.
-  return studentT(steps.length / 3) * Math.sqrt((1.2 * variance) / days)
-}
-
-/** Student's quantile at CONFIDENCE, both sides, by its expansion around the normal one. */
-function studentT(freedom: number): number {
-  return Z + (Z ** 3 + Z) / (4 * freedom) + (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / (96 * freedom ** 2)
-}
-
-/** From each point to the next. */
-function stepsOf(points: readonly DailyPoint[]): { change: number; days: number }[] {
-  return points.slice(1).map(({ day, usage }, n) => {
-    const before = points[n] as DailyPoint
-    return { change: usage - before.usage, days: day - before.day }
-  })
-}
-
-/** Of all pairs within a stretch, ascending. */
-function pairwiseSlopes(stretches: readonly (readonly DailyPoint[])[]): Float64Array {
-  const slopes = new Float64Array(countPairs(stretches))
-  let next = 0
-  for (const points of stretches) {
-    for (const [n, later] of points.entries()) {
-      for (let m = 0; m < n; m++) slopes[next++] = slopeBetween(points[m] as DailyPoint, later)
-    }
-  }
-  return slopes.sort()
-}
-
-function slopeBetween(earlier: DailyPoint, later: DailyPoint): number {
-  return (later.usage - earlier.usage) / (later.day - earlier.day)
-}
-
-function countPairs(stretches: readonly (readonly DailyPoint[])[]): number {
-  return stretches.reduce((sum, { length }) => sum + (length * (length - 1)) / 2, 0)
-}
-
-function median(sorted: Float64Array): number {
-  const middle = sorted.length / 2
-  return ((sorted[Math.ceil(middle) - 1] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2
 }

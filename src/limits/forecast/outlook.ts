@@ -9,6 +9,8 @@ export interface Outlook {
   forecast: (Forecast & DaysLeft) | null
   /** Why there is no forecast; null where there is one. */
   forecastReason: string | null
+  /** In the place of days left, where too little was read to tell of any: `3 of 7 days read`. */
+  daysRead?: string
 }
 
 /** Of a series as it stands now, from what was told of the account last. */
@@ -23,12 +25,15 @@ export function outlookOf(
   if (typeof left === 'object' && pace !== undefined) {
     return { daysLeft: left.days, forecast: { ...pace, ...left }, forecastReason: null }
   }
-  const reason = unknownReason(series, forecasts)
+  const points = series.limit === null ? undefined : forecasts?.tooFew[series.id]
+  const daysRead = points === undefined ? undefined : `${points} of ${ENOUGH_POINTS} days read`
+  const reason = unknownReason(series, forecasts, daysRead)
   const isKnown = typeof left === 'string' && reason === undefined
   return {
     daysLeft: typeof left === 'object' ? left.days : isKnown ? null : undefined,
     forecast: null,
     forecastReason: reason ?? (typeof left === 'string' ? REASONS[left] : REASONS['no-growth']),
+    ...(daysRead === undefined || typeof left === 'object' ? {} : { daysRead }),
   }
 }
 
@@ -44,9 +49,12 @@ export function tenths(days: number): number {
 }
 
 /** Undefined where the forecast knows the series. */
-function unknownReason({ id, limit }: Pick<Series, 'id' | 'limit'>, forecasts: AccountForecasts | undefined) {
+function unknownReason(
+  { limit }: Pick<Series, 'limit'>,
+  forecasts: AccountForecasts | undefined,
+  daysRead: string | undefined,
+): string | undefined {
   if (limit === null) return REASONS['no-limit']
   if (forecasts === undefined) return 'no forecast was made in the last 3 days'
-  const points = forecasts.tooFew[id]
-  return points === undefined ? undefined : `not enough history: ${points} of ${ENOUGH_POINTS} days`
+  return daysRead === undefined ? undefined : `too little history: ${daysRead}`
 }

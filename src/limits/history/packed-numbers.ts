@@ -75,10 +75,10 @@ export function readNumbers(input: PackedReader): Numbers {
 
 function writeReport(out: PackedWriter, report: CustomPropertyReport): void {
   const { overallUsage, overallLimit, reportedPercentage, byObjectType } = report
-  writeUsage(out, { usage: overallUsage, limit: overallLimit, percentage: reportedPercentage }, undefined)
+  writeUsage(out, { usage: overallUsage, limit: overallLimit, percentage: reportedPercentage ?? NONE }, undefined)
   out.whole(byObjectType.length)
   let limitBefore: number | undefined
-  for (const { usage, limit, reportedPercentage: percentage } of byObjectType) {
+  for (const { usage, limit, reportedPercentage: percentage = NONE } of byObjectType) {
     writeUsage(out, { usage, limit, percentage }, limitBefore)
     limitBefore = limit
   }
@@ -90,12 +90,19 @@ function readReport(input: PackedReader): CustomPropertyReport {
   for (let left = input.whole(); left > 0; left--) {
     const { usage, limit, percentage } = readUsage(input, byObjectType.at(-1)?.limit)
     const names = { objectTypeId: '', singularLabel: '', pluralLabel: '' }
-    byObjectType.push({ ...names, limit, usage, reportedPercentage: percentage })
+    byObjectType.push({ ...names, limit, usage, ...reported(percentage) })
   }
   return {
-    ...{ overallLimit: overall.limit, overallUsage: overall.usage, reportedPercentage: overall.percentage },
+    ...{ overallLimit: overall.limit, overallUsage: overall.usage, ...reported(overall.percentage) },
     byObjectType,
   }
+}
+
+/** Of a percentage that could not be read. */
+const NONE = Number.NaN
+
+function reported(percentage: number): { reportedPercentage?: number } {
+  return Number.isNaN(percentage) ? {} : { reportedPercentage: percentage }
 }
 
 interface ReportedUsage {

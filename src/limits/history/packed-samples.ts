@@ -7,14 +7,19 @@ const VERSION = 1
 /** What a record has beside its object id. */
 const WITH_LABEL = 1
 const WITH_USAGE = 2
+/** In the place of the id: its digits stand among the texts. */
+const LONG_ID = 4
 
 /**
  * As kept in Redis: version, how many bytes an object id takes, the time of the last reading (others are told by how much
- * earlier they were), pairs with their records, and at the end pairs' names and labels.
+ * earlier they were), pairs with their records, and at the end pairs' names, ids that are
+ * too long for a number, and labels.
  */
 export function encodeSamples(samples: Samples): Buffer {
   const pairs = Object.entries(samples)
-  const ids = pairs.flatMap(([, pair]) => recordsIn(pair).map(({ objectId }) => objectId))
+  const ids = pairs.flatMap(([, pair]) =>
+    recordsIn(pair).map(({ objectId }) => (typeof objectId === 'number' ? objectId : 0)),
+  )
   const width = widthOf(ids.reduce((largest, id) => Math.max(largest, id), 0))
   const last = pairs.reduce((latest, [, { at }]) => Math.max(latest, at), 0)
   const out = new PackedWriter()
@@ -26,10 +31,10 @@ export function encodeSamples(samples: Samples): Buffer {
     writeRecords(out, atLimit, width)
     writeRecords(out, nearLimit, width)
   }
-  const labels = pairs.flatMap(([, pair]) =>
-    recordsIn(pair).flatMap(({ label }) => (label === undefined ? [] : [label])),
-  )
-  writeTexts(out, [...pairs.map(([pair]) => pair), ...labels], NO_DICTIONARY)
+  const records = pairs.flatMap(([, pair]) => recordsIn(pair))
+  const longIds = records.flatMap(({ objectId }) => (typeof objectId === 'string' ? [objectId] : []))
+  const labels = records.flatMap(({ label }) => (label === undefined ? [] : [label]))
+  writeTexts(out, [...pairs.map(([pair]) => pair), ...longIds, ...labels], NO_DICTIONARY)
   return out.done()
 }
 
@@ -46,11 +51,12 @@ export function decodeSamples(stored: Buffer): Samples {
   for (let left = input.whole(); left > 0; left--) {
     pairs.push({ at: last - input.whole(), atLimit: readRecords(input, width), nearLimit: readRecords(input, width) })
   }
-  const labelled = pairs.flatMap(recordsIn).filter(({ label }) => label !== undefined)
-  const texts = readTexts(input, pairs.length + labelled.length, NO_DICTIONARY)
-  labelled.forEach((record, n) => {
-    record.label = texts[pairs.length + n] ?? ''
-  })
+  const records = pairs.flatMap(recordsIn)
+  const longNamed = records.filter(({ objectId }) => typeof objectId === 'string')
+  const labelled = records.filter(({ label }) => label !== undefined)
+  const texts = readTexts(input, pairs.length + longNamed.length + labelled.length, NO_DICTIONARY)
+  for (const [n, record] of longNamed.entries()) record.objectId = texts[pairs.length + n] ?? ''
+  for (const [n, record] of labelled.entries()) record.label = texts[pairs.length + longNamed.length + n] ?? ''
   return Object.fromEntries(pairs.map((pair, n) => [texts[n] ?? '', pair]))
 }
 
@@ -67,7 +73,7 @@ function writeRecords(out: PackedWriter, records: readonly SampleRecord[], width
     out.byte(shapeOf(group[0] as SampleRecord))
     out.whole(group.length)
     for (const { objectId, usage } of group) {
-      writeId(out, objectId, width)
+      if (typeof objectId === 'number') writeId(out, objectId, width)
       if (usage !== undefined) out.whole(usage)
     }
   }
@@ -77,19 +83,21 @@ function readRecords(input: PackedReader, width: number): SampleRecord[] {
   const records: SampleRecord[] = []
   for (let groups = input.whole(); groups > 0; groups--) {
     const shape = input.byte()
-    if (shape > WITH_LABEL + WITH_USAGE) throw new UnreadableBytes(`it has records of an unknown kind, ${shape}`)
+    if (shape > WITH_LABEL + WITH_USAGE + LONG_ID)
+      throw new UnreadableBytes(`it has records of an unknown kind, ${shape}`)
     for (let left = input.whole(); left > 0; left--) {
-      const record: SampleRecord = { objectId: readId(input, width) }
+      const record: SampleRecord = { objectId: shape >= LONG_ID ? '' : readId(input, width) }
       if (shape % 2 === WITH_LABEL) record.label = ''
-      if (shape >= WITH_USAGE) record.usage = input.whole()
+      if (shape % LONG_ID >= WITH_USAGE) record.usage = input.whole()
       records.push(record)
     }
   }
   return records
 }
 
-function shapeOf({ label, usage }: SampleRecord): number {
-  return (label === undefined ? 0 : WITH_LABEL) + (usage === undefined ? 0 : WITH_USAGE)
+function shapeOf({ objectId, label, usage }: SampleRecord): number {
+  const beside = (label === undefined ? 0 : WITH_LABEL) + (usage === undefined ? 0 : WITH_USAGE)
+  return beside + (typeof objectId === 'string' ? LONG_ID : 0)
 }
 
 function recordsIn({ atLimit, nearLimit }: PairSamples): SampleRecord[] {

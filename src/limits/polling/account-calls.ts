@@ -8,8 +8,19 @@ export interface AccountCallsDeps {
   share: CallShare
   inFlight: InFlight
   clock: Clock
-  /** Keeps the account claimed: one with many pairs takes longer than a claim lasts. */
-  stillPolling: (hubId: number) => Promise<void>
+  /**
+   * Keeps the account claimed: one with many pairs takes longer than a claim lasts. `polls`: the number of its last poll as
+   * this one read it. Where another worker has polled it since, the account has a next moment, which stays.
+   */
+  stillPolling: (hubId: number, polls: string) => Promise<unknown>
+}
+
+/** The poll that the calls are for. */
+export interface CallsOf {
+  hubId: number
+  polls: string
+  /** What the account's share gave for the first calls when the poll began. */
+  taken?: Taken | undefined
 }
 
 /** Of one account at a time: more would all be refused before the first refusal is heard. */
@@ -31,15 +42,18 @@ export class AccountCalls {
   stopped = false
   readonly #deps: AccountCallsDeps
   readonly #hubId: number
+  readonly #polls: string
   readonly #signal: AbortSignal
   #ahead: Taken | undefined
+  /** Made, and counted from when they were taken. */
+  #unsettled: Taken | undefined
 
-  /** `ahead`: what the account's share gave for the first calls when the poll began. */
-  constructor(deps: AccountCallsDeps, hubId: number, signal: AbortSignal, ahead?: Taken) {
+  constructor(deps: AccountCallsDeps, { hubId, polls, taken }: CallsOf, signal: AbortSignal) {
     this.#deps = deps
     this.#hubId = hubId
+    this.#polls = polls
     this.#signal = signal
-    this.#ahead = ahead
+    this.#ahead = taken
   }
 
   /** Makes these calls in their order, as many as there is leave for. */
@@ -52,16 +66,32 @@ export class AccountCalls {
       }
       // Only what is made at once: a call that is made later than it is counted meets those of the next window.
       const wanted = Math.min(AT_ONCE, calls.length - begun)
-      const stillPolling = () => this.#deps.stillPolling(this.#hubId)
-      const taken = this.#ahead ?? (await this.#deps.share.take(this.#hubId, wanted, this.#signal, stillPolling))
+      const taken = this.#ahead ?? (await this.#take(wanted))
       this.#ahead = undefined
       this.pausedUntil = taken.pausedUntil
       if (taken.pausedUntil !== undefined) continue
       if (taken.granted === 0) this.stopped = true
-      if (begun > 0 && taken.granted > 0) await stillPolling()
+      if (begun > 0 && taken.granted > 0) await this.#stillPolling()
       await Promise.all(calls.slice(begun, begun + taken.granted).map((call) => this.#oneOf(call)))
       begun += taken.granted
+      this.#unsettled = taken
     }
+  }
+
+  /** The last calls count from their answers: for whoever asks the account's share before long. */
+  async settle(): Promise<void> {
+    const calls = this.#unsettled
+    this.#unsettled = undefined
+    if (calls !== undefined) await this.#deps.share.settle(this.#hubId, calls)
+  }
+
+  async #take(wanted: number): Promise<Taken> {
+    await this.settle()
+    return this.#deps.share.take(this.#hubId, wanted, this.#signal, () => this.#stillPolling())
+  }
+
+  async #stillPolling(): Promise<void> {
+    await this.#deps.stillPolling(this.#hubId, this.#polls)
   }
 
   #oneOf(call: () => Promise<CrmResult<unknown>>): Promise<void> {

@@ -1,22 +1,19 @@
+import type { SharedText } from '../../redis/shared-text.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { SharedRun } from '../../runtime/shared-run.ts'
 import {
   admitPolls,
   decodeBudget,
-  encodeBudget,
-  newBudget,
   type PollBudget,
   type PollRequest,
   refill,
   roomFor,
   type Shortage,
-  sayShort,
-  settle,
 } from './poll-budget.ts'
-import type { PollBudgetStore } from './poll-budget-store.ts'
 
 export interface CallBudgetDeps {
-  budget: PollBudgetStore
+  text: SharedText
   callsPerHour: number
   clock: Clock
   log: Logger
@@ -29,27 +26,34 @@ interface Waiter {
 }
 
 /**
- * This daemon's door to the fleet's call budget. All who ask while an exchange is under way share the next one: a poll
- * costs no round trip of its own, and the urgent among them come first. What polls turned out to take is told along.
+ * This daemon's door to the call budget of all accounts. All who ask while an exchange is under way share the next one: a
+ * poll costs no round trip of its own, and the urgent among them come first. What polls turned out to take is told along.
  */
 export class CallBudget {
   readonly #deps: CallBudgetDeps
-  /** As this daemon last saw it. */
-  #stored: string | undefined
   #waiters: Waiter[] = []
   /** Calls that were made beyond those that were asked for, and not told yet. */
   #unsettled = 0
-  #exchange: Promise<void> | undefined
+  #isAway = false
+  readonly #exchange: SharedRun
 
   constructor(deps: CallBudgetDeps) {
     this.#deps = deps
+    this.#exchange = new SharedRun({
+      work: () => this.#serve(this.#waiters.splice(0)),
+      // What could not be told waits for the next who asks: trying again by itself it would never rest.
+      done: () => {
+        if (this.#waiters.length > 0 || (this.#unsettled !== 0 && !this.#isAway)) void this.#exchange.now()
+      },
+      clock: deps.clock,
+    })
   }
 
   /** Whether a poll may be made now. */
   admits(request: PollRequest): Promise<boolean> {
     return new Promise((answer, fail) => {
       this.#waiters.push({ request, answer, fail })
-      this.#exchangeSoon()
+      void this.#exchange.now()
     })
   }
 
@@ -60,62 +64,41 @@ export class CallBudget {
   settle(calls: number): void {
     if (calls === 0) return
     this.#unsettled += calls
-    this.#exchangeSoon()
+    void this.#exchange.now()
   }
 
   /** How many polls are worth taking up now; `until` is when to look again where that is none. */
   async room(): Promise<{ polls: number; until: number }> {
-    const { clock, callsPerHour, budget } = this.#deps
-    const stored = await budget.read()
-    const now = clock.now()
-    return roomFor(refill(decodeBudget(stored) ?? newBudget(now), callsPerHour, now), callsPerHour, now)
+    const stored = await this.#deps.text.read()
+    const now = this.#deps.clock.now()
+    return roomFor(this.#filled(stored, 0, now), this.#deps.callsPerHour, now)
   }
 
-  #exchangeSoon(): void {
-    // A moment later, so that all who ask in this one share it.
-    this.#exchange ??= Promise.resolve()
-      .then(() => this.#serve(this.#waiters.splice(0)))
-      .then((isTold) => {
-        this.#exchange = undefined
-        // What could not be told waits for the next who asks: trying again by itself it would never rest.
-        if (this.#waiters.length > 0 || (isTold && this.#unsettled !== 0)) this.#exchangeSoon()
-      })
-  }
-
-  /** Whether Redis has it. */
-  async #serve(waiters: readonly Waiter[]): Promise<boolean> {
+  async #serve(waiters: readonly Waiter[]): Promise<void> {
+    const { text, callsPerHour, clock } = this.#deps
     const unsettled = this.#unsettled
     this.#unsettled = 0
     try {
-      const admitted = await this.#commit(waiters, unsettled)
+      const requests = waiters.map(({ request }) => request)
+      const { admitted, say, budget } = await text.change((stored) => {
+        const now = clock.now()
+        const served = admitPolls(this.#filled(stored, unsettled, now), requests, callsPerHour, now)
+        return { after: JSON.stringify(served.budget), result: served }
+      })
+      this.#isAway = false
+      if (say !== null) this.#logShort(say, budget)
       for (const [index, { answer }] of waiters.entries()) answer(admitted[index] === true)
-      return true
     } catch (error) {
       // No word from Redis, no call: without it no poll could be committed either.
+      this.#isAway = true
       this.#unsettled += unsettled
       for (const { fail } of waiters) fail(error)
-      return false
     }
   }
 
-  async #commit(waiters: readonly Waiter[], unsettled: number): Promise<boolean[]> {
-    const { clock, callsPerHour, budget: store } = this.#deps
-    const requests = waiters.map(({ request }) => request)
-    let stored = this.#stored ?? (await store.read())
-    for (;;) {
-      const now = clock.now()
-      const before = refill(settle(decodeBudget(stored) ?? newBudget(now), unsettled), callsPerHour, now)
-      const { budget: served, admitted } = admitPolls(before, requests, callsPerHour, now)
-      const { budget, say } = sayShort(served, now)
-      const after = encodeBudget(budget)
-      const found = await store.change(stored, after)
-      if (found === undefined) {
-        this.#stored = after
-        if (say !== undefined) this.#logShort(say, budget)
-        return admitted
-      }
-      stored = found
-    }
+  #filled(stored: string, unsettled: number, now: number): PollBudget {
+    const budget = decodeBudget(stored, now)
+    return refill({ ...budget, level: budget.level - unsettled }, this.#deps.callsPerHour, now)
   }
 
   #logShort({ polls, latestMs }: Shortage, { meanCalls }: PollBudget): void {

@@ -75,8 +75,9 @@ export function busyAmong(named: readonly BusyObjectType[], types: ReadonlySet<s
   return [...new Set(busy.map(({ objectTypeId }) => objectTypeId))].filter((id) => types.has(id))
 }
 
+/** Of a type with itself, too: companies have parents. */
 function everyPair(types: readonly string[]): Pair[] {
-  return types.flatMap((from) => types.filter((to) => to !== from).map((to) => ({ from, to })))
+  return types.flatMap((from) => types.map((to) => ({ from, to })))
 }
 
 function namedPairs({ targets }: BusyPairs, types: ReadonlySet<string>): Pair[] {

@@ -35,8 +35,12 @@ export interface Asked {
   readonly readings: Readings | undefined
   /** Those were all read at once. */
   isOfOneAge?: boolean
+  /** Number of the account's last poll. */
+  polls: string
   /** Calls that were taken from the account's share already. */
   taken?: Taken | undefined
+  /** The soonest that the account is polled again where all goes well, ms. */
+  soonestMs: number
   /** With `auto`: until when the provider is known to have no companion endpoints, ms since 1970; 0: it may have. */
   companionsAwayUntil: number
 }
@@ -88,10 +92,12 @@ export async function hearReports(
 ): Promise<Heard | undefined> {
   const { provider, clock } = deps
   const fetched: Unfetched = { at: clock.now(), customProperties: PAUSED, associations: new Map() }
-  const calls = new AccountCalls(deps, hubId, signal, asked.taken)
+  const calls = new AccountCalls(deps, { hubId, polls: asked.polls, taken: asked.taken }, signal)
   const poll: Poll = { provider, accessToken, asked, calls, fetched, companions: { failures: [] }, now: fetched.at }
   if (asked.pairs === 'auto') await askForAll(poll)
   else await askForListed(poll, asked.pairs)
+  // Where the next poll comes later it is a step that nobody needs.
+  if (calls.failed > 0 || deps.share.outlasts(asked.soonestMs)) await calls.settle()
   return calls.stopped ? undefined : heardIn(poll)
 }
 

@@ -2,18 +2,10 @@ import type { ProviderFailure } from '../../provider/failure.ts'
 import { shareOf } from '../../tokens/plan-refresh.ts'
 import type { Series } from '../series.ts'
 import type { Growth } from './growth.ts'
-import { regularPeriod, retryPause, toldToWait } from './next-poll.ts'
-import type { Because, Level, Near, PollTurn, Rising } from './poll-turn.ts'
+import type { Because, Near, PollTurn, Rising } from './poll-turn.ts'
 
-/** Where a series enters or leaves a level, as its rule has it. */
-export interface Boundary {
-  level: Level
-  move: 'enter' | 'leave'
-  asks: 'percent' | 'count' | 'remaining'
-  of: number
-  /** The usage that this is at. */
-  at: number
-}
+/** Where a series enters or leaves a level, as its rule has it. `at`: the usage that this is at. */
+export type Boundary = Pick<Near, 'level' | 'move' | 'asks' | 'of'> & { at: number }
 
 /** Boundaries by series; what no rule watches has none. */
 export type Boundaries = ReadonlyMap<string, readonly Boundary[]>
@@ -36,9 +28,7 @@ export interface Found {
 }
 
 /** When an account is polled next. */
-export interface PollPlan extends PollTurn {
-  at: number
-}
+export type PollPlan = PollTurn & { at: number }
 
 /** From this distance on a threshold is far: a share of the limit, or of the count where there is none. */
 const FAR = 0.1
@@ -48,55 +38,69 @@ const EASE = 16
 const POLLS_ON_THE_WAY = 8
 /** Of two that are due at once, the one that something is about to happen to goes first. */
 const WEIGHT = { near: 1, rising: 1, changed: 0.5, failed: 0.7 }
-
 const DAY_MS = 86_400_000
-
-/**
- * When to poll next, and why. `everyMs` is the longest period; what is near a threshold, rises or has just changed comes
- * sooner, down to `soonestMs`; nothing comes later than its regular turn. What is near and stands still is eased by and
- * by, to two polls where others have one: it must not keep from a budget those that move.
- */
-export function planPoll(found: Found): PollPlan {
-  const { hubId, at, everyMs, isFirst, turn } = found
-  const wasEarly = turn !== undefined && at < turn.regularAt
-  const soonestMs = Math.min(found.soonestMs, regularPeriod(hubId, everyMs, false))
-  const phase = regularPeriod(hubId, everyMs, isFirst || wasEarly)
-  const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
-  const wishes = wishesOf(found, soonestMs, regularMs).filter(({ periodMs }) => periodMs < regularMs)
-  const [first, ...rest] = wishes
-  if (first === undefined) return turnAt(at, regularMs, regularMs, 0, { is: isFirst ? 'new' : 'still' })
-  const { periodMs, because } = rest.reduce((best, wish) => (wish.periodMs < best.periodMs ? wish : best), first)
-  const urgencies = wishes.map((wish) => urgencyOf(wish.periodMs, soonestMs, regularMs) * WEIGHT[wish.because.is])
-  return turnAt(at, periodMs, regularMs, Math.max(...urgencies), because)
-}
-
-/**
- * After a poll of which nothing, or not all, could be read, at `now`. `planned` is what follows from what was read;
- * undefined: nothing. `mayRetry`: the share of errors allows for a call that follows a failure.
- */
-export function planAfterFailure(
-  { hubId, at, everyMs }: Pick<Found, 'hubId' | 'at' | 'everyMs'>,
-  failures: readonly ProviderFailure[],
-  { count, mayRetry, now }: { count: number; mayRetry: boolean; now: number },
-  planned: PollPlan | undefined,
-): PollPlan {
-  const regularMs = regularPeriod(hubId, everyMs, false)
-  const regular = planned ?? turnAt(at, regularMs, regularMs, 0, { is: 'failed' })
-  const told = toldToWait(failures)
-  if (told > 0) {
-    const until = Math.round(now + told)
-    return { ...regular, at: until, regularAt: Math.max(until, regular.regularAt), because: { is: 'told' } }
-  }
-  const pause = mayRetry ? retryPause(failures, count, regularMs) : undefined
-  if (pause === undefined || now + pause >= regular.at) return regular
-  const because: Because = { is: 'failed' }
-  return { ...regular, at: Math.round(now + pause), urgency: WEIGHT.failed, because }
-}
-
 /** An early poll that found no room waits at least so long. */
 const LEAST_PAUSE_MS = 60_000
 /** How much more urgent it is each time, so that it gets its turn before those that had one. */
 const PUT_OFF_COUNTS = 2 / 9
+
+/**
+ * How long after a poll an account's regular turn is, ms: a little less than `everyMs`, the longest that it may wait; the
+ * rest is for the sweep that finds it due. Accounts that are polled together must not be together for ever: each has a
+ * period of its own, and after a poll that many may have had in common (`spread`: the first one, one that came early) a
+ * phase of its own. The later phase has the longer period: the other way round they would meet again.
+ */
+export function regularPeriod(hubId: number, everyMs: number, spread: boolean): number {
+  return everyMs * (spread ? 0.5 + 0.47 * shareOf(hubId) : 0.94 + 0.03 * shareOf(hubId))
+}
+
+/**
+ * When to poll next, and why. `everyMs` is the longest period; what is near a threshold, rises or has just changed comes
+ * sooner, down to `soonestMs`; nothing comes later than its regular turn. What is near and stands still is eased by and
+ * by, to two polls where others have one: it must not keep from a budget those that move. `isNear`: a series is near a
+ * threshold, however often it is polled.
+ */
+export function planPoll(found: Found): PollPlan & { isNear: boolean } {
+  const { hubId, at, everyMs, isFirst, turn } = found
+  const soonestMs = Math.min(found.soonestMs, regularPeriod(hubId, everyMs, false))
+  const phase = regularPeriod(hubId, everyMs, isFirst || (turn !== undefined && at < turn.regularAt))
+  const regularMs = isFirst ? phase : Math.max(phase, soonestMs)
+  let plan = turnAt(at, regularMs, regularMs, { is: isFirst ? 'new' : 'still' })
+  let [urgency, isNear] = [0, false]
+  for (const { periodMs, because } of wishesOf(found, soonestMs, regularMs)) {
+    isNear ||= because.is === 'near'
+    if (periodMs >= regularMs) continue
+    // 0 at the regular turn, 1 at the shortest period.
+    const early = Math.min(1, Math.log(regularMs / periodMs) / Math.log(regularMs / soonestMs))
+    urgency = Math.max(urgency, early * WEIGHT[because.is])
+    if (at + periodMs < plan.at) plan = turnAt(at, periodMs, regularMs, because)
+  }
+  return { ...plan, urgency, isNear }
+}
+
+/**
+ * After a poll of which nothing, or not all, could be read, at `now`. `planned` is what follows from what was read;
+ * undefined: nothing. `mayRetry`: the share of errors allows for a call that follows a failure. `tellAt`: the first poll
+ * from then on that fails is told of, and nobody is to wait for that longer than need be.
+ */
+export function planAfterFailure(
+  { hubId, at, everyMs }: Pick<Found, 'hubId' | 'at' | 'everyMs'>,
+  failures: readonly ProviderFailure[],
+  { count, mayRetry, tellAt, now }: { count: number; mayRetry: boolean; tellAt: number; now: number },
+  planned: PollPlan | undefined,
+): PollPlan {
+  const regularMs = regularPeriod(hubId, everyMs, false)
+  const regular = planned ?? turnAt(at, regularMs, regularMs, { is: 'failed' })
+  const told = Math.max(0, ...failures.map((failure) => failure.retryAfterMs ?? 0))
+  const until = Math.round(now + told)
+  if (told > 0) return { ...regular, at: until, regularAt: Math.max(until, regular.regularAt), because: { is: 'told' } }
+  // Sooner helps only with what may pass: a missing scope is not granted in the next minute.
+  const mayPass = failures.some((failure) => failure.class === 'transient')
+  const retryAt = mayPass ? now + Math.min(regularMs, 5_000 * 2 ** Math.min(count, 12)) : regular.at
+  const soonest = Math.min(retryAt, tellAt > now ? tellAt : regular.at)
+  if (!mayRetry || soonest >= regular.at) return regular
+  return { ...regular, at: Math.round(soonest), urgency: WEIGHT.failed, because: { is: 'failed' } }
+}
 
 /**
  * For an account that was due at `now` and that the call budget had no room for. An early poll is tried again a little
@@ -105,14 +109,10 @@ const PUT_OFF_COUNTS = 2 / 9
  *
  * @param polledAt when the account was polled last, ms
  */
-export function planWithoutRoom(turn: PollTurn, polledAt: number, now: number): PollPlan {
-  const { regularAt, urgency, because } = turn
-  const pause = Math.max(LEAST_PAUSE_MS, now - polledAt)
+export function planWithoutRoom({ regularAt, urgency, because }: PollTurn, polledAt: number, now: number): PollPlan {
+  const at = Math.round(Math.min(regularAt, now + Math.max(LEAST_PAUSE_MS, now - polledAt)))
   const instead = because.is === 'budget' ? because.instead : because
-  return {
-    at: Math.round(Math.min(regularAt, now + pause)),
-    ...{ regularAt, urgency: Math.min(1, urgency + PUT_OFF_COUNTS), because: { is: 'budget', instead } },
-  }
+  return { at, regularAt, urgency: Math.min(1, urgency + PUT_OFF_COUNTS), because: { is: 'budget', instead } }
 }
 
 /**
@@ -127,57 +127,41 @@ export function planSooner(
 ): PollPlan | undefined {
   if (next.at <= now + everyMs || next.turn?.because.is === 'told') return undefined
   const periodMs = everyMs * shareOf(hubId)
-  return turnAt(now, periodMs, periodMs, 0, { is: 'still' })
+  return turnAt(now, periodMs, periodMs, { is: 'still' })
 }
 
-/** Whether any series stands so near a threshold that it is polled sooner for it. */
-export function isNearAny(all: readonly Series[], boundaries: Boundaries): boolean {
-  return all.some(
-    (series) => boundaries.get(series.id)?.some((boundary) => distanceTo(boundary, series) < FAR) === true,
-  )
-}
+type Wish = { periodMs: number; because: Near | Rising | { is: 'changed'; at: number } }
 
-interface Wish {
-  periodMs: number
-  because: Near | Rising | { is: 'changed'; at: number }
-}
-
-function wishesOf(found: Found, soonestMs: number, regularMs: number): Wish[] {
-  const wishes: Wish[] = []
-  const wishFor = (periodMs: number, because: Wish['because']) => wishes.push({ periodMs, because })
+function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generator<Wish> {
+  const { at, changedAt, everyMs } = found
   for (const series of found.series) {
     const boundaries = found.boundaries.get(series.id)
     if (boundaries === undefined) continue
     for (const boundary of boundaries) {
       const distance = distanceTo(boundary, series)
       if (distance >= FAR) continue
-      const near = nearOf(series, boundary, found)
-      const stillMs = found.at - Math.max(near.since, found.changedAt ?? 0)
-      const eased = Math.min(stillMs / EASE, regularMs / 2)
-      wishFor(Math.max(nearPeriod(distance, soonestMs, found.everyMs), eased), near)
+      const because = nearOf(series, boundary, found)
+      // From the shortest period at the threshold to the longest where it is far, each step of the way by the same factor.
+      const nearMs = soonestMs * (everyMs / soonestMs) ** (distance / FAR)
+      const easedMs = Math.min((at - Math.max(because.since, changedAt ?? 0)) / EASE, regularMs / 2)
+      yield { periodMs: Math.max(nearMs, easedMs), because }
     }
     const perDay = found.growth.get(series.id) ?? 0
-    const ahead = perDay > 0 ? nextAhead(series, boundaries) : undefined
-    if (ahead === undefined) continue
+    const ahead = nextAhead(series, boundaries)
+    if (perDay <= 0 || ahead === undefined) continue
     const days = (ahead.at - series.usage) / perDay
-    const periodMs = Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY)
-    wishFor(periodMs, { is: 'rising', series: series.id, days, to: ahead.to })
+    const because: Rising = { is: 'rising', series: series.id, days, to: ahead.to }
+    yield { periodMs: Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY), because }
   }
-  const { changedAt, at } = found
   // As long again as nothing has changed: what moves now and then is followed, and let go by and by.
-  if (changedAt !== null) wishFor(Math.max(soonestMs, at - changedAt), { is: 'changed', at: changedAt })
-  return wishes
+  if (changedAt === null) return
+  yield { periodMs: Math.max(soonestMs, at - changedAt), because: { is: 'changed', at: changedAt } }
 }
 
 /** As a share of the limit; 0 for a level whose condition holds already and that waits for more polls to agree. */
 function distanceTo({ move, at }: Boundary, { usage, limit }: Series): number {
   const way = move === 'enter' ? at - usage : usage - at
   return Math.max(0, way) / (limit ?? Math.max(1, at))
-}
-
-/** From the shortest period at the threshold to the longest where it is far, each step of the way by the same factor. */
-function nearPeriod(distance: number, soonestMs: number, everyMs: number): number {
-  return soonestMs * (everyMs / soonestMs) ** (distance / FAR)
 }
 
 /** `since`: it has been near the same boundary from one poll to the next. */
@@ -188,24 +172,13 @@ function nearOf({ id, usage, limit }: Series, { level, move, asks, of }: Boundar
 }
 
 /** What a series that grows reaches next: a level, or its limit. */
-function nextAhead(
-  { usage, limit }: Series,
-  boundaries: readonly Boundary[],
-): { at: number; to: Rising['to'] } | undefined {
-  let next: { at: number; to: Rising['to'] } | undefined =
-    limit !== null && limit > usage ? { at: limit, to: 'limit' } : undefined
-  for (const { move, at, level } of boundaries) {
-    if (move === 'enter' && at > usage && (next === undefined || at <= next.at)) next = { at, to: level }
-  }
-  return next
+function nextAhead({ usage, limit }: Series, boundaries: readonly Boundary[]) {
+  const levels = boundaries.filter(({ move }) => move === 'enter').map(({ at, level }) => ({ at, to: level }))
+  const ahead: { at: number; to: Rising['to'] }[] = [{ at: limit ?? 0, to: 'limit' }, ...levels]
+  // Of two at the same usage the later: a level before the limit, critical before warning.
+  return ahead.filter(({ at }) => at > usage).toSorted((a, b) => a.at - b.at || ahead.indexOf(b) - ahead.indexOf(a))[0]
 }
 
-/** 0 at the regular turn, 1 at the shortest period. */
-function urgencyOf(periodMs: number, soonestMs: number, regularMs: number): number {
-  if (regularMs <= soonestMs) return 0
-  return Math.min(1, Math.log(regularMs / periodMs) / Math.log(regularMs / soonestMs))
-}
-
-function turnAt(at: number, periodMs: number, regularMs: number, urgency: number, because: Because): PollPlan {
-  return { at: Math.round(at + periodMs), regularAt: Math.round(at + regularMs), urgency, because }
+function turnAt(at: number, periodMs: number, regularMs: number, because: Because): PollPlan {
+  return { at: Math.round(at + periodMs), regularAt: Math.round(at + regularMs), urgency: 0, because }
 }

@@ -53,7 +53,17 @@ function refusedOf(refusals: { what: Refused['what'][number]; failure: ProviderF
 /** How many polls have failed in a row with this one, and since when. */
 export function failingAfter(before: PollRecord, { failures }: PollOutcome, now: number) {
   if (failures.length === 0) return { count: 0, since: 0 }
-  return { count: before.pollFailures + 1, since: before.pollFailingSince === 0 ? now : before.pollFailingSince }
+  // What began in the future was noted by a clock that was set back since.
+  const isKnown = before.pollFailingSince !== 0 && before.pollFailingSince <= now
+  return { count: before.pollFailures + 1, since: isKnown ? before.pollFailingSince : now }
+}
+
+/** Fewer failed polls than that say little, however long an account's period is. */
+const LEAST_TURNS = 2
+
+/** When polls of an account that fail since `since` are told of: they have failed for two periods, or longer. */
+export function tellFailingAt(since: number, everyMs: number, alertAfterMs: number): number {
+  return since + Math.max(LEAST_TURNS * everyMs, alertAfterMs)
 }
 
 /** The fields of the account's record that follow from a poll ('' takes one away). `readAt`: undefined = nothing was. */

@@ -30,15 +30,22 @@ export class UnreadReports {
     this.fingerprints = answerFingerprints(customProperties.body, pairs)
   }
 
-  /** Those of some groups. Undefined where one of these can't be read: whoever reads all can tell of it. */
+  /**
+   * Those of some groups. Undefined where one of these can't be read, or in part only: whoever reads all
+   * can tell of it.
+   */
   read(groups: readonly number[]): SomeReports | undefined {
     const associations = new Map<string, AssociationReport>()
     let place = 0
     try {
       for (const [pair, report] of this.#associations) {
-        if (groups.includes(groupOfPair(place++))) associations.set(pair, report.read())
+        if (!groups.includes(groupOfPair(place++))) continue
+        const read = report.read()
+        if (read.gaps !== undefined) return undefined
+        associations.set(pair, read)
       }
       const customProperties = groups.includes(PROPERTIES) ? this.#customProperties.read() : undefined
+      if (customProperties?.gaps !== undefined) return undefined
       return { groups, pairs: [...this.#associations.keys()], customProperties, associations }
     } catch {
       return undefined

@@ -11,10 +11,10 @@ local now, wanted, allowed, window = string.match(ARGV[1], '^(%d+) (%d+) (%d+) (
 now, wanted = tonumber(now), tonumber(wanted)
 local a = redis.call('HMGET', KEYS[1], 'state', 'expiresAt', 'obtainedAt', 'metadataDue', 'hubDomain', 'generation',
   'polls', 'polledAt', 'pollFailures', 'disagreed', 'companionsAwayUntil', 'pairsSeen', 'pollFailingSince',
-  'pollBlockedSince', 'changedAt', 'pollBecause', 'seen')
+  'pollBlockedSince', 'changedAt', 'pollBecause', 'seen', 'typesLeftOut', 'gaps')
 local state, expiresAt, obtainedAt, metadataDue = a[1], tonumber(a[2]), tonumber(a[3]), a[4]
 if not state or state == 'uninstalling' or state == 'uninstalled' or state == 'reauthorize' then return {} end
-for place = 1, 17 do a[place] = a[place] or '' end
+for place = 1, 19 do a[place] = a[place] or '' end
 -- A line for each, whatever a stranger calls his domain.
 a[5] = string.gsub(a[5], '\n', ' ')
 local access = redis.call('HGET', AT .. ':tokens:' .. OF, 'access')
@@ -24,7 +24,7 @@ local lasts = access and expiresAt and obtainedAt and expiresAt - now > math.min
 if wanted > 0 and lasts and metadataDue ~= '1' then
   granted, wait, pausedUntil = takeShare(AT .. ':calls:' .. OF, texts[1], now, wanted, tonumber(allowed), tonumber(window))
 end
-a[18], a[19], a[20] = granted, string.format('%.0f', pausedUntil), redis.call('EXISTS', AT .. ':samples:' .. OF)
+a[20], a[21], a[22] = granted, string.format('%.0f', pausedUntil), redis.call('EXISTS', AT .. ':samples:' .. OF)
 local answer = { table.concat(a, '\n'), access, texts[2], texts[3] }
 for place, part in ipairs(redis.call('HGETALL', AT .. ':alerts:' .. OF)) do answer[4 + place] = part end
 return answer

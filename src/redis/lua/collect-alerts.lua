@@ -3,7 +3,7 @@
 -- before is passed over, so that it can be done again at any time: the relay may die between this step and taking them off
 -- the outbox. A number that is missing is noted and holds up nobody.
 -- KEYS: ledger. ARGV: partition, now, wait, interval (ms), then of each transition, in their order: id in the stream,
---   number ('' = none), when it happened (ms), element, why nobody gets it, how many groups, then group and pace of each.
+--   number ('' = none), when it happened (ms), why nobody gets it, how many groups, then group, pace and element of each.
 -- Returns { how many joined, id of the first that is left because it has no number, or one that was given out before, or '',
 -- number collected last, gaps ('first-last') ... }.
 local partition, now, wait, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -25,7 +25,7 @@ end
 local joined, left, gaps = 0, '', {}
 local n = 5
 while n <= #ARGV do
-  local id, number, at, element, why, groups = ARGV[n], tonumber(ARGV[n + 1]), ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], tonumber(ARGV[n + 5])
+  local id, number, at, why, groups = ARGV[n], tonumber(ARGV[n + 1]), ARGV[n + 2], ARGV[n + 3], tonumber(ARGV[n + 4])
   -- A number that is higher was never collected, however old the id: a node that took over may have a clock that is behind.
   if not (number and number <= collected and isBehind(id, lastId)) then
     if not number or number <= collected then
@@ -46,10 +46,11 @@ while n <= #ARGV do
       redis.call('ZADD', PENDING, at, ref)
     end
     for g = 0, groups - 1 do
-      join(ARGV[n + 6 + 2 * g], ref, element, ARGV[n + 7 + 2 * g], now, wait, interval)
+      local group, pace, element = unpack(ARGV, n + 5 + 3 * g, n + 7 + 3 * g)
+      join(group, ref, element, pace, now, wait, interval)
     end
   end
-  n = n + 6 + 2 * groups
+  n = n + 5 + 3 * groups
 end
 if joined > 0 then redis.call('HSET', MARKS, partition, collected .. ' ' .. lastId) end
 return { joined, left, collected, unpack(gaps) }

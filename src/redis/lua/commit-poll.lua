@@ -4,7 +4,7 @@
 -- ARGV: lines: hubId, number of the poll as read, next poll, when it was read ('' = it was not), when the account counts as read ('' = it was not),
 --     how near its nearest limit is ('' = as it was, 'far' = no ranking has it), 'still' = all readings stay as they are but for their moment,
 --     how long samples are kept, ms ('' = as long as before, 0 = not at all), what it saw ('' = nothing to go by), its turn ('' = as it was);
---   moment of what stays; other fields of the account (JSON, '' = none); readings ('' = as they are); record for the history ('' = nothing changed);
+--   moment of what stays; other fields of the account (JSON, '' = none; `parkedUntil`: it is to be parked); readings ('' = as they are); record for the history ('' = nothing changed);
 --   alert writes (JSON, '' = none); samples ('' = as they are, but for their moment if it is given).
 -- Returns 'committed' | 'gone' | 'lost'.
 local hubId, poll, pollAt, polledAt, freshAt, nearest, still, keepSamples, seen, turn = string.match(ARGV[1],
@@ -13,7 +13,7 @@ local moment, others, readings, record, writes, samples = unpack(ARGV, 2, 7)
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt', 'pollFailingSince')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt', 'pollFailingSince', 'firstReadingDue')
 if not isLive(a[1]) then return 'gone' end
 if (a[2] or '0') ~= poll then return 'lost' end
 local alerts = writes ~= '' and cjson.decode(writes) or nil
@@ -25,14 +25,27 @@ if polledAt ~= '' then written[5], written[6] = 'polledAt', polledAt end
 if turn ~= '' then written[#written + 1], written[#written + 2] = 'pollBecause', turn end
 redis.call('HSET', ACCOUNT, unpack(written))
 local fields = others ~= '' and cjson.decode(others) or nil
+local isPolled = a[1] ~= 'reauthorize' and a[4] ~= '0'
+if fields and not isPolled then fields.parkedUntil = nil end
+if fields and fields.parkedUntil then
+  if a[1] == 'parked' and a[3] and tonumber(a[3]) > tonumber(fields.parkedUntil) then fields.parkedUntil = a[3] end
+  -- As a refresh that is told to stay away leaves it: nobody calls for the account before.
+  a[1], a[3], fields.retryAt = 'parked', fields.parkedUntil, fields.parkedUntil
+  setState(hubId, 'parked')
+  redis.call('ZADD', dueKey('refresh'), fields.parkedUntil, hubId)
+end
 if fields then setFields(fields) end
 -- An account that must be authorised again, or was imported over meanwhile, is not polled until its tokens work.
-if a[1] ~= 'reauthorize' and a[4] ~= '0' then
+if isPolled then
   -- Told to stay away while this poll was under way: that counts.
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', dueKey('poll'), pollAt, hubId)
   if fields or a[5] or freshAt == '' then noteReading(hubId, freshAt, fields or {})
   else redis.call('ZADD', freshKey(), freshAt, hubId) end
+  if a[6] and (freshAt ~= '' or (fields and fields.pollBlocked == 'all')) then
+    redis.call('HDEL', ACCOUNT, 'firstReadingDue')
+    redis.call('ZADD', firstReadingsKey(), 'XX', 0, hubId)
+  end
   if nearest == 'far' then redis.call('ZREM', nearestKey(), hubId)
   elseif nearest ~= '' then redis.call('ZADD', nearestKey(), nearest, hubId) end
 end

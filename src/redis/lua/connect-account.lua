@@ -3,12 +3,14 @@
 -- The generation moves on, so that a refresh under way with the tokens from before can't write over these.
 -- KEYS: one more at the end, highest generation that was forgotten with its account.
 -- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
---   fields of the account (JSON), alert writes (JSON).
+--   fields of the account (JSON), alert writes (JSON), operation.
 -- Returns 'connected' | 'reconnected' | 'stale' (an alert changed since it was read: read again).
 local hubId, now, access, refresh, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local obtainedAt, expiresAt, refreshAt = ARGV[6], ARGV[7], ARGV[8]
-local fields, writes = cjson.decode(ARGV[9]), cjson.decode(ARGV[10])
+local fields, writes, operation = cjson.decode(ARGV[9]), cjson.decode(ARGV[10]), ARGV[11]
 
+local before = answerBefore(operation)
+if before then return before end
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
@@ -17,13 +19,11 @@ redis.call('HSET', tokensKey(), 'access', access, 'refresh', refresh, 'scopes', 
 forgetTroubles()
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt)
--- An account that was forgotten goes on from there: a refresh that has been under way since then is refused too.
-redis.call('HSETNX', ACCOUNT, 'generation', redis.call('GET', KEYS[#KEYS]) or 0)
-redis.call('HINCRBY', ACCOUNT, 'generation', 1)
+beginGrant(KEYS[2])
 setFields(fields)
 setState(hubId, 'active')
 redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
 startPolling(hubId, now, now)
 redis.call('ZREM', dueKey('uninstall'), hubId)
 writeAlerts(hubId, writes)
-return known and 'reconnected' or 'connected'
+return answerWith(operation, known and 'reconnected' or 'connected')

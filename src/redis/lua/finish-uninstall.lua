@@ -6,12 +6,15 @@
 -- Returns 'finished' | 'again' (a refresh under way left a newer token: delete that one too; or an alert changed since it
 -- was read) | 'reconnected'.
 local hubId, now, deleted, ending, purgeAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local writes, calls = cjson.decode(ARGV[6]), KEYS[#KEYS]
+local writes, calls = cjson.decode(ARGV[6]), KEYS[2]
 
-if redis.call('HGET', ACCOUNT, 'state') ~= 'uninstalling' then
+local state = redis.call('HGET', ACCOUNT, 'state')
+if isLive(state) then
   redis.call('ZREM', dueKey('uninstall'), hubId)
   return 'reconnected'
 end
+-- By this very step, whose answer was lost, or by another worker. When it is forgotten is planned already.
+if state ~= 'uninstalling' then return 'finished' end
 if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
   redis.call('ZADD', dueKey('uninstall'), now, hubId)
   return 'again'

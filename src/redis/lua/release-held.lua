@@ -10,6 +10,7 @@ for n = 4, #ARGV, 6 do
     redis.call('HDEL', HELD, ARGV[n])
     redis.call('ZREM', HELD_DUE, ARGV[n])
     join(ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], ARGV[n + 5], now, wait, interval)
+    noteEarlier(ARGV[n + 2])
     released = released + 1
   end
 end

@@ -1,22 +1,29 @@
 --!include account-step
--- Stores what a refresh brought, unless somebody else wrote tokens since (the generation has moved on) or the account
+-- Stores what a refresh brought, unless somebody else wrote tokens since (the generation is higher) or the account
 -- was uninstalled meanwhile. An account that is being uninstalled takes a new refresh token only to have it deleted too,
--- beside the one that it may still have; so does one that is forgotten already.
+-- beside the one that it may still have; so does one that is forgotten already. Of one that was never here nothing is known:
+-- a Redis that was emptied must not end what is alive at the provider.
 -- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
 --   poll ('-' = as it is); access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
--- Returns 'stored' | 'lost' | 'uninstalled'.
+-- Returns 'stored' | 'lost' | 'uninstalled' | 'unknown'.
 local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt =
   string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
+-- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
+local ASKED_AGAIN_MS = 15000
 
 releaseLease(owner)
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'connectedAt')
+-- Done before, and the answer was lost with the connection.
+if a[4] == owner then return isLive(a[1]) and 'stored' or 'uninstalled' end
+if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(generation) then return 'unknown' end
 if not isLive(a[1]) then
   endRefreshing(owner)
   if refresh ~= '' then
     local before = redis.call('HGET', tokensKey(), 'refresh')
     if before then redis.call('HSET', tokensKey(), 'previous', before) end
     redis.call('HSET', tokensKey(), 'refresh', refresh)
+    redis.call('HSET', ACCOUNT, 'storedBy', owner)
     setState(hubId, 'uninstalling')
     -- One that was uninstalled already begins again.
     redis.call('HDEL', ACCOUNT, 'uninstalledAt', 'uninstallEnding', 'purgeAt')
@@ -30,7 +37,10 @@ if not isLive(a[1]) then
   end
   return 'uninstalled'
 end
-if a[2] ~= generation then
+-- A store that is behind lost writes, with a failover: what is stored there may be over already. In one that was emptied
+-- generations begin anew: an answer from before the account was connected is of a grant that is over.
+local isOfFormerGrant = a[2] ~= generation and (tonumber(a[5]) or 0) > tonumber(obtainedAt)
+if tonumber(a[2]) > tonumber(generation) or isOfFormerGrant then
   endRefreshing(owner)
   return 'lost'
 end
@@ -38,19 +48,28 @@ end
 if refresh ~= '' then
   -- The one before stays until the new one has worked once.
   local before = redis.call('HGET', tokensKey(), 'refresh')
-  redis.call('HSET', tokensKey(), 'previous', before, 'refresh', refresh, 'access', access)
+  if before then redis.call('HSET', tokensKey(), 'previous', before) end
+  redis.call('HSET', tokensKey(), 'refresh', refresh, 'access', access)
 else
   redis.call('HDEL', tokensKey(), 'previous')
   redis.call('HSET', tokensKey(), 'access', access)
 end
 redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
-  'refreshedAt', obtainedAt)
+  'refreshedAt', obtainedAt, 'storedBy', owner)
 -- All that a refresh that worked puts an end to. To look which are there first took longer.
 redis.call('HDEL', ACCOUNT, 'refreshing', 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
   'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
 if a[1] ~= 'active' then setState(hubId, 'active') end
-redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
-if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end
+if a[3] == '1' then
+  -- Numbers may be another account's: it is polled once it is known whose they are.
+  redis.call('ZADD', dueKey('refresh'), math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS), hubId)
+  redis.call('ZADD', freshKey(), 'NX', obtainedAt, hubId)
+else
+  redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
+  -- Whoever asked may not know that the account was given up, or parked, since: nobody polls it then.
+  if pollAt == '-' and (a[1] == 'reauthorize' or a[1] == 'parked') then pollAt = obtainedAt end
+  if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end
+end
 if writes ~= '' then
   writes = cjson.decode(writes)
   -- An alert that changed since it was read is left for the next refresh to close; the tokens must not wait for it.

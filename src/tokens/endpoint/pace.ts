@@ -1,38 +1,14 @@
-/**
- * How fast the token endpoint may be asked: one pace for all daemons, because the provider counts the app's calls and
- * not a daemon's. How many it allows is nowhere published, so it is learnt: from quiet it starts slowly, so that a wrong
- * client secret costs a handful of calls and not one per account; every success makes it faster; a 429 closes it for as
- * long as the answer says, and sets the ceiling to what went through.
- */
-export interface Pace {
-  /** Calls a second that are let through now. */
-  perSecond: number
-  /** Calls a second that the provider is believed to allow. */
-  ceiling: number
-  /** Calls that may be made right now. */
-  permits: number
-  /** Up to when permits were given, ms. */
-  at: number
-  /** Nothing goes through before: the provider said so. */
-  closedUntil: number
-  /** When it was closed, and what was the ceiling then: answers that were still on their way count for the limit too. */
-  refusedAt: number
-  ceilingBefore: number
-  /** 429s in a row that said nothing of how long to wait. */
-  refusals: number
-  /** What the provider allowed when it last refused, calls a second; null = it never has. */
-  knownLimit: number | null
-  lastSuccessAt: number
-  /** Successes in the second `recentSecond` (of the clock) and each of those before it. */
-  recent: number[]
-  recentSecond: number
-}
+import * as z from 'zod'
 
 const SECOND = 1_000
 const START_PER_SECOND = 50
 const LEAST_BURST = 8
 /** Permits that may gather, in seconds of the pace: enough that nobody waits for the next report. */
 const BURST_SECONDS = 0.2
+/** One call in ten may be for a code. A flood of forged ones makes refreshes a tenth slower, and no more. */
+const CODE_SHARE = 0.1
+/** What may gather of it, in seconds of the share: customers come in groups. */
+const CODE_BURST_SECONDS = 2
 /** After so long without a success nothing is known any more. */
 const QUIET_MS = 10 * SECOND
 /** Windows that a limit may be counted over, seconds. */
@@ -44,17 +20,49 @@ const FASTER_PER_SUCCESS = 2
 const LONGEST_CLOSED_MS = 60 * SECOND
 const LEAST_PER_SECOND = 0.5
 
-export function newPace(mostPerSecond: number, now: number): Pace {
-  return {
-    ...{ perSecond: Math.min(START_PER_SECOND, mostPerSecond), ceiling: mostPerSecond, permits: LEAST_BURST, at: now },
-    ...{ closedUntil: 0, refusedAt: 0, ceilingBefore: mostPerSecond, refusals: 0, knownLimit: null, lastSuccessAt: 0 },
-    ...{ recent: [], recentSecond: Math.floor(now / SECOND) },
-  }
+/**
+ * How fast the token endpoint may be asked: one pace for all daemons, because the provider counts the app's calls and
+ * not a daemon's. How many it allows is nowhere published, so it is learnt: from quiet it starts slowly, so that a wrong
+ * client secret costs a handful of calls and not one per account; every success makes it faster; a 429 closes it for as
+ * long as the answer says, and sets the ceiling to what went through.
+ */
+export const paceSchema = z.strictObject({
+  /** Calls a second that are let through now. */
+  perSecond: z.number(),
+  /** Calls a second that the provider is believed to allow. */
+  ceiling: z.number(),
+  /** Calls that may be made right now. */
+  permits: z.number().default(LEAST_BURST),
+  /** Of what time brings, kept for codes of installs: neither refreshes nor codes can use up what the others have. */
+  codes: z.number().default(START_PER_SECOND * CODE_SHARE * CODE_BURST_SECONDS),
+  /** Up to when permits were given, ms. */
+  at: z.number(),
+  /** Nothing goes through before: the provider said so. */
+  closedUntil: z.number().default(0),
+  /** When it was closed, and what was the ceiling then: answers that were still on their way count for the limit too. */
+  refusedAt: z.number().default(0),
+  ceilingBefore: z.number(),
+  /** 429s in a row that said nothing of how long to wait. */
+  refusals: z.number().default(0),
+  /** What the provider allowed when it last refused, calls a second; null = it never has. */
+  knownLimit: z.number().nullable().default(null),
+  lastSuccessAt: z.number().default(0),
+  /** Calls that went through in the second `recentSecond` (of the clock) and in each of those before it. */
+  recent: z.array(z.number()).default([]),
+  recentSecond: z.number().default(0),
+})
+
+export type Pace = z.infer<typeof paceSchema>
+
+/** How many refreshes, and how many codes of installs. */
+export interface Calls {
+  refreshes: number
+  codes: number
 }
 
-/** Permits that were taken and not used. */
-export function giveBack(pace: Pace, unused: number): Pace {
-  return { ...pace, permits: pace.permits + unused }
+export function newPace(mostPerSecond: number, now: number): Pace {
+  const perSecond = Math.min(START_PER_SECOND, mostPerSecond)
+  return paceSchema.parse({ perSecond, ceiling: mostPerSecond, ceilingBefore: mostPerSecond, at: now })
 }
 
 /** Permits that time has brought. */
@@ -68,7 +76,9 @@ export function refill(pace: Pace, mostPerSecond: number, now: number): Pace {
   const from = Math.max(Math.min(pace.at, now), closedUntil)
   const brought = (Math.max(0, now - from) / SECOND) * perSecond
   const permits = now < closedUntil ? 0 : Math.min(burstOf(perSecond), pace.permits + brought)
-  return { ...pace, ceiling, perSecond, permits, at: now, closedUntil, lastSuccessAt }
+  const mostCodes = Math.max(1, perSecond * CODE_SHARE * CODE_BURST_SECONDS)
+  const codes = Math.min(mostCodes, pace.codes + brought * CODE_SHARE)
+  return { ...pace, ceiling, perSecond, permits, codes, at: now, closedUntil, lastSuccessAt }
 }
 
 function burstOf(perSecond: number): number {
@@ -78,13 +88,18 @@ function burstOf(perSecond: number): number {
 
 export function afterSuccesses(pace: Pace, count: number, mostPerSecond: number, now: number): Pace {
   if (count === 0) return pace
+  const through = counted(pace, count, now)
   // Asked before the provider refused, answered after: no sign that it would take more, but part of what it had taken.
-  if (now < pace.closedUntil) return { ...withLateAnswers(counted(pace, count, now), now), lastSuccessAt: now }
+  // Measured without, a limit of 40 a second was taken for 5, and a backlog took minutes.
+  if (now < pace.closedUntil) {
+    const measured = rateAllowed(through, pace.closedUntil - pace.refusedAt, now)
+    return { ...(measured > (pace.knownLimit ?? 0) ? limited(through, measured) : through), lastSuccessAt: now }
+  }
   const perSecond = Math.min(pace.ceiling, pace.perSecond + FASTER_PER_SUCCESS * count)
   // Only who runs into the ceiling has shown that it may be higher.
   const pushing = perSecond >= pace.ceiling * 0.95
   const ceiling = pushing ? Math.min(mostPerSecond, pace.ceiling * growth(pace, count)) : pace.ceiling
-  return { ...counted(pace, count, now), perSecond, ceiling, refusals: 0, lastSuccessAt: now }
+  return { ...through, perSecond, ceiling, refusals: 0, lastSuccessAt: now }
 }
 
 /** Ten percent a second; half a percent around the limit that is known, where the next refusal is to be expected. */
@@ -101,21 +116,16 @@ export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number
     return { ...pace, closedUntil: Math.max(pace.closedUntil, told), permits: 0 }
   }
   const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
-  const closedUntil = now + wait
   const measured = rateAllowed(counted(pace, 0, now), wait, now)
   // Refused from the first call on nothing was measured: half as fast, and half of that, until something goes through.
   const rate = measured > 0 ? measured : pace.perSecond / 2
-  const closed = { ...pace, permits: 0, closedUntil, refusals: pace.refusals + 1 }
-  return limited({ ...closed, refusedAt: now, ceilingBefore: pace.ceiling }, rate)
+  const closed = { permits: 0, closedUntil: now + wait, refusedAt: now, refusals: pace.refusals + 1 }
+  return limited({ ...pace, ...closed, ceilingBefore: pace.ceiling }, rate)
 }
 
-/**
- * A refusal is told at once, and may overtake what went through before it: measured then, a limit of 40 a second was
- * taken for 5, and a backlog took minutes.
- */
-function withLateAnswers(pace: Pace, now: number): Pace {
-  const measured = rateAllowed(pace, pace.closedUntil - pace.refusedAt, now)
-  return measured > (pace.knownLimit ?? 0) ? limited(pace, measured) : pace
+/** As from quiet. */
+export function slowed(pace: Pace): Pace {
+  return { ...pace, perSecond: Math.min(START_PER_SECOND, pace.ceiling), permits: Math.min(LEAST_BURST, pace.permits) }
 }
 
 function limited(pace: Pace, rate: number): Pace {
@@ -129,15 +139,16 @@ function limited(pace: Pace, rate: number): Pace {
  */
 function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
   const intoSecond = (now % SECOND) / SECOND
-  const windows = WINDOWS.filter((seconds) => seconds * SECOND >= waitMs)
-  const rates = (windows.length > 0 ? windows : [LONGEST_WINDOW]).map((seconds) => {
+  const windows = WINDOWS.filter((seconds) => seconds >= Math.min(waitMs / SECOND, LONGEST_WINDOW))
+  const rates = windows.map((seconds) => {
     const whole = recent.slice(0, seconds).reduce((sum, count) => sum + count, 0)
     return (whole + (recent[seconds] ?? 0) * (1 - intoSecond)) / Math.max(seconds, waitMs / SECOND)
   })
   return Math.max(...rates)
 }
 
-function counted(pace: Pace, count: number, now: number): Pace {
+/** Calls that the provider let through, whatever it said to them. */
+export function counted(pace: Pace, count: number, now: number): Pace {
   const second = Math.floor(now / SECOND)
   const passed = second - pace.recentSecond
   const kept = passed < 0 || passed > LONGEST_WINDOW ? [] : [...Array<number>(passed).fill(0), ...pace.recent]
@@ -145,16 +156,23 @@ function counted(pace: Pace, count: number, now: number): Pace {
   return { ...pace, recent: [current + count, ...before].slice(0, LONGEST_WINDOW + 1), recentSecond: second }
 }
 
-/** Whole permits, as many as there are of those that are wanted. */
-export function take(pace: Pace, wanted: number): { pace: Pace; granted: number } {
-  const granted = Math.max(0, Math.min(Math.floor(pace.permits), wanted))
-  return { pace: { ...pace, permits: pace.permits - granted }, granted }
+/** Whole permits, as many as there are. A code is one of the calls that the pace lets through: refreshes may owe it one. */
+export function take(pace: Pace, wanted: Calls): { pace: Pace; granted: Calls } {
+  const refreshes = wholeOf(pace.permits, wanted.refreshes)
+  const codes = pace.at < pace.closedUntil ? 0 : wholeOf(pace.codes, wanted.codes)
+  const left = { permits: pace.permits - refreshes - codes, codes: pace.codes - codes }
+  return { pace: { ...pace, ...left }, granted: { refreshes, codes } }
 }
 
-/** When the next whole permit is there, ms. */
-export function nextPermitAt(pace: Pace): number {
-  const missing = Math.max(0, 1 - pace.permits)
-  return Math.max(pace.closedUntil, pace.at) + Math.ceil((missing / pace.perSecond) * SECOND)
+function wholeOf(there: number, wanted: number): number {
+  return Math.max(0, Math.min(Math.floor(there), wanted))
+}
+
+/** When the call that is the `nth` in line is let through, ms. */
+export function nextAt(pace: Pace, of: 'permits' | 'codes', nth: number): number {
+  const perSecond = of === 'codes' ? pace.perSecond * CODE_SHARE : pace.perSecond
+  const missing = Math.max(0, nth - pace[of])
+  return Math.max(pace.closedUntil, pace.at) + Math.ceil((missing / perSecond) * SECOND)
 }
 
 /** How many calls the pace lets through within `ms` from `now`, about: it may get twice as fast meanwhile. */

@@ -1,51 +1,34 @@
+import * as z from 'zod'
 import type { ProviderFailure } from '../../provider/failure.ts'
-import {
-  type Breaker,
-  breakerAfterFailure,
-  breakerAfterSuccesses,
-  closedBreaker,
-  probeNow,
-  settle,
-  takeProbe,
-} from './breaker.ts'
-import { afterRefusal, afterSuccesses, giveBack, newPace, nextPermitAt, type Pace, refill, take } from './pace.ts'
-import { afterCalls, newBudget, type RetryBudget } from './retry-budget.ts'
+import * as breaker from './breaker.ts'
+import * as pace from './pace.ts'
+import { afterCalls, budgetSchema } from './retry-budget.ts'
+
+/** Moves on with the shape: what another version has learnt is learnt anew. */
+const SHAPE = 1
+const SKEW_KEPT_MS = 600_000
+/** While the breaker is open a code is worth sending again after so long. */
+const HELD_MS = 30_000
 
 /** What all daemons know together of the provider's token endpoint: one small document in Redis. */
-export interface EndpointState {
-  pace: Pace
-  breaker: Breaker
-  budget: RetryBudget
+const stateSchema = z.object({
+  shape: z.literal(SHAPE).default(SHAPE),
+  pace: pace.paceSchema,
+  breaker: breaker.breakerSchema.refine(({ is, cause }) => (is === 'closed') === (cause === null)),
+  budget: budgetSchema,
   /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
-  rotates: boolean
+  rotates: z.boolean().default(false),
   /** How far the provider's clock is ahead of ours, ms: of the daemons' the furthest off, null = never seen. */
-  skewMs: number | null
+  skewMs: z.number().nullable().default(null),
   /** When that was seen last, ms. */
-  skewAt: number
+  skewAt: z.number().default(0),
+  /** The machine whose clock that is, as it names itself; null = not known. */
+  skewOf: z.string().nullable().default(null),
   /** How many accounts there are. */
-  fleet: number
-  /** States of the fleet's alerts as the alerts room writes them, '' = none. */
-  alerts: Record<EndpointTrouble, string>
-}
+  fleet: z.number().default(0),
+})
 
-/** What the fleet as a whole can suffer from at the token endpoint. */
-export type EndpointTrouble = 'token-endpoint' | 'clock'
-
-/** What one daemon has seen since its last report. */
-export interface Report {
-  /** In order: a number of successes, or a failure. */
-  outcomes: (number | { hubId: number; failure: ProviderFailure; isNew?: boolean })[]
-  /** Calls to the other endpoints. */
-  others: { worked: number; failed: number }
-  /** A refresh brought another refresh token. */
-  rotated: boolean
-  skewMs: number | undefined
-  fleet: number | undefined
-  /** Permits that it had been given and gives back. */
-  unused: number
-  /** The daemon was just started, or given another config. */
-  started: boolean
-}
+export type EndpointState = z.infer<typeof stateSchema>
 
 export interface EndpointSettings {
   /** Calls a second that are never exceeded, whatever the provider would allow. */
@@ -54,137 +37,110 @@ export interface EndpointSettings {
   errorCeiling: number
 }
 
-export function newState(settings: EndpointSettings, now: number): EndpointState {
-  return {
-    ...{ pace: newPace(settings.mostPerSecond, now), breaker: closedBreaker(), budget: newBudget(now) },
-    ...{ rotates: false, skewMs: null, skewAt: 0, fleet: 0, alerts: { 'token-endpoint': '', clock: '' } },
-  }
+/** What one daemon has seen: its report is a list of these, in their order. */
+export interface Seen {
+  /** Refreshes that worked. */
+  worked?: number
+  failed?: breaker.FailedCall
+  /** What came of a code of an install. */
+  code?: 'worked' | ProviderFailure
+  /** Calls to the other endpoints. */
+  others?: { worked: number; failed: number }
+  /** A refresh brought another refresh token. */
+  rotated?: true
+  /** How far the provider's clock is ahead of this machine's. */
+  clock?: { skewMs: number; machine: string }
+  fleet?: number
+  /** Permits that it had been given and gives back. */
+  unused?: number
+  /** The daemon was just started, or given another config. */
+  started?: true
 }
 
-const SKEW_KEPT_MS = 600_000
-
-export function emptyReport(): Report {
-  return {
-    ...{ outcomes: [], others: { worked: 0, failed: 0 }, rotated: false, skewMs: undefined, fleet: undefined },
-    ...{ unused: 0, started: false },
-  }
+export function newState({ mostPerSecond }: EndpointSettings, now: number): EndpointState {
+  return stateSchema.parse({ pace: pace.newPace(mostPerSecond, now), breaker: {}, budget: { at: now } })
 }
 
 /** The state after a daemon's report. */
 export function afterReport(
   before: EndpointState,
-  report: Report,
-  settings: EndpointSettings,
+  report: readonly Seen[],
+  { mostPerSecond, errorCeiling }: EndpointSettings,
   now: number,
 ): EndpointState {
-  const fleet = report.fleet ?? before.fleet
-  let pace = refill(giveBack(before.pace, report.unused), settings.mostPerSecond, now)
-  let breaker = report.started ? probeNow(before.breaker, now) : before.breaker
-  let { worked, failed } = report.others
-  for (const outcome of report.outcomes) {
-    if (typeof outcome === 'number') {
-      worked += outcome
-      pace = afterSuccesses(pace, outcome, settings.mostPerSecond, now)
-      breaker = breakerAfterSuccesses(breaker, outcome, now)
-    } else {
-      const { hubId, failure, isNew } = outcome
-      failed++
-      if (failure.status === 429) pace = afterRefusal(pace, failure.retryAfterMs, now)
-      breaker = breakerAfterFailure(breaker, hubId, failure, fleet, now, isNew)
-    }
+  const state = { ...before, pace: pace.refill(before.pace, mostPerSecond, now) }
+  const calls = { worked: 0, failed: 0 }
+  for (const seen of report) {
+    const { worked = 0, failed, others, rotated, clock, fleet, started } = seen
+    calls.worked += worked + (others?.worked ?? 0)
+    calls.failed += (failed === undefined ? 0 : 1) + (others?.failed ?? 0)
+    state.fleet = fleet ?? state.fleet
+    state.rotates ||= rotated === true
+    if (clock !== undefined) Object.assign(state, skewAfter(state, clock, now))
+    state.pace = paceAfter(state.pace, seen, mostPerSecond, now)
+    if (started) state.breaker = breaker.probeNow(state.breaker, now)
+    state.breaker = breaker.afterSuccesses(state.breaker, worked, now)
+    if (failed !== undefined) state.breaker = breaker.afterFailure(state.breaker, failed, state.fleet, now)
   }
-  breaker = settle(breaker, now)
+  state.breaker = breaker.settle(state.breaker, now)
+  state.budget = afterCalls(before.budget, calls, errorCeiling, now)
   // Out of a trouble it goes slowly, as from quiet.
-  if (before.breaker.is === 'open' && breaker.is !== 'open') pace = slowly(pace, settings, now)
-  return {
-    ...{ pace, breaker, fleet },
-    budget: afterCalls(before.budget, { worked, failed }, settings.errorCeiling, now),
-    rotates: before.rotates || report.rotated,
-    ...skewAfter(before, report.skewMs, now),
-    alerts: before.alerts,
-  }
+  if (before.breaker.is === 'open' && state.breaker.is !== 'open') state.pace = pace.slowed(state.pace)
+  return state
 }
 
-/** Daemons on several machines may disagree: one that is right must not end the alert about one that is wrong. */
-function skewAfter(before: EndpointState, skewMs: number | undefined, now: number) {
-  const { skewAt } = before
-  const isStale = now < skewAt || now - skewAt > SKEW_KEPT_MS
-  const takesOver = skewMs !== undefined && (isStale || Math.abs(skewMs) >= Math.abs(before.skewMs ?? 0))
-  return takesOver ? { skewMs, skewAt: now } : { skewMs: before.skewMs, skewAt }
+/** Strangers send codes: only the pace learns from them, and no account pays for them with its retries. */
+function paceAfter(before: pace.Pace, { worked = 0, failed, code, unused = 0 }: Seen, most: number, now: number) {
+  if (unused > 0) return pace.refill({ ...before, permits: before.permits + unused }, most, now)
+  if (code === 'worked') return pace.afterSuccesses(before, 1, most, now)
+  const { status, retryAfterMs } = failed?.failure ?? code ?? { status: 0 }
+  if (status === 429) return pace.afterRefusal(before, retryAfterMs, now)
+  // The provider checked the code, and so let the call through.
+  if (code !== undefined && status >= 400 && status < 500) return pace.counted(before, 1, now)
+  return pace.afterSuccesses(before, worked, most, now)
 }
 
-function slowly(pace: Pace, settings: EndpointSettings, now: number): Pace {
-  const { perSecond, permits } = newPace(settings.mostPerSecond, now)
-  return { ...pace, perSecond: Math.min(pace.ceiling, perSecond), permits: Math.min(pace.permits, permits) }
+/**
+ * Machines may disagree: one that is right must not end the alert about another that is wrong. That one ends it itself, with
+ * the first answer after its clock was set.
+ */
+function skewAfter(before: EndpointState, { skewMs, machine }: NonNullable<Seen['clock']>, now: number) {
+  const isStale = now < before.skewAt || now - before.skewAt > SKEW_KEPT_MS
+  const isFurther = Math.abs(skewMs) >= Math.abs(before.skewMs ?? 0)
+  return isStale || isFurther || machine === before.skewOf ? { skewMs, skewAt: now, skewOf: machine } : undefined
 }
 
-/** Lets up to `wanted` calls through; `until` is when to ask again if that was none. */
+/** Lets calls through, up to as many as are wanted; while the breaker is open one refresh at a time, to see. */
 export function grant(
-  state: EndpointState,
-  wanted: number,
+  before: EndpointState,
+  wanted: pace.Calls,
   now: number,
-): { state: EndpointState; granted: number; until: number } {
-  if (state.breaker.is === 'open') {
-    if (wanted === 0) return { state, granted: 0, until: state.breaker.probeAt }
-    const { breaker, granted } = takeProbe(state.breaker, now)
-    return { state: { ...state, breaker }, granted, until: breaker.probeAt }
-  }
-  const { pace, granted } = take(state.pace, wanted)
-  return { state: { ...state, pace }, granted, until: nextPermitAt(pace) }
+): { state: EndpointState; granted: pace.Calls } {
+  const isOpen = before.breaker.is === 'open'
+  const probe = isOpen && wanted.refreshes > 0 ? breaker.takeProbe(before.breaker, now) : undefined
+  const state = { ...before, breaker: probe?.breaker ?? before.breaker }
+  const refreshes = isOpen ? 0 : wanted.refreshes
+  const codes = breaker.holdsCodes(state.breaker, now) ? 0 : wanted.codes
+  const { pace: left, granted } = pace.take(before.pace, { refreshes, codes })
+  return { state: { ...state, pace: left }, granted: { ...granted, refreshes: probe?.granted ?? granted.refreshes } }
 }
 
-/** Moves on with the shape: what another version has learnt is learnt anew. */
-const SHAPE = 1
+/** When it is worth asking for the next refresh, ms. */
+export function refreshAt(state: EndpointState): number {
+  return state.breaker.is === 'open' ? state.breaker.probeAt : pace.nextAt(state.pace, 'permits', 1)
+}
 
-export function encodeEndpoint(state: EndpointState): string {
-  return JSON.stringify({ shape: SHAPE, ...state })
+/** When the code that is the `nth` in line is let through, about, ms. */
+export function codeAt(state: EndpointState, nth: number, now: number): number {
+  const at = pace.nextAt(state.pace, 'codes', nth)
+  return breaker.holdsCodes(state.breaker, now) ? Math.max(at, now + HELD_MS) : at
 }
 
 /** Undefined for what is none, or was written by another version: no word of it may stop the refreshes. */
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {
-    const { shape, ...state } = JSON.parse(stored) as EndpointState & { shape: number }
-    return shape === SHAPE && isLike(state, ANY_STATE) && isWhole(state) ? state : undefined
+    return stateSchema.parse(JSON.parse(stored))
   } catch {
     return undefined
-  }
-}
-
-const ANY_STATE = newState({ mostPerSecond: 1, errorCeiling: 0 }, 0)
-
-/** Of the same kind, field by field; what is null in `like` is seen to by `isWhole`. */
-function isLike(value: unknown, like: unknown): boolean {
-  if (like === null) return true
-  if (typeof like !== 'object') return typeof value === typeof like
-  if (Array.isArray(like)) return Array.isArray(value)
-  if (typeof value !== 'object' || value === null) return false
-  return Object.entries(like).every(([name, part]) => isLike((value as Record<string, unknown>)[name], part))
-}
-
-function isWhole({ pace, breaker, skewMs }: EndpointState): boolean {
-  const isPair = (suspect: unknown) => Array.isArray(suspect) && suspect.length === 2 && suspect.every(Number.isFinite)
-  return (
-    ['closed', 'open', 'half-open'].includes(breaker.is) &&
-    (breaker.is === 'closed') === (breaker.cause === null) &&
-    (breaker.cause === null || Object.hasOwn(breaker.suspects, breaker.cause)) &&
-    Object.values(breaker.suspects).every((suspects) => suspects.every(isPair)) &&
-    pace.recent.every(Number.isFinite) &&
-    [pace.knownLimit, skewMs].every((number) => number === null || Number.isFinite(number))
-  )
-}
-
-/** A report that did not get through goes along with the next one. */
-export function joinedReports(first: Report, second: Report): Report {
-  return {
-    outcomes: [...first.outcomes, ...second.outcomes],
-    others: {
-      worked: first.others.worked + second.others.worked,
-      failed: first.others.failed + second.others.failed,
-    },
-    unused: first.unused + second.unused,
-    rotated: first.rotated || second.rotated,
-    skewMs: second.skewMs ?? first.skewMs,
-    fleet: second.fleet ?? first.fleet,
-    started: first.started || second.started,
   }
 }

@@ -1,36 +1,27 @@
-import type { ProviderFailure } from '../../provider/failure.ts'
+import type { ProviderFailure, ProviderResult } from '../../provider/failure.ts'
+import type { SharedText } from '../../redis/shared-text.ts'
+import type { AlertWrites } from '../../redis/steps.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { announceTroubles, type FleetAnnouncer } from './announce-troubles.ts'
-import type { Breaker } from './breaker.ts'
-import type { EndpointStore } from './endpoint-store.ts'
-import { callsWithin, type Pace } from './pace.ts'
-import {
-  afterReport,
-  decodeEndpoint,
-  type EndpointSettings,
-  type EndpointState,
-  emptyReport,
-  encodeEndpoint,
-  grant,
-  joinedReports,
-  newState,
-  type Report,
-} from './state.ts'
+import { SharedRun } from '../../runtime/shared-run.ts'
+import { type Admission, Line } from './line.ts'
+import { type Calls, callsWithin } from './pace.ts'
+import * as endpoint from './state.ts'
 
 export interface EndpointDeps {
-  store: EndpointStore
-  settings: EndpointSettings
-  announce: FleetAnnouncer
+  text: SharedText
+  settings: endpoint.EndpointSettings
+  /** What the alerts room says of the change. `before`: undefined where it is not known. */
+  announce(before: endpoint.EndpointState | undefined, after: endpoint.EndpointState, now: number): Promise<AlertWrites>
   /** How far the provider's clock is ahead of ours, ms, where an answer has told. */
   skewMs: () => number | undefined
+  /** Whose clock that is measured by: daemons of one machine have the same. */
+  machine: string
   /** An alert was committed: it need not wait for the clock. */
   alerted: () => Promise<void>
   clock: Clock
   log: Logger
 }
-
-export type Admission = { is: 'admitted' } | { is: 'closed'; until: number }
 
 /** How far the fleet's refreshes can be believed, as of a failure that was just reported. */
 export interface Standing {
@@ -53,22 +44,24 @@ export interface Room {
   isProbe: boolean
 }
 
+/** `closed`: it was not sent, or the provider did not look at it. */
+export type SentCode<S> = ({ is: 'sent' } & S) | Extract<Admission, { is: 'closed' }>
+
 /** Outcomes are reported with the next fetch of permits, and where nobody fetches any, after so long. */
 const REPORT_AFTER_MS = 250
-/** Who waits for permits asks again at most this often. */
+/** While calls wait for permits, more are asked for at most this often. */
 const ASK_EVERY_MS = 20
-/** A permit that nobody took is stale after so long: the world may have changed. */
+/** A permit that was not used is stale after so long: the world may have changed. */
 const STALE_MS = 1_000
-/** Longer than this nobody stands in line for the endpoint to open: the account's next moment is moved instead. */
+/** No refresh waits longer than this for the endpoint to open: the account's next moment is moved instead. */
 const PATIENCE_MS = 2_000
+/** A customer waits longer for a page, unless it is known that it would be for nothing. */
+const PATIENCE_WITH_CODE_MS = 5_000
+/** Codes under way at a time, for each daemon: where the provider hangs, refreshes need the connections. */
+const MOST_CODES = 8
 
 /** The same for all: nearly every refresh asks, and nearly all are let through at once. */
 const ADMITTED: Promise<Admission> = Promise.resolve({ is: 'admitted' })
-
-interface Waiter {
-  turn: number
-  admit(admission: Admission): void
-}
 
 /**
  * This daemon's door to the token endpoint. Permits come from the state that all daemons share, several at a time, so
@@ -77,49 +70,46 @@ interface Waiter {
  */
 export class TokenEndpoint {
   readonly #deps: EndpointDeps
-  #state: EndpointState
-  /** As stored; undefined = not read yet. */
-  #stored: string | undefined
+  #state: endpoint.EndpointState
+  #seen: endpoint.Seen[] = [{ started: true }]
   #permits = 0
   /** Permits used since some were fetched: about as many will be wanted next. */
   #used = 0
   #fetchedAt = 0
-  #waiters: Waiter[] = []
+  readonly #refreshes = new Line()
+  readonly #codes = new Line()
+  #codesUnderWay = 0
   #lastTurn = 0
-  #report: Report = { ...emptyReport(), started: true }
-  #exchange: Promise<void> | undefined
-  #reportPlanned = false
+  readonly #exchange: SharedRun
   /** Seen here: this daemon need not wait for its own report to go round. */
   #hasRotated = false
   readonly #closing = new AbortController()
 
   constructor(deps: EndpointDeps) {
     this.#deps = deps
-    this.#state = newState(deps.settings, deps.clock.now())
+    this.#exchange = new SharedRun({
+      work: () => this.#tell(this.#seen.splice(0)),
+      done: () => {
+        if (this.#refreshes.length + this.#codes.length > 0) this.#exchange.within(ASK_EVERY_MS)
+      },
+      clock: deps.clock,
+      signal: this.#closing.signal,
+    })
+    this.#state = endpoint.newState(deps.settings, this.#now())
   }
 
   /** A place in line for a chunk of accounts, behind all that were given before. */
   nextTurn(): number {
-    this.#lastTurn++
-    return this.#lastTurn
+    return ++this.#lastTurn
   }
 
-  /**
-   * Lets one call through, now or soon; or says until when it is no use to wait. Without a turn somebody waits for this
-   * very token: it is the next.
-   */
+  /** Lets one call through, now or soon; or says until when it is no use to wait. Without a turn it is the next one. */
   enter(turn = 0): Promise<Admission> {
-    const now = this.#deps.clock.now()
-    if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
-    if (this.#permits > 0 && this.#isFresh(now)) {
-      this.#permits--
-      this.#used++
-      return ADMITTED
-    }
-    return new Promise((admit) => {
-      this.#lineUp({ turn, admit })
-      void this.#exchangeNow()
-    })
+    const isAdmitted = this.#permits > 0 && this.#isFresh() && !this.#closing.signal.aborted
+    if (!isAdmitted) return this.#wait(this.#refreshes, turn)
+    this.#permits--
+    this.#used++
+    return ADMITTED
   }
 
   /** A call that was let through turned out not to be needed. */
@@ -129,38 +119,46 @@ export class TokenEndpoint {
 
   /** `rotated`: another refresh token came back. */
   succeeded({ rotated }: { rotated: boolean }): void {
-    const { outcomes } = this.#report
-    const last = outcomes.at(-1)
-    if (typeof last === 'number') outcomes[outcomes.length - 1] = last + 1
-    else outcomes.push(1)
-    if (rotated && !this.rotates) {
-      this.#hasRotated = true
-      this.#report.rotated = true
-      // All others must know it, the sooner the better.
-      void this.#exchangeFromNow()
-    } else this.#reportSoon()
+    const last = this.#seen.at(-1)
+    if (last?.worked === undefined) this.#seen.push({ worked: 1 })
+    else last.worked++
+    this.#exchange.within(REPORT_AFTER_MS)
+    if (!rotated || this.rotates) return
+    this.#hasRotated = true
+    // All others must know it, the sooner the better.
+    this.#seen.push({ rotated })
+    void this.#exchange.fromNow()
   }
 
   /** Reports a failure at once, and says what it means in the light of all others. `isNew`: it never worked so far. */
   async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<Standing> {
-    this.#report.outcomes.push({ hubId, failure, isNew })
-    this.#report.unused += this.#permits
-    this.#permits = 0
-    await this.#exchangeFromNow()
+    await this.#reportTrouble({ failed: { hubId, failure, isNew } })
     const { breaker, fleet } = this.#state
-    return {
-      fleetTrouble: breaker.is !== 'closed',
-      lastSuccessAt: breaker.lastSuccessAt,
-      fleet,
-      until: this.#until(),
+    const { lastSuccessAt } = breaker
+    return { fleetTrouble: breaker.is !== 'closed', lastSuccessAt, fleet, until: this.#opensAt() }
+  }
+
+  /**
+   * Sends a code of an install by the share that is kept for codes. Anyone can send one that is worth nothing, so what
+   * the provider says of it counts for nobody else, a 429 excepted.
+   */
+  async sendCode<S extends { answer: ProviderResult<unknown> }>(send: () => Promise<S>): Promise<SentCode<S>> {
+    const admission = await this.#wait(this.#codes)
+    if (admission.is === 'closed') return admission
+    const sent = await send().finally(() => this.#codesUnderWay--)
+    const { answer } = sent
+    const code = answer.ok ? 'worked' : answer.failure
+    if (code !== 'worked' && code.status === 429) {
+      await this.#reportTrouble({ code })
+      return { is: 'closed', until: endpoint.codeAt(this.#state, 1, this.#now()) }
     }
+    this.#reportSoon({ code })
+    return { is: 'sent', ...sent }
   }
 
   /** Calls to the other endpoints: they count in the share of errors. */
   noteOthers(worked: number, failed: number): void {
-    this.#report.others.worked += worked
-    this.#report.others.failed += failed
-    this.#reportSoon()
+    this.#reportSoon({ others: { worked, failed } })
   }
 
   /** Whether a call that follows a failure may be made without pushing the share of errors over its ceiling. */
@@ -170,148 +168,104 @@ export class TokenEndpoint {
 
   /** What is worth taking up for the next `ms`. */
   async room(ms: number, fleet: number | undefined): Promise<Room> {
-    if (fleet !== undefined) this.#report.fleet = fleet
-    await this.#exchangeFromNow()
+    if (fleet !== undefined) this.#seen.push({ fleet })
+    await this.#exchange.fromNow()
     const { breaker, pace, budget } = this.#state
-    const now = this.#deps.clock.now()
-    const until = this.#until()
+    const [now, until] = [this.#now(), this.#opensAt()]
     if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until, isProbe: true }
-    // Less who stands in line here: taken up on top of these, the next would push in between them, later as they expire.
-    const calls = Math.max(0, callsWithin(pace, ms, now) - this.#waiters.length)
+    // Less those that wait here: taken up on top of these, the next would push in between them, later as they expire.
+    const calls = Math.max(0, callsWithin(pace, ms, now) - this.#refreshes.length)
     return { calls, retries: Math.floor(budget.credit), until, isProbe: false }
   }
 
   /** What was wrong may have been put right just now: the next one to come is let through to see. */
   probe(): void {
-    this.#report.started = true
-    void this.#exchangeNow()
+    this.#seen.push({ started: true })
+    void this.#exchange.now()
   }
 
-  /** Whether a refresh token is good for one refresh only, as far as anybody knows. */
+  /** Whether a refresh token is good for one refresh only, as far as is known. */
   get rotates(): boolean {
     return this.#hasRotated || this.#state.rotates
   }
 
-  /** As last seen, for pages and metrics of this daemon. */
-  get state(): Readonly<EndpointState> {
-    return this.#state
-  }
-
   close(): void {
     this.#closing.abort()
-    this.#turnAway(this.#deps.clock.now())
+    this.#turnAllAway(this.#now())
   }
 
-  /** Chunks that are worked on side by side were taken up one after the other, nearest to expiry first. */
-  #lineUp(waiter: Waiter): void {
-    const ahead = this.#waiters.findLastIndex(({ turn }) => turn <= waiter.turn)
-    this.#waiters.splice(ahead + 1, 0, waiter)
+  #now(): number {
+    return this.#deps.clock.now()
   }
 
-  /** Whether permits fetched earlier still count: not once somebody else was refused. */
-  #isOpen(): boolean {
+  #wait(line: Line, turn = 0): Promise<Admission> {
+    const now = this.#now()
+    if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
+    void this.#exchange.now()
+    return line.join(turn, now)
+  }
+
+  #isFresh(): boolean {
+    const age = this.#now() - this.#fetchedAt
+    return age >= 0 && age < STALE_MS
+  }
+
+  /** Before this moment nothing goes through. */
+  #opensAt(): number {
     const { breaker, pace } = this.#state
-    return breaker.is !== 'open' && pace.closedUntil <= this.#deps.clock.now()
+    return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#now(), pace.closedUntil)
   }
 
-  #isFresh(now: number): boolean {
-    return now >= this.#fetchedAt && now - this.#fetchedAt < STALE_MS
+  /** What is left is given back: it counts for all daemons at once, whatever of it was learnt elsewhere. */
+  async #reportTrouble(seen: endpoint.Seen): Promise<void> {
+    this.#seen.push({ unused: this.#permits }, seen)
+    this.#permits = 0
+    await this.#exchange.fromNow()
   }
 
-  #until(): number {
-    const { breaker, pace } = this.#state
-    return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#deps.clock.now(), pace.closedUntil)
+  #reportSoon(seen: endpoint.Seen): void {
+    this.#seen.push(seen)
+    this.#exchange.within(REPORT_AFTER_MS)
   }
 
-  #reportSoon(): void {
-    if (this.#reportPlanned || this.#closing.signal.aborted) return
-    this.#reportPlanned = true
-    void this.#deps.clock.wait(REPORT_AFTER_MS, this.#closing.signal).then(() => {
-      this.#reportPlanned = false
-      if (!this.#closing.signal.aborted) void this.#exchangeNow()
-    })
-  }
-
-  /** An exchange that is sure to carry what is known now: one that is under way may have left without it. */
-  async #exchangeFromNow(): Promise<void> {
-    await this.#exchange
-    await this.#exchangeNow()
-  }
-
-  #exchangeNow(): Promise<void> {
-    // A moment later, so that all who ask in this one share it.
-    this.#exchange ??= Promise.resolve()
-      .then(() => this.#tell())
-      .catch((error: unknown) => {
-        // No word from Redis, no permit: without it no lease could be taken either.
-        this.#deps.log.warn({ code: 'endpoint.no-redis', err: error }, 'no permits: Redis refuses')
-        this.#turnAway(this.#deps.clock.now() + STALE_MS)
-      })
-      .finally(() => {
-        this.#exchange = undefined
-        if (this.#waiters.length > 0) void this.#askAgain()
-      })
-    return this.#exchange
-  }
-
-  async #askAgain(): Promise<void> {
-    await this.#deps.clock.wait(ASK_EVERY_MS, this.#closing.signal)
-    if (this.#waiters.length > 0 && !this.#closing.signal.aborted) await this.#exchangeNow()
-  }
-
-  /** Tells what was seen, takes permits for those who wait. */
-  async #tell(): Promise<void> {
-    const { clock, skewMs } = this.#deps
-    const report: Report = { ...this.#report, skewMs: skewMs() }
-    this.#report = emptyReport()
+  /** Tells what was seen, takes permits for the calls that wait. */
+  async #tell(seen: readonly endpoint.Seen[]): Promise<void> {
+    const { log, machine } = this.#deps
+    const skewMs = this.#deps.skewMs()
     try {
-      const { granted, until } = await this.#commit(report, clock)
-      const left = this.#isOpen() && this.#isFresh(clock.now()) ? this.#permits : 0
-      this.#permits = granted + left
-      this.#fetchedAt = clock.now()
-      this.#admit(until)
+      const granted = await this.#commit(skewMs === undefined ? seen : [...seen, { clock: { skewMs, machine } }])
+      // Permits fetched earlier don't count once another daemon was refused.
+      const isOpen = this.#opensAt() <= this.#now() && this.#state.breaker.is !== 'open'
+      this.#permits = granted.refreshes + (isOpen && this.#isFresh() ? this.#permits : 0)
+      this.#fetchedAt = this.#now()
+      this.#used = this.#refreshes.admit(this.#permits)
+      this.#permits -= this.#used
+      this.#codesUnderWay += this.#codes.admit(granted.codes)
+      this.#turnTheLateAway()
     } catch (error) {
-      this.#report = joinedReports(report, this.#report)
-      throw error
+      // No word from Redis, no permit: without it no lease could be taken either.
+      this.#seen = [...seen, ...this.#seen]
+      log.warn({ code: 'endpoint.no-redis', err: error }, 'no permits: Redis refuses')
+      this.#turnAllAway(this.#now() + STALE_MS)
     }
   }
 
-  async #commit(report: Report, clock: Clock): Promise<{ granted: number; until: number }> {
-    let stored = this.#stored ?? (await this.#deps.store.read())
-    for (;;) {
-      const now = clock.now()
-      const before = decodeEndpoint(stored) ?? (await this.#begin(now))
-      const reported = afterReport(before, report, this.#deps.settings, now)
-      const wanted = this.#waiters.length + Math.max(0, this.#used - this.#permits)
-      const { state: taken, granted, until } = grant(reported, wanted, now)
-      const { state, writes } = await this.#announce(before, taken, now)
-      const after = encodeEndpoint(state)
-      // Also if nothing changed: what is cached here may be old.
-      const found = await this.#deps.store.change(stored, after, writes)
-      if (found !== undefined) {
-        stored = found
-        continue
-      }
-      this.#stored = after
-      this.#state = state
-      this.#used = 0
-      this.#logChange(before.breaker, state.breaker)
-      this.#logRefusal(before.pace, state.pace, now)
-      if (writes.entries.length > 0) await this.#wakeAlerts()
-      return { granted, until }
-    }
-  }
-
-  /** The alerts may have been acknowledged since this state was written: whoever would tell one looks how it stands. */
-  async #announce(
-    before: EndpointState,
-    taken: EndpointState,
-    now: number,
-  ): Promise<ReturnType<typeof announceTroubles>> {
-    const { announce, store } = this.#deps
-    const said = announceTroubles(announce, before, taken, now)
-    if (said.writes.changes.length === 0) return said
-    return announceTroubles(announce, before, { ...taken, alerts: await store.openAlerts() }, now)
+  async #commit(seen: readonly endpoint.Seen[]): Promise<Calls> {
+    const { text, settings, announce } = this.#deps
+    const { before, state, granted, alerts } = await text.change(async (stored) => {
+      const now = this.#now()
+      const before = endpoint.decodeEndpoint(stored)
+      const reported = endpoint.afterReport(before ?? endpoint.newState(settings, now), seen, settings, now)
+      const refreshes = this.#refreshes.length + Math.max(0, this.#used - this.#permits)
+      const codes = Math.min(this.#codes.length, MOST_CODES - this.#codesUnderWay)
+      const { state, granted } = endpoint.grant(reported, { refreshes, codes }, now)
+      const alerts = await announce(before, state, now)
+      return { after: JSON.stringify(state), alerts, result: { before, state, granted, alerts } }
+    })
+    this.#state = state
+    if (before !== undefined) this.#logChange(before, state)
+    if (alerts.entries.length > 0) await this.#wakeAlerts()
+    return granted
   }
 
   /** What was committed is committed: if nobody can be woken, the clock's next tick finds it. */
@@ -321,36 +275,30 @@ export class TokenEndpoint {
     })
   }
 
-  async #begin(now: number): Promise<EndpointState> {
-    return { ...newState(this.#deps.settings, now), alerts: await this.#deps.store.openAlerts() }
-  }
-
-  #logChange(before: Breaker, after: Breaker): void {
-    if (before.is === after.is) return
-    const { cause, detail } = after.is === 'closed' ? before : after
-    const level = after.is === 'open' ? 'error' : 'info'
-    this.#deps.log[level]({ code: `endpoint.${after.is}`, cause, reason: detail }, `the token endpoint is ${after.is}`)
-  }
-
-  #logRefusal(before: Pace, { closedUntil, ceiling }: Pace, now: number): void {
-    if (closedUntil <= Math.max(before.closedUntil, now)) return
-    const facts = { waitMs: closedUntil - now, mostPerSecond: Math.round(ceiling * 10) / 10 }
-    this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider wants fewer token requests')
-  }
-
-  #admit(until: number): void {
-    while (this.#permits > 0) {
-      const waiter = this.#waiters.shift()
-      if (waiter === undefined) return
-      this.#permits--
-      this.#used++
-      waiter.admit({ is: 'admitted' })
+  #logChange(before: endpoint.EndpointState, { breaker, pace }: endpoint.EndpointState): void {
+    if (before.breaker.is !== breaker.is) {
+      const { cause, detail: reason } = breaker.is === 'closed' ? before.breaker : breaker
+      const level = breaker.is === 'open' ? 'error' : 'info'
+      this.#deps.log[level]({ code: `endpoint.${breaker.is}`, cause, reason }, `the token endpoint is ${breaker.is}`)
     }
-    const { breaker } = this.#state
-    if (breaker.is === 'open' || until - this.#deps.clock.now() > PATIENCE_MS) this.#turnAway(until)
+    if (pace.closedUntil > Math.max(before.pace.closedUntil, pace.at)) {
+      const facts = { waitMs: pace.closedUntil - pace.at, mostPerSecond: Math.round(pace.ceiling * 10) / 10 }
+      this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider wants fewer token requests')
+    }
   }
 
-  #turnAway(until: number): void {
-    for (const { admit } of this.#waiters.splice(0)) admit({ is: 'closed', until })
+  #turnTheLateAway(): void {
+    const now = this.#now()
+    const until = endpoint.refreshAt(this.#state)
+    const isLate = this.#state.breaker.is === 'open' || until - now > PATIENCE_MS
+    this.#refreshes.turnAway(() => (isLate ? until : undefined))
+    this.#codes.turnAway((nth, since) => {
+      const at = endpoint.codeAt(this.#state, nth, now)
+      return at > since + PATIENCE_WITH_CODE_MS ? at : undefined
+    })
+  }
+
+  #turnAllAway(until: number): void {
+    for (const line of [this.#refreshes, this.#codes]) line.turnAway(() => until)
   }
 }

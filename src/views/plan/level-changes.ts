@@ -1,7 +1,7 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import { decodeState } from '../../alerts/alert-state.ts'
 import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
-import { type Level, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
+import { type Level, levelOf, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import type { CurrentSeries } from '../account-view.ts'
 import type { RuleSet } from './rule-set.ts'
 
@@ -55,19 +55,19 @@ function standingBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries
   const stored = account.states[series.id]
   const state = stored === undefined ? undefined : decodeState(stored)
   const evaluation = evaluate(rule, state, series, now, { ...rules, for: 1 })
-  const level = levelOf(evaluation)
+  const level = plannedLevel(evaluation)
   if (rule === undefined || level === 'off') return { level, rule: null, threshold: null }
-  return { level, rule: rule.name, threshold: conditionsOf(rule, level) }
+  return { level, rule: rule.name, threshold: conditionsOf(rule, level, series) }
 }
 
 /** What can't be judged stays where it is. */
-function levelOf({ stands, state }: Evaluation): PlannedLevel {
+function plannedLevel({ stands, state }: Evaluation): PlannedLevel {
   if (stands === 'unknown' && state !== undefined && state.level !== 'ok') return state.level
   return stands === 'pending' ? 'ok' : stands
 }
 
-function conditionsOf(rule: Rule, level: PlannedLevel): Level | null {
-  return level === 'warning' || level === 'critical' ? (rule[level] ?? null) : null
+function conditionsOf(rule: Rule, level: PlannedLevel, series: CurrentSeries): Level | null {
+  return level === 'warning' || level === 'critical' ? (levelOf(rule, level, series) ?? null) : null
 }
 
 function withoutThreshold({ level, rule }: LevelChange['after']): LevelChange['before'] {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { LIVE_STATES } from '../../accounts/export-accounts.ts'
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Registry } from '../../accounts/registry.ts'
-import { type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
+import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { receiversOf } from '../../alerts/routing/route.ts'
 import { decodeForecasts } from '../../limits/forecast/account-forecasts.ts'
 import type { AccountHistory, History } from '../../limits/history/history.ts'
@@ -215,6 +215,8 @@ class Plan {
   #isSame({ account, name }: ReplayedSeries): boolean {
     if (!this.#areSettingsSame) return false
     const { old, planned } = this.#request
+    const isOff = ({ rules }: RuleSet) => isLimitChangeOff(rules, account, name)
+    if (isOff(old) !== isOff(planned)) return false
     const [before, after] = [ruleFor(old.rules, account, name), ruleFor(planned.rules, account, name)]
     const known = before === undefined ? undefined : this.#sameRules.get(before)?.get(after)
     if (known !== undefined) return known
@@ -244,8 +246,8 @@ class Plan {
 }
 
 /** What else than its rule decides what is told of a series. */
-function judging({ recoverBelow, for: polls, repeatEveryMs, firstRun }: RuleSet) {
-  return { recoverBelow, polls, repeatEveryMs, firstRun }
+function judging({ recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun }: RuleSet) {
+  return { recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun }
 }
 
 /** What would be told of a change with the next poll. */

@@ -6,8 +6,12 @@ import {
   type ForeseenSeries,
   remembered,
   type SeriesState,
+  saidOf,
 } from '../../alerts/evaluation/evaluate.ts'
-import { type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
+import { marginOf } from '../../alerts/evaluation/margin.ts'
+import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
+import { worseFrom } from '../../alerts/evaluation/worse.ts'
+import { hasMoved } from '../../alerts/kinds/limit-changed.ts'
 import { DAY_MS, dayOf } from '../../limits/forecast/daily-points.ts'
 import type { Value } from '../../limits/history/change.ts'
 import type { Stretch, Timeline } from '../../limits/history/timeline.ts'
@@ -101,7 +105,15 @@ class SeriesReplay {
   stand(from: number, end: number, was: Value | undefined, value: Value): void {
     const { id, name, timeline, periodMs } = this.#series
     const isSettling = from < this.begin
-    if (this.#rule?.off !== true && !isSettling && movedLimit(name, was, value)) this.#tell(from, LIMIT_CHANGED)
+    const { account } = this.#series
+    if (
+      !isSettling &&
+      was !== undefined &&
+      hasMoved(was, value) &&
+      !isLimitChangeOff(this.#rules.rules, account, name)
+    ) {
+      this.#tell(from, LIMIT_CHANGED)
+    }
     // What no rule watches has no level to enter or leave.
     if (this.#rule === undefined || this.#rule.off === true) return
     const read = { id, ...name, ...measured(value) }
@@ -109,8 +121,10 @@ class SeriesReplay {
     for (let isFirst = true; at !== undefined && at < end; isFirst = false) {
       const { stands } = this.#evaluate(read, at, isFirst ? (isSettling ? 'settle' : 'began') : 'again')
       const mayForesee = this.#mayForesee(read)
-      const last = mayForesee || stands !== this.#state?.level ? at : this.#repeat(at, end)
-      const again = newsAfter(this.#state, mayForesee, last, this.#rules.repeatEveryMs)
+      const worse = this.#worseFrom(read)
+      const isStill = !mayForesee && worse === undefined && stands === this.#state?.level
+      const last = isStill ? this.#repeat(read, at, end) : at
+      const again = newsAfter(this.#state, { isForeseen: mayForesee, worse }, last, this.#rules.repeatEveryMs)
       at = again === undefined ? undefined : nextPoll(timeline, periodMs, again)
     }
   }
@@ -144,15 +158,22 @@ class SeriesReplay {
     return this.#state?.foreseen === true || foresight.mayReach(read, within)
   }
 
+  /** When the same numbers are told as worse; undefined where they are not. */
+  #worseFrom(read: Series): number | undefined {
+    const state = this.#state
+    if (state === undefined || state.level === 'ok') return undefined
+    return worseFrom(state, undefined, read, this.#rule?.[state.level], this.#rules.worseAfterMs)
+  }
+
   /** The same numbers at the same level: all that is left to tell is that it lasts. Returns when it was told last. */
-  #repeat(from: number, end: number): number {
+  #repeat(read: Series, from: number, end: number): number {
     const { timeline, periodMs } = this.#series
     let at = from
     for (let state = this.#state; state !== undefined && state.level !== 'ok' && state.pending === null; ) {
       const next = nextPoll(timeline, periodMs, Math.max(at + 1, state.toldAt + this.#rules.repeatEveryMs))
       if (next === undefined || next >= end) break
       this.#tell(next, limitEvent(state.rule, state.level, 'repeat'))
-      state = { ...state, toldAt: next }
+      state = { ...state, toldAt: next, said: saidOf(state.level, read, next) }
       this.#state = state
       at = next
     }
@@ -165,13 +186,19 @@ class SeriesReplay {
 }
 
 /** From when on the same numbers may say something else; undefined: never. */
-function newsAfter(state: SeriesState | undefined, isForeseen: boolean, at: number, repeatEveryMs: number) {
+function newsAfter(
+  state: SeriesState | undefined,
+  { isForeseen, worse }: { isForeseen: boolean; worse: number | undefined },
+  at: number,
+  repeatEveryMs: number,
+): number | undefined {
   if (state !== undefined && state.pending !== null) return at + 1
-  const repeat =
-    state === undefined || state.level === 'ok' ? undefined : Math.max(at + 1, state.toldAt + repeatEveryMs)
-  if (!isForeseen) return repeat
-  const tomorrow = (dayOf(at) + 1) * DAY_MS
-  return Math.min(repeat ?? tomorrow, tomorrow)
+  const moments = [
+    ...(state === undefined || state.level === 'ok' ? [] : [Math.max(at + 1, state.toldAt + repeatEveryMs)]),
+    ...(worse === undefined ? [] : [Math.max(at + 1, worse)]),
+    ...(isForeseen ? [(dayOf(at) + 1) * DAY_MS] : []),
+  ]
+  return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
 function limitEvent(rule: string, level: AlertLevel, reason: AlertReason, inDigest = false): Omit<ToldThen, 'at'> {
@@ -180,10 +207,6 @@ function limitEvent(rule: string, level: AlertLevel, reason: AlertReason, inDige
 
 const LIMIT_CHANGED: Omit<ToldThen, 'at'> = {
   ...{ kind: 'limit-changed', rule: 'limit-changed', level: 'warning', reason: 'entered', inDigest: false },
-}
-
-function movedLimit({ from }: SeriesName, was: Value | undefined, is: Value): boolean {
-  return was !== undefined && was.limit !== is.limit && !(was.limit === null && from !== undefined)
 }
 
 /** Whether the report that the series is part of was read for the first time at that moment. */
@@ -195,9 +218,11 @@ function isFirstReading({ name: { from, to }, timeline, pairsSeen }: ReplayedSer
 }
 
 /** The most days left that make any difference to a rule; undefined: it does not ask for them. */
-function mostDaysLeft({ warning, critical, recoverBelow = 0 }: Rule): number | undefined {
+function mostDaysLeft({ warning, critical, recoverBelow }: Rule): number | undefined {
   const asked = [warning?.daysLeft, critical?.daysLeft].filter((days) => days !== undefined)
-  return asked.length === 0 ? undefined : Math.max(...asked) + recoverBelow
+  if (asked.length === 0) return undefined
+  const most = Math.max(...asked)
+  return most + marginOf('daysLeft', most, recoverBelow, 0)
 }
 
 function measured({ usage, limit }: Value): Pick<Series, 'usage' | 'limit' | 'percent'> {

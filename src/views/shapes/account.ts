@@ -56,6 +56,12 @@ export const AccountShape = z
       })
       .nullable()
       .describe('What keeps its limits from being read; null: nothing that is known.'),
+    objectTypesLeftOut: count(
+      'Object types in its last report that are not watched: more than 500, or ids that are too long.',
+    ),
+    gaps: z
+      .array(z.string())
+      .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),
     uninstall: z
       .object({
         askedAt: momentOrNull('When it was asked for.'),

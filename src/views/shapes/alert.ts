@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { AlertKind, AlertReason } from '../../alerts/alert.ts'
-import { LabelledSeriesName, RecordShape } from './series.ts'
+import { LabelledSeriesName, ObjectIdShape, RecordShape } from './series.ts'
 import { AccountName, count, hubDomain, hubId, level, moment, strangersText, text } from './words.ts'
 
 const KINDS = ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery', 'test'] as const satisfies AlertKind[]
 const REASONS = [
-  ...(['entered', 'escalated', 'eased', 'recovered', 'repeat', 'uninstalled', 'test'] as const),
+  ...(['entered', 'escalated', 'eased', 'recovered', 'repeat', 'worse', 'uninstalled', 'test'] as const),
 ] satisfies AlertReason[]
 
 export const alertKind = z
@@ -13,7 +13,9 @@ export const alertKind = z
   .describe(
     'What it is about: a series, a limit that moved, tokens, polls, the whole fleet, a receiver; or it is a test.',
   )
-export const alertReason = z.enum(REASONS).describe('What the alert did.')
+export const alertReason = z
+  .enum(REASONS)
+  .describe('What the alert did; `worse`: at the same level, it is worse than the last message said.')
 const cause = z.enum(['scopes', 'failing']).describe('Of a poll alert: scopes are missing, or polls fail.')
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')
@@ -30,7 +32,7 @@ export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
 
 export const OpenAlertShape = z
   .object({
-    id: text('Its id with the number of its newest transition; either end is taken where an alert is asked for.'),
+    id: text('Its id, the same from opening to closing.'),
     ...{ kind: alertKind, level, rule },
     field: text("The series' id; `token` or `poll` for the account's tokens and polls; the trouble of the fleet."),
     cause: cause.exactOptional(),
@@ -143,7 +145,7 @@ export const AlertShape = z
           }),
         ),
         left: z
-          .array(z.object({ objectId: z.int(), label: z.string().exactOptional() }))
+          .array(z.object({ objectId: ObjectIdShape, label: z.string().exactOptional() }))
           .exactOptional()
           .describe('Those that the last message named and that are gone.'),
       })

@@ -38,6 +38,7 @@ const ExplainedAlert = {
   kind: alertKind,
   subject: strangersText('What it is about, for people.'),
   state: z.enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off']),
+  alert: text('Id of the alert that is open.').nullable().describe('Null: none is.'),
   since: momentOrNull('When the alert opened.'),
   why: strangersText('Why it stands so, for people.'),
   held: z.array(HeldBackShape),

@@ -17,6 +17,7 @@ export const DueShape = z
 export type DueShape = z.infer<typeof DueShape>
 
 export const TokensDueShape = DueShape.extend({
+  overdue: count('Due for longer than a minute and still not taken up, or failing, with a token that ended by then.'),
   nearestExpiryAt: momentOrNull('When the first access token expires of those that are kept alive.'),
 }).meta({ id: 'TokensDue', description: 'Refreshes, and the tokens that they keep alive.' })
 export type TokensDueShape = z.infer<typeof TokensDueShape>
@@ -121,6 +122,10 @@ export const FleetStatusShape = z
     accounts: z.object({
       total: count('All that are known.'),
       byState: z.object(perState).describe('How many are in each state.'),
+      newFleet: z
+        .object({ read: count('Have been read since.'), total: count('Came in and are to be read, or have been.') })
+        .nullable()
+        .describe('Accounts that were imported, until all have been read for the first time; null: none waits.'),
     }),
     tokens: TokensDueShape,
     tokenEndpoint: TokenEndpointShape.nullable().describe('Null before the first daemon has asked for a token.'),

@@ -18,6 +18,7 @@ export const AdminTokenShape = z
     scopes,
     createdAt: momentOrNull('When it was made.'),
     lastUsedAt: momentOrNull('When it was used last.'),
+    ignored: z.boolean().describe('Whether it opens nothing, because no key of this installation sealed it.'),
   })
   .meta({ id: 'AdminToken', description: 'A named admin token; the token itself is kept nowhere.' })
 
@@ -33,7 +34,7 @@ export const RekeyedShape = z
   .object({
     outcome: z
       .enum(['clean', 'writing', 'stopped'])
-      .describe('`writing`: a daemon still writes with another key; `stopped`: it was told to stop.'),
+      .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was told to stop.'),
     key: text('The key that everything is to be under.'),
     accounts: count('Looked at.'),
     replaced: count('Values that were encrypted anew.'),

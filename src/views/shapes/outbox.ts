@@ -32,5 +32,8 @@ export const OutboxProofShape = OutboxShape.extend({
   astray: z
     .array(z.object({ transition: text('Its partition and number.'), ledger: places, found: places }))
     .describe('Transitions of which the ledger says something else than what is found.'),
+  unresolved: z
+    .array(z.object({ receiver: text('Who was sent it.'), alert: text('Its id.') }))
+    .describe('Alerts that receivers were sent as firing and that are over, with no end on its way to them.'),
 }).meta({ id: 'OutboxProof', description: 'The same, proved by looking at each transition.' })
 export type OutboxProofShape = z.infer<typeof OutboxProofShape>

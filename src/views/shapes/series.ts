@@ -19,9 +19,13 @@ const percent = z
 export const SeriesName = { metric, objectTypeId, from, to }
 export const LabelledSeriesName = { ...SeriesName, label }
 
+export const ObjectIdShape = z
+  .union([z.int(), z.string()])
+  .describe("The record's id at the provider; its digits as text where it is beyond 2^53.")
+
 export const RecordShape = z
   .object({
-    objectId: z.int().describe("The record's id at the provider."),
+    objectId: ObjectIdShape,
     label: strangersText('Its name; absent where `limits.records` keeps none.').exactOptional(),
     usage: count('Its associations; absent at the limit, where the provider gives no number.').exactOptional(),
   })
@@ -40,13 +44,18 @@ const days = (description: string) => z.number().min(0).describe(`${description}
 export const ForecastShape = z
   .object({
     perDay: z.number().describe('How much usage grows a day.'),
-    perDayLow: z.number().describe('Low end of the range in which the pace lies.'),
+    perDayLow: z.number().describe('Low end of the range in which the pace lies, in 80 of 100 cases.'),
     perDayHigh: z.number().describe('High end of that range.'),
     days: days('Until the limit at that pace.'),
-    earliest: days('Until the limit at the high end.'),
-    latest: days('Until the limit at the low end; null: further ahead than anything is told.').nullable(),
+    earliest: days('Until the limit at the soonest, in 80 of 100 cases.'),
+    latest: days('Until the limit at the latest; null: further ahead than anything is told.').nullable(),
   })
-  .meta({ id: 'Forecast', description: 'When a series reaches its limit at its pace of the last weeks.' })
+  .meta({
+    id: 'Forecast',
+    description:
+      'When a series reaches its limit at its pace of the last weeks, or of the last days where that is faster.',
+  })
+export type ForecastShape = z.infer<typeof ForecastShape>
 
 export const SeriesShape = z
   .object({
@@ -55,6 +64,12 @@ export const SeriesShape = z
     }),
     ...LabelledSeriesName,
     ...{ usage, limit, percent },
+    reportedPercent: z
+      .number()
+      .exactOptional()
+      .describe(
+        "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Of `customProperties.*`, where it is given.",
+      ),
     measuredAt: momentOrNull('When that was read.'),
     daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
     forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` says why.'),

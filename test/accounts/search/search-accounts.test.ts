@@ -234,6 +234,7 @@ async function forget(keys: Keys, hubId: number): Promise<void> {
     JSON.stringify(NO_ALERT_WRITES),
     'cli',
     '',
+    'one',
   )
   const { account } = keys.account(hubId)
   await redis.store.zrem(keys.partition(keys.partitionOf(hubId)).state.uninstalling, hubId)

@@ -1,15 +1,22 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
-import { type EvaluationSettings, evaluate, type SeriesState } from '../../../src/alerts/evaluation/evaluate.ts'
+import {
+  type EvaluationSettings,
+  evaluate,
+  remembered,
+  type SeriesState,
+} from '../../../src/alerts/evaluation/evaluate.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import type { Series } from '../../../src/limits/series.ts'
 
 const NOW = 1_763_719_200_000
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const SETTINGS: EvaluationSettings = { recoverBelow: 3, for: 0, repeatEveryMs: DAY }
+const MINUTES = 300_000
+const SETTINGS: EvaluationSettings = { recoverBelow: 3, for: 0, repeatEveryMs: DAY, worseAfterMs: MINUTES }
 const PERCENT: Rule = { name: 'r', on: '*', warning: { percent: 80 }, critical: { percent: 95 } }
 
 function series(usage: number, limit: number | null = 1_000): Series {
@@ -69,11 +76,11 @@ describe('an alert that is acknowledged', () => {
 
   test('is told again by five points more, says what it was, and is then known to nobody', () => {
     const state = known(open('warning', 850))
-    const told = evaluate(PERCENT, state, series(900), NOW + 1, SETTINGS)
-    expect(told.event).toMatchObject({ reason: 'repeat', level: 'warning' })
+    const told = evaluate(PERCENT, state, series(900), NOW + MINUTES, SETTINGS)
+    expect(told.event).toMatchObject({ reason: 'worse', level: 'warning' })
     expect(told.because).toMatchObject({ is: 'holds', worseThan: { usage: 850, percent: 85, remaining: 150 } })
     expect(told.state).not.toHaveProperty('acknowledged')
-    expect(days(PERCENT, state, [890, 900, 901, 901]).said).toEqual(['-', 'repeat', 'repeat', 'repeat'])
+    expect(days(PERCENT, state, [890, 900, 901, 901]).said).toEqual(['-', 'worse', 'repeat', 'repeat'])
   })
 
   test.each([
@@ -83,19 +90,19 @@ describe('an alert that is acknowledged', () => {
   ])('at %d of 1,000 is as it was at %d and worse at %d', (at, still, worse) => {
     const rule: Rule = { name: 'r', on: '*', warning: { percent: 10 } }
     const state = known(open('warning', at))
-    expect(evaluate(rule, state, series(still), NOW + 1, SETTINGS).event).toBeUndefined()
-    expect(evaluate(rule, state, series(worse), NOW + 1, SETTINGS).event?.reason).toBe('repeat')
+    expect(evaluate(rule, state, series(still), NOW + HOUR, SETTINGS).event).toBeUndefined()
+    expect(evaluate(rule, state, series(worse), NOW + HOUR, SETTINGS).event?.reason).toBe('worse')
   })
 
   test('of a count is told again by any one more', () => {
     const rule: Rule = { name: 'r', on: '*', warning: { count: 5 } }
     const state = known({ ...open('warning', 7), said: { level: 'warning', usage: 7, at: NOW } })
-    expect(days(rule, state, [7, 5, 7, 8, 8], null).said).toEqual(['-', '-', '-', 'repeat', 'repeat'])
+    expect(days(rule, state, [7, 5, 7, 8, 8], null).said).toEqual(['-', '-', '-', 'worse', 'repeat'])
   })
 
   test('of what remains is told again when half of it is left, where its level asks that', () => {
     const rule: Rule = { name: 'r', on: '*', warning: { remaining: 40 } }
-    expect(days(rule, known(open('warning', 970)), [984, 985]).said).toEqual(['-', 'repeat'])
+    expect(days(rule, known(open('warning', 970)), [984, 985]).said).toEqual(['-', 'worse'])
     expect(days(PERCENT, known(open('critical', 970)), [984, 985]).said).toEqual(['-', '-'])
   })
 
@@ -128,5 +135,95 @@ describe('an alert that is acknowledged', () => {
     const over = evaluate(PERCENT, soon, series(850), NOW + HOUR, SETTINGS)
     expect(over.event).toBeUndefined()
     expect(over.state).not.toHaveProperty('acknowledged')
+  })
+})
+
+describe('what gets worse at its level', () => {
+  /** What some readings say, one after the other, each so many minutes after the one before. */
+  function told(
+    start: SeriesState,
+    steps: readonly (readonly [minutes: number, usage: number])[],
+    settings = SETTINGS,
+  ) {
+    const rule: Rule = { name: 'r', on: '*', warning: { percent: 80, remaining: 150 }, critical: { percent: 99 } }
+    let [state, now]: [SeriesState | undefined, number] = [start, NOW]
+    return steps.map(([minutes, usage]) => {
+      now += minutes * 60_000
+      const evaluation = evaluate(rule, state, series(usage), now, settings)
+      state = remembered(evaluation.state)
+      return evaluation.event?.reason ?? '-'
+    })
+  }
+
+  test('is told whether it was acknowledged or not, once `group.interval` is over since the last message', () => {
+    const steps = [1, 3, 2, 1, 9].map((minutes) => [minutes, 900] as const)
+    for (const start of [open('warning', 850), known(open('warning', 850))]) {
+      expect(told(start, steps)).toEqual(['-', '-', 'worse', '-', '-'])
+    }
+  })
+
+  test('is not told where that is off', () => {
+    const off = { ...SETTINGS, worseAfterMs: undefined }
+    for (const start of [open('warning', 850), known(open('warning', 850))]) {
+      expect(
+        told(
+          start,
+          [
+            [60, 900],
+            [60, 985],
+          ],
+          off,
+        ),
+      ).toEqual(['-', '-'])
+    }
+  })
+
+  test('is measured by what was acknowledged too', () => {
+    const steps = [
+      [60, 900],
+      [60, 940],
+      [60, 955],
+    ] as const
+    expect(told(open('warning', 850), steps)).toEqual(['worse', '-', 'worse'])
+    expect(told(known(open('warning', 850), series(910)), steps)).toEqual(['-', '-', 'worse'])
+    expect(
+      told(known(open('warning', 850), series(830)), [
+        [60, 885],
+        [60, 900],
+      ]),
+    ).toEqual(['-', 'worse'])
+  })
+
+  test('of records near their limit is the one that reaches it, not one more that is near', () => {
+    const rule: Rule = { name: 'r', on: '*', warning: { count: 5 } }
+    const state = { ...open('warning', 7), said: { level: 'warning' as const, usage: 7, at: NOW } }
+    const of = (metric: Series['metric']) => ({ ...series(8, null), id: 'x', metric })
+    const said = (metric: Series['metric']) => evaluate(rule, state, of(metric), NOW + HOUR, SETTINGS).event?.reason
+    expect(said('associations.atLimit')).toBe('worse')
+    expect(said('associations.nearLimit')).toBeUndefined()
+  })
+
+  test('an acknowledged alert has never said more than the same alert would have, whatever is read', () => {
+    const step = fc.tuple(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 760, max: 1_000 }))
+    const said = { acknowledged: 0, other: 0 }
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 800, max: 980 }),
+        fc.integer({ min: 780, max: 989 }),
+        fc.array(step),
+        (at, seen, steps) => {
+          const count = (reasons: readonly string[], n: number) =>
+            reasons.slice(0, n + 1).filter((one) => one !== '-').length
+          const acknowledged = told(known(open('warning', at), series(seen)), steps)
+          const other = told(open('warning', at), steps)
+          for (const n of steps.keys()) expect(count(acknowledged, n)).toBeLessThanOrEqual(count(other, n))
+          said.acknowledged += count(acknowledged, steps.length)
+          said.other += count(other, steps.length)
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+    expect(said.acknowledged).toBeGreaterThan(1_000)
+    expect(said.acknowledged).toBeLessThan(said.other)
   })
 })

@@ -12,6 +12,7 @@ import { associations, fetched, properties } from '../../limits/reports.ts'
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
+const INTERVAL = 2 * HOUR
 const PAIR = '0-1/0-2'
 
 const CONFIGS: readonly (readonly Rule[])[] = [
@@ -70,7 +71,7 @@ interface Seen {
 const SAME = ['warning warning', 'critical critical']
 /** The level before and the level told, by the reason of a message about an alert that is open. */
 const LAWFUL: Partial<Record<Alert['reason'], readonly string[]>> = {
-  ...{ escalated: ['warning critical'], eased: ['critical warning'], recovered: SAME, repeat: SAME },
+  ...{ escalated: ['warning critical'], eased: ['critical warning'], recovered: SAME, repeat: SAME, worse: SAME },
 }
 
 class Receiver {
@@ -100,9 +101,15 @@ class Receiver {
   #follows(before: Known, alert: Alert, at: number, seen: Seen | undefined): void {
     const levels = LAWFUL[alert.reason]
     expect(levels, `${alert.reason} of an alert that is open`).toContain(`${before.level} ${alert.level}`)
-    if (alert.reason !== 'repeat') return
-    if (seen === undefined || at >= seen.until) expect(at - before.toldAt).toBeGreaterThanOrEqual(DAY)
-    else expect(isWorse(seen, alert), `told although acknowledged: ${JSON.stringify({ seen, alert })}`).toBe(true)
+    const known = seen !== undefined && at < seen.until ? seen : undefined
+    if (alert.reason === 'repeat') {
+      expect(known, 'nobody has acknowledged what is repeated').toBeUndefined()
+      expect(at - before.toldAt).toBeGreaterThanOrEqual(DAY)
+    }
+    if (alert.reason !== 'worse') return
+    expect(at - before.toldAt).toBeGreaterThanOrEqual(INTERVAL)
+    if (known !== undefined)
+      expect(isWorse(known, alert), `told although acknowledged: ${JSON.stringify({ seen, alert })}`).toBe(true)
   }
 }
 
@@ -138,10 +145,21 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
       now += one.hours * HOUR
       const pairs = one.atLimit === 'gone' ? {} : { [PAIR]: associations(500, [], one.atLimit) }
       const after = mergeReadings(before, fetched(now, properties(one.usage, one.limit), pairs))
-      const pace = one.perDay === undefined ? {} : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99 } }
+      const pace =
+        one.perDay === undefined
+          ? {}
+          : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, scatter: 0, shareHigh: 0 } }
       const forecasts = one.perDay === 1 ? undefined : { at: now - HOUR, rising: pace, tooFew: {} }
       const settings: AlertSettings = {
-        ...{ rules, recoverBelow: 3, for: needed, repeatEveryMs: DAY, firstRun: 'alert', pageOf: () => 'https://a.b' },
+        ...{
+          rules,
+          recoverBelow: 3,
+          for: needed,
+          repeatEveryMs: DAY,
+          worseAfterMs: INTERVAL,
+          firstRun: 'alert',
+          pageOf: () => 'https://a.b',
+        },
       }
       const account = { hubId: 1, hubDomain: 'a.b', before, after, samples: {}, forecasts, states }
       const writes = decideAlerts(settings, account, now)
@@ -187,7 +205,7 @@ describe('whatever is read, changed in the rules, restarted or acknowledged', ()
       }),
       { numRuns: 1_000 },
     )
-    expect([...reasons].sort()).toEqual(['eased', 'entered', 'escalated', 'recovered', 'repeat'])
+    expect([...reasons].sort()).toEqual(['eased', 'entered', 'escalated', 'recovered', 'repeat', 'worse'])
   })
 
   test('a hundred times over a threshold and back within recoverBelow is one message', () => {

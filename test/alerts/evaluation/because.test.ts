@@ -9,7 +9,7 @@ import {
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 
 const NOW = 1_763_719_200_000
-const SETTINGS: EvaluationSettings = { recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000 }
+const SETTINGS: EvaluationSettings = { recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, worseAfterMs: 0 }
 
 function series(usage: number, limit: number | null = 1_000, daysLeft?: number | null): ForeseenSeries {
   const percent = limit === null ? null : (usage * 100) / limit
@@ -79,9 +79,16 @@ describe('in a sentence, a series stands where it stands because', () => {
       '96 % is at or over the warning 80 %; 2 of 3 polls agree on critical',
     ],
     [
-      whyOf(PERCENT, open('warning', { acknowledged: { at: 1, by: 'x', until: NOW + 1, usage: 850, percent: 85 } }), {
-        ...series(910),
-      }),
+      whyOf(
+        PERCENT,
+        open('warning', {
+          said: { level: 'warning', usage: 850, limit: 1_000, at: 1 },
+          acknowledged: { at: 1, by: 'x', until: NOW + 1, usage: 850, percent: 85 },
+        }),
+        {
+          ...series(910),
+        },
+      ),
       '91 % is at or over the warning 80 %; when it was acknowledged it was 85 %',
     ],
     [whyOf(PERCENT, undefined, series(5, null)), 'no limit is reported that it could be compared with'],

@@ -5,6 +5,7 @@ import {
   type Evaluation,
   type EvaluationSettings,
   evaluate,
+  remembered,
   type SeriesState,
 } from '../../../src/alerts/evaluation/evaluate.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
@@ -103,17 +104,34 @@ describe('levels of other conditions', () => {
     evaluate({ name: 'r', on: '*', ...rule }, before, one, NOW, settings).stands
 
   test.each([
-    ['count', { warning: { count: 10 } }, 10, 9],
-    ['remaining', { warning: { remaining: 20 } }, 80, 79],
+    ['a small count', { warning: { count: 4 } }, 4, 4, 3],
+    ['a count from 5 on', { warning: { count: 5 } }, 5, 4, 3],
+    ['remaining, by 10 %', { warning: { remaining: 20 } }, 80, 78, 77],
+    ['remaining, by 10 % rounded down', { warning: { remaining: 29 } }, 71, 69, 68],
+    ['remaining, by at least 1', { warning: { remaining: 0 } }, 100, 99, 98],
   ] as const)(
-    'of %s are entered at the number itself, and left as soon as it no longer holds',
-    (_, rule, at, below) => {
+    'of %s are entered at the number itself, and left by a margin of their own',
+    (_, rule, at, still, left) => {
       expect(stands(rule, undefined, series(at))).toBe('warning')
-      expect(stands(rule, undefined, series(below))).toBe('ok')
-      expect(stands(rule, open('warning'), series(at))).toBe('warning')
-      expect(stands(rule, open('warning'), series(below))).toBe('ok')
+      expect(stands(rule, undefined, series(at - 1))).toBe('ok')
+      expect(stands(rule, open('warning'), series(still))).toBe('warning')
+      expect(stands(rule, open('warning'), series(left))).toBe('ok')
     },
   )
+
+  test.each([
+    ['remaining', { warning: { remaining: 20 } }, [19, 21, 19, 21], (left: number) => series(1_000 - left, 1_000)],
+    ['count', { warning: { count: 5 } }, [5, 4, 5, 4], (count: number) => series(count, null)],
+    ['daysLeft', { warning: { daysLeft: 7 } }, [7, 7.5, 6.9, 8], (days: number) => ({ ...series(50), daysLeft: days })],
+  ] as const)('a number that swings around a threshold of %s is one alert', (_, rule, swings, read) => {
+    let state: SeriesState | undefined
+    const events = swings.flatMap((number, n) => {
+      const decided = evaluate({ name: 'r', on: '*', ...rule }, state, read(number), NOW + n, SETTINGS)
+      state = remembered(decided.state)
+      return decided.event === undefined ? [] : [decided.event.reason]
+    })
+    expect(events).toEqual(['entered'])
+  })
 
   test.each([
     ['count', { warning: { count: 10 } }, 10, 6, 5],
@@ -148,7 +166,7 @@ describe('levels of other conditions', () => {
 
   test('a rule may have only one level', () => {
     expect(stands({ critical: { count: 5 } }, undefined, series(5))).toBe('critical')
-    expect(stands({ critical: { count: 5 } }, open('critical'), series(4))).toBe('ok')
+    expect(stands({ critical: { count: 5 } }, open('critical'), series(3))).toBe('ok')
     expect(stands({}, undefined, series(99))).toBe('ok')
     expect(stands({}, open('warning'), series(99))).toBe('ok')
   })
@@ -181,9 +199,10 @@ describe('a level of the days that are left', () => {
     expect(decide(undefined, foreseen(days)).stands).toBe(stands)
   })
 
-  test('is left as soon as there are more', () => {
-    expect(brief(decide(open('critical'), foreseen(7.1)))).toEqual(['warning', 'eased', 'warning', 'critical'])
-    expect(brief(decide(open('warning'), foreseen(14.1)))).toEqual(['ok', 'recovered', 'warning', 'warning'])
+  test('is left by a day more', () => {
+    expect(brief(decide(open('critical'), foreseen(8)))).toEqual(['critical', undefined, undefined, undefined])
+    expect(brief(decide(open('critical'), foreseen(8.1)))).toEqual(['warning', 'eased', 'warning', 'critical'])
+    expect(brief(decide(open('warning'), foreseen(15.1)))).toEqual(['ok', 'recovered', 'warning', 'warning'])
   })
 
   test('with a margin of the rule’s own is left by that many days more', () => {

@@ -105,16 +105,27 @@ interface StateClass {
   /** Polls in a row before this one that found warning at least, and critical. */
   polls: { warning: number; critical: number }
   isDue: boolean
+  /** Than the last message said. */
+  isWorse: boolean
   known: 'no' | 'as it is' | 'when it was better' | 'until before'
   foreseen: boolean
 }
 
+const SAID_LESS = { usage: 1 }
+const SAID_MORE = { usage: 1_000, limit: 100 }
+
 function stateClasses(): StateClass[] {
-  const nothing = { polls: { warning: 0, critical: 0 }, isDue: false, known: 'no' as const, foreseen: false }
+  const nothing = {
+    polls: { warning: 0, critical: 0 },
+    isDue: false,
+    isWorse: false,
+    known: 'no' as const,
+    foreseen: false,
+  }
   const classes: StateClass[] = [{ ...nothing, name: 'none', state: undefined, level: OK }]
-  const opened = (level: Found, isDue: boolean): SeriesState => ({
+  const opened = (level: Found, isDue: boolean, isWorse = false): SeriesState => ({
     ...{ level, rule: 'r', since: NOW - 9 * DAY, transitions: 4, toldAt: isDue ? NOW - DAY : NOW - DAY + 1 },
-    ...{ said: level === OK ? null : { level, usage: 1, at: NOW - DAY }, pending: null },
+    ...{ said: level === OK ? null : { level, ...(isWorse ? SAID_LESS : SAID_MORE), at: NOW - DAY }, pending: null },
   })
   const pending = (warning: number, critical: number) => ({ warning, critical, sinceFirstReading: false })
   for (const [warning, critical] of [
@@ -139,10 +150,15 @@ function stateClasses(): StateClass[] {
     })
   }
   for (const level of [W, C]) {
-    for (const isDue of [false, true]) {
-      const name = `${level}${isDue ? ', to be told again' : ''}`
-      const state = opened(level, isDue)
-      const one = { ...nothing, name, state, level, isDue }
+    for (const [isDue, isWorse] of [
+      [false, false],
+      [false, true],
+      [true, false],
+      [true, true],
+    ] as const) {
+      const name = `${level}${isDue ? ', to be told again' : ''}${isWorse ? ', when it was told better' : ''}`
+      const state = opened(level, isDue, isWorse)
+      const one = { ...nothing, name, state, level, isDue, isWorse }
       const ack = (until: number, usage: number, percent: number | null) =>
         acknowledgeState(
           state,
@@ -188,14 +204,14 @@ const told = (reason: string, level: AlertLevel, before: Found) => ({ event: { r
 
 /** What is to come of a reading that asks for a level. */
 function expectedOf(was: StateClass, asked: Found, needed: number, holds: Expected['because']): Expected {
-  const { level, polls, isDue, known } = was
+  const { level, polls, isDue, isWorse, known } = was
   if (asked === OK)
     return level === OK
       ? { stands: OK, because: 'nothing' }
       : { stands: OK, because: 'nothing', ...told('recovered', level, level) }
   if (asked === level) {
-    const isTold = known === 'when it was better' || (isDue && known !== 'as it is')
-    return { stands: level, because: holds, ...(isTold ? told('repeat', level, level) : {}) }
+    const isTold = isDue && (known === 'when it was better' ? isWorse : known !== 'as it is')
+    return { stands: level, because: holds, ...(isTold ? told(isWorse ? 'worse' : 'repeat', level, level) : {}) }
   }
   if (level === C) return { stands: W, because: holds, ...told('eased', W, C) }
   const agree = {
@@ -214,7 +230,7 @@ function expectedOf(was: StateClass, asked: Found, needed: number, holds: Expect
 const HOLDS = ['holds', 'margin'] as const
 
 function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, needed: number, expected: Expected): void {
-  const settings = { recoverBelow: 3, for: needed, repeatEveryMs: DAY }
+  const settings = { recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: DAY }
   const found = evaluate(rule, was.state, one, NOW, settings)
   const because = Array.isArray(expected.because) ? expected.because : [expected.because]
   const said = {
@@ -233,7 +249,7 @@ function check(was: StateClass, rule: Rule | undefined, one: ForeseenSeries, nee
     expect(found.state.since).toBe(was.level === OK ? NOW : was.state?.since)
   }
   // Known is what was, as long as it lasts, and it is neither over nor worse.
-  const isOver = event?.reason === 'recovered' || event?.reason === 'escalated' || event?.reason === 'repeat'
+  const isOver = event !== undefined && event.reason !== 'eased'
   const isKnown = (was.known === 'as it is' || was.known === 'when it was better') && !isOver
   if (found.stands !== 'unknown' && found.state !== undefined && found.stands === found.state.level) {
     const isWaiting = found.state.pending !== null

@@ -56,22 +56,23 @@ function story(reports: readonly AssociationReport[], metric = 'associations.atL
   })
 }
 
+const record = (objectId: number) => ({ objectId, label: `record ${objectId}` })
 const many = (count: number, from = 1_000) => Array.from({ length: count }, (_, n) => from + n)
 
 describe('a message that names records', () => {
   test('says which of them are new, and which are gone, since the last message of the same alert', () => {
     expect(story([report([1, 2]), report([2, 3, 4]), report([2, 3, 4]), report([2])])).toMatchObject([
       { reason: 'entered', isNew: [], left: undefined },
-      { reason: 'repeat', isNew: [3, 4], left: [{ objectId: 1 }] },
+      { reason: 'repeat', isNew: [3, 4], left: [record(1)] },
       { reason: 'repeat', isNew: [], left: undefined },
-      { reason: 'repeat', isNew: [], left: [{ objectId: 3 }, { objectId: 4 }] },
+      { reason: 'repeat', isNew: [], left: [record(3), record(4)] },
     ])
   })
 
   test('names those that are gone when the alert is over', () => {
     expect(story([report([1, 2]), report([])])).toMatchObject([
       { reason: 'entered' },
-      { reason: 'recovered', isNew: [], left: [{ objectId: 1 }, { objectId: 2 }], said: undefined },
+      { reason: 'recovered', isNew: [], left: [record(1), record(2)], said: undefined },
     ])
   })
 
@@ -85,26 +86,32 @@ describe('a message that names records', () => {
   test('says of nothing that it is gone where only samples are shown', () => {
     const [, some, all] = story([report([1, 2, 3]), report([1], 2), report([1])])
     expect(some).toMatchObject({ reason: 'repeat', left: undefined })
-    expect(some?.said).toMatchObject({ records: [1], unnamed: 2 })
+    expect(some?.said).toMatchObject({ records: [[1, 'record 1']], unnamed: 2 })
     expect(all).toMatchObject({ left: undefined })
   })
 
   test('says of nothing that it is new where the last message did not name all there were', () => {
     const [, more, more2] = story([report(many(12)), report([...many(3), 5]), report([...many(3), 5, 6])])
-    expect(more).toMatchObject({ isNew: [], left: many(7, 1_003).map((objectId) => ({ objectId })) })
+    expect(more).toMatchObject({ isNew: [], left: many(7, 1_003).map(record) })
     expect(more2).toMatchObject({ isNew: [6] })
   })
 
   test('tells a record that takes the place of another', () => {
     const [, none, one] = story([report([1, 2]), report([1], 0), report([9])])
-    expect(none).toMatchObject({ left: [{ objectId: 2 }] })
-    expect(one).toMatchObject({ isNew: [9], left: [{ objectId: 1 }] })
+    expect(none).toMatchObject({ left: [record(2)] })
+    expect(one).toMatchObject({ isNew: [9], left: [record(1)] })
   })
 
-  test('remembers ids alone, ten at most, and for as long as the alert is open', () => {
-    const [first] = story([report(many(14), 200)])
-    expect(first?.said).toMatchObject({ records: many(10), unnamed: 204 })
-    expect(JSON.stringify(first?.said)).not.toContain('record ')
+  test('remembers ten at most, and for as long as the alert is open', () => {
+    const [first, over] = story([report(many(14), 200), report([])])
+    expect(first?.said).toMatchObject({ records: many(10).map((id) => [id, `record ${id}`]), unnamed: 204 })
+    expect(over).toMatchObject({ left: many(10).map(record), said: undefined })
+  })
+
+  test('remembers ids alone where labels are not kept, and so knows those that an earlier version remembered', () => {
+    const [first, next] = story([report([1, 2]), report([2])], 'associations.atLimit', 'ids')
+    expect(first?.said).toMatchObject({ records: [1, 2] })
+    expect(next).toMatchObject({ isNew: [], left: [{ objectId: 1 }] })
   })
 
   test('remembers, and compares, nothing where no record is kept', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Rule, ruleFor } from '../../../src/alerts/evaluation/rules.ts'
+import { levelOf, type Rule, ruleFor } from '../../../src/alerts/evaluation/rules.ts'
 import type { Series } from '../../../src/limits/series.ts'
 
 const ACCOUNT = { hubId: 1234567, hubDomain: 'Shop.Example.com' }
@@ -26,6 +26,21 @@ describe('the rule for a series', () => {
   test('is none where none matches', () => {
     expect(chosen([], OVERALL)).toBeUndefined()
     expect(chosen([rule('x', { on: 'associations.*' })], OVERALL)).toBeUndefined()
+  })
+
+  test('is for several series and asks `count`: then not for the usage of a fullest record', () => {
+    const FULLEST: Series = { ...PAIR, id: 'fullest/0-1/0-2', metric: 'associations.fullest', usage: 48_000 }
+    const count = rule('count', { on: 'associations.*', warning: { count: 10 }, critical: { count: 50 } })
+    const full = rule('full', { on: 'associations.fullest', warning: { percent: 90 } })
+    expect([chosen([count, full], PAIR), chosen([count, full], FULLEST)]).toEqual(['count', 'full'])
+    expect(chosen([{ ...count, on: '*' }, full], FULLEST)).toBe('full')
+    expect(chosen([{ ...count, on: '*' }], OVERALL)).toBe('count')
+    expect(chosen([{ ...count, on: 'associations.fullest' }], FULLEST)).toBe('count')
+    expect(chosen([rule('off', { on: 'associations.*', off: true })], FULLEST)).toBe('off')
+    const both = { ...count, critical: { count: 50, percent: 95 } }
+    expect(chosen([both, full], FULLEST)).toBe('count')
+    expect([levelOf(both, 'warning', FULLEST), levelOf(both, 'critical', FULLEST)]).toEqual([{}, { percent: 95 }])
+    expect(levelOf(both, 'critical', PAIR)).toEqual({ count: 50, percent: 95 })
   })
 
   test('may be for some accounts, by hubId or domain', () => {

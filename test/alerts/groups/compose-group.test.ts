@@ -4,11 +4,12 @@ import type { Alert } from '../../../src/alerts/alert.ts'
 import { composeGroup } from '../../../src/alerts/groups/compose-group.ts'
 import { waitingAlert } from '../../../src/alerts/groups/waiting.ts'
 import { anAlert } from '../an-alert.ts'
-import { NOW } from '../outbox/a-relay.ts'
+import { INTERVAL, NOW } from '../outbox/a-relay.ts'
 
 const compose = (alerts: readonly Alert[], max = 200) =>
   composeGroup({
-    ...{ key: 'mail|rule=x', max, now: NOW, holdOf: () => undefined },
+    ...{ key: 'mail|rule=x', group: { max, intervalMs: INTERVAL }, now: NOW },
+    ...{ holdOf: () => undefined, heardOf: () => ({ is: 'told', at: 0 }) },
     waiting: alerts.map((alert, n) => waitingAlert(`7-${n + 1}`, alert)),
   })
 

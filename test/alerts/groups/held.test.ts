@@ -100,14 +100,30 @@ describe('an alert under a silence', () => {
     await one.expectBalance({ withheld: 2, pending: 0 })
   })
 
-  test('that was told before it is told to be over', async () => {
+  test('that the receiver heard of is told to be over, with what was held back since', async () => {
     const one = relay()
     await pass(one, ENTERED, NOW)
     one.silence(NOW + DAY, NOW)
     await pass(one, REPEAT, NOW + INTERVAL)
     await pass(one, OVER, NOW + 2 * INTERVAL)
-    expect((await one.told()).sort()).toEqual(['aaaa-1', 'aaaa-3'])
+    const told = (await one.pending()).flatMap(({ message }) => message.data.alerts)
+    expect(told).toEqual([ENTERED, { ...OVER, supersedes: ['aaaa-2'] }])
+    await one.expectBalance({ committed: 3, withheld: 0, pending: 3 })
+  })
+
+  test('that lasted longer than it takes to repeat is first told as entered, and not once more at once', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    await pass(one, REPEAT, NOW + INTERVAL)
+    await one.lookAtHeld(NOW + DAY)
+    await one.close(NOW + DAY + WAIT)
+    await pass(one, { id: 'aaaa-3', reason: 'repeat' }, NOW + DAY + WAIT + 5_000 - WAIT - INTERVAL)
+    const told = (await one.pending()).flatMap(({ message }) => message.data.alerts)
+    expect(told).toEqual([{ ...REPEAT, reason: 'entered', supersedes: ['aaaa-1'] }])
     await one.expectBalance({ committed: 3, withheld: 1, pending: 2 })
+    await pass(one, { id: 'aaaa-4', reason: 'repeat' }, NOW + 2 * DAY)
+    expect((await one.told()).at(-1)).toBe('aaaa-4')
   })
 
   test('is told when it escalates out of it, with all that was held back', async () => {
@@ -135,6 +151,44 @@ describe('an alert under a silence', () => {
     await one.collect(NOW + DAY)
     await one.close(NOW + DAY + WAIT)
     await one.expectBalance({ withheld: 2, pending: 0 })
+  })
+
+  test('that begins and is over inside it is told by nobody, also where it ends before their group closes', async () => {
+    const one = relay()
+    one.silence(NOW + WAIT / 2)
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    await one.commit({ alert: OVER })
+    await one.collect(NOW + 1_000)
+    await one.close(NOW + WAIT)
+    expect(await one.told()).toEqual([])
+    await one.expectBalance({ committed: 2, withheld: 2, pending: 0 })
+    expect((await readAlertLog(one, { since: 0 })).map(({ fate }) => fate)).toEqual(
+      Array(2).fill({ is: 'withheld', why: 'over before silence s1 was' }),
+    )
+  })
+
+  test('that only its end fell into is told: nothing held its beginning back', async () => {
+    const one = relay()
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    one.silence(NOW + WAIT / 2)
+    await one.commit({ alert: OVER })
+    await one.collect(NOW + 1_000)
+    await one.close(NOW + WAIT)
+    expect(await one.told()).toEqual([OVER.id])
+    await one.expectBalance({ committed: 2, withheld: 0, pending: 2 })
+  })
+
+  test('that still fires when its group closes is told, where the silence has ended by then', async () => {
+    const one = relay()
+    one.silence(NOW + WAIT / 2)
+    await one.commit({ alert: ENTERED })
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    const [delivery] = await one.pending()
+    expect(delivery?.message.data.alerts).toEqual([ENTERED])
+    await one.expectBalance({ committed: 1, pending: 1 })
   })
 
   test('does not make others of its group wait', async () => {
@@ -228,6 +282,28 @@ describe('of two workers that look at one group at once', () => {
     await one.expectBalance({ pending: 1, where: { outbox: 0, groups: 0, ...where } })
   })
 
+  test('neither tells the end of what the other one has just let go', async () => {
+    const one = relay()
+    one.silence(NOW + DAY)
+    await pass(one, ENTERED, NOW)
+    await one.commit({ alert: OVER })
+    await one.collect(NOW + INTERVAL)
+    const closing = NOW + 3 * INTERVAL
+    // The other takes back what was held, and is slow to close the group.
+    const slow = { ...one.deps, store: dyingAt(redis.store, 'releaseHeld', 'after') }
+    let others = 1
+    const store = overtakenAt(redis.store, 'hlen', async () => {
+      if (others-- > 0) await expect(closeGroups(slow, closing)).rejects.toThrow('dead')
+    })
+    await closeGroups({ ...one.deps, store }, closing)
+    for (const now of [closing + WAIT, closing + INTERVAL, NOW + DAY, NOW + DAY + INTERVAL]) {
+      await one.lookAtHeld(now)
+      await one.close(now)
+    }
+    expect(await one.told()).toEqual([])
+    await one.expectBalance({ withheld: 2, pending: 0 })
+  })
+
   test('neither takes away what the other has told', async () => {
     const one = relay()
     await one.commit({ alert: ENTERED }, { alert: OVER })
@@ -239,7 +315,67 @@ describe('of two workers that look at one group at once', () => {
   })
 })
 
-test('ten thousand alerts are held back and let go, two workers at a time', { timeout: 60_000 }, async () => {
+/** What holds them back, and what ends that. */
+const HOLDS = {
+  'a silence': (one: Relay) => {
+    const silence = one.silence(NOW + DAY)
+    return () => {
+      silence.endsAt = NOW
+    }
+  },
+  'quiet hours': () => () => undefined,
+  "the fleet's alert": (one: Relay) => {
+    const fleet = one.keys.account(NOBODY).alerts
+    const opened = redis.store.hset(fleet, 'coverage', encodeState(openedState('critical', 'fleet', NOW)))
+    return () => opened.then(() => redis.store.hdel(fleet, 'coverage'))
+  },
+}
+
+describe.each(Object.keys(HOLDS) as (keyof typeof HOLDS)[])('80 alerts that begin and end under %s', (hold) => {
+  test.each([['account'], ['rule']] as const)(
+    'grouped by %s are sent to nobody, however sweeps overlap',
+    async (by) => {
+      // From ten until twelve: the alerts begin and end in between.
+      const quiet = hold === 'quiet hours' ? { quiet: [{ from: '09:00', to: '12:00', timeZone: 'UTC' }] } : {}
+      const one = relay({ routes: [{ to: ['mail'], ...quiet }], group: { by: [by] } })
+      const end = HOLDS[hold](one)
+      const about = (hubId: number, n: number) => ({
+        ...{ id: `round${hubId}-${n}`, kind: 'poll' as const, cause: 'failing' as const, rule: 'poll' },
+        account: { hubId, hubDomain: '' },
+      })
+      let now = NOW
+      const twoSweeps = async (ms: number) => {
+        now += ms
+        const sweep = async () => {
+          await one.collect(now)
+          await one.lookAtHeld(now)
+          await one.close(now)
+        }
+        await Promise.all([sweep(), sweep()])
+      }
+      for (let n = 0; n < 80; n++) {
+        await one.commit({ alert: anAlert(about(n, 1)) })
+        // Some end while they wait in their group, some once they are held, some as others are taken back.
+        if (n % 8 === 7) await twoSweeps(15_000)
+        if (n >= 40)
+          await one.commit({ alert: anAlert({ ...about(n - 40, 2), status: 'resolved', reason: 'recovered' }) })
+      }
+      for (let n = 40; n < 80; n++) {
+        await one.commit({ alert: anAlert({ ...about(n, 2), status: 'resolved', reason: 'recovered' }) })
+        if (n % 8 === 7) await twoSweeps(15_000)
+      }
+      for (let n = 0; n < 4; n++) await twoSweeps(INTERVAL)
+      await end()
+      now = NOW + DAY
+      await one.lookAgain(now)
+      for (let n = 0; n < 4; n++) await twoSweeps(INTERVAL)
+      expect(await one.told()).toEqual([])
+      await one.expectBalance({ committed: 160, withheld: 160, pending: 0 })
+    },
+  )
+})
+
+test('ten thousand alerts are held back and let go, two workers at a time', { timeout: 240_000 }, async () => {
   const one = relay()
   one.silence(NOW + DAY)
   for (let n = 0; n < 20; n++) {

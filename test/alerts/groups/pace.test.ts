@@ -16,6 +16,7 @@ test.each([
   ['flapping', { level: 'critical' }, { sameLevel: true, hurried: 1 }, 'normal'],
   ['one of a few', { level: 'critical' }, { sameLevel: false, hurried: 19 }, 'urgent'],
   ['after a mass event', { level: 'critical' }, { sameLevel: false, hurried: 20 }, 'normal'],
+  ['escalated after one', { level: 'critical', reason: 'escalated' }, { sameLevel: false, hurried: 20 }, 'urgent'],
 ] satisfies [string, Partial<Alert>, typeof QUIET, string][])('an alert that is %s', (_, alert, lately, pace) => {
   expect(paceOf(anAlert(alert), false, lately)).toBe(pace)
   expect(paceOf(anAlert(alert), true, lately)).toBe('digest')

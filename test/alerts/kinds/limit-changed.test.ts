@@ -18,9 +18,9 @@ const SETTINGS: AlertSettings = {
   pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
 }
 
-function decide(before: Readings | undefined, after: Readings, now = NOW) {
+function decide(before: Readings | undefined, after: Readings, now = NOW, rules = RULES) {
   const account = { hubId: 123, hubDomain: 'acme.example.com', before, after, samples: {}, states: {} }
-  const writes = decideAlerts(SETTINGS, account, now)
+  const writes = decideAlerts({ ...SETTINGS, rules }, account, now)
   const alerts = writes.entries.map((one) => decodeEntry(one).alert)
   return { writes, alerts, changed: alerts.filter(({ kind }) => kind === 'limit-changed') }
 }
@@ -47,15 +47,17 @@ describe('a limit that moved', () => {
     expect(writes.changes).toEqual([])
   })
 
+  test('went up, and is told so', () => {
+    const { changed } = decide(overall(300, 500, BEFORE), overall(300, 1_000, NOW))
+    expect(changed).toMatchObject([{ message: 'The limit went up from 500 to 1,000: usage is now 30 % (300).' }])
+  })
+
   test.each([
-    [500, 1_000, 'The limit went up from 500 to 1,000: usage is now 30 % (300).'],
-    [1_000, 0, 'The provider reports no limit any more (it was 1,000): usage is 300, and no share of it can be told.'],
-    [0, 1_000, 'There is a limit now, 1,000, where none was reported before: usage is now 30 % (300).'],
-  ])('from %i to %i is told so', (was, is, message) => {
-    const { changed } = decide(overall(300, was, BEFORE), overall(300, is, NOW))
-    expect(changed).toMatchObject([{ message }])
-    expect(changed[0]?.limit).toBe(is === 0 ? undefined : is)
-    expect(changed[0]?.previous?.limit).toBe(was === 0 ? undefined : was)
+    [1_000, 0],
+    [0, 1_000],
+  ])('is not what is known where one is none, or could not be read: from %i to %i', (was, is) => {
+    const types = (at: number, limit: number) => readings(at, properties(300, limit, { '0-1': [1, limit] }))
+    expect(decide(types(BEFORE, was), types(NOW, is)).changed).toEqual([])
   })
 
   test('is one alert beside that of the level that is entered by it, and both know the limit from before', () => {
@@ -83,6 +85,17 @@ describe('a limit that moved', () => {
       [{ metric: 'customProperties.objectType', objectTypeId: '0-2', label: 'Things of 0-2' }, 30],
       [{ metric: 'associations.fullest', from: '0-2', to: '0-1' }, 40],
     ])
+  })
+
+  test('is not told where a rule turns it off, of the accounts and series that the rule is about', () => {
+    const types = (at: number, limit: number) => readings(at, properties(1, limit, { '0-1': [1, limit] }))
+    const changed = (match?: Rule['match']) =>
+      decide(types(BEFORE, 10), types(NOW, 20), NOW, [{ name: 'moved', on: 'limit-changed', off: true, match }])
+    expect(changed().alerts).toEqual([])
+    expect(changed({ objectType: ['0-1'] }).changed.map(({ series }) => series?.metric)).toEqual([
+      'customProperties.overall',
+    ])
+    expect(changed({ account: ['99'] }).changed).toHaveLength(2)
   })
 
   test('is nothing at a first reading, of a series that is new, that was not read now, or that a rule switches off', () => {

@@ -19,7 +19,7 @@ const granted = { hubId: 123, hubDomain: 'acme.example.com', pollAlert: '', now:
 const lacking = { ...granted, scopes: ['oauth'], opensLimits: false }
 const enough = { ...granted, scopes: ['oauth', 'tickets'], opensLimits: true }
 
-const settings = { ...pages, scopes, opensLimits: true, alertAfter: 8, repeatEveryMs: DAY }
+const settings = { ...pages, scopes, opensLimits: true, repeatEveryMs: DAY }
 const announce = pollAnnouncer(settings)
 const failure = (more: Partial<ProviderFailure> = {}): ProviderFailure => ({
   ...{ class: 'transient', code: '503', message: 'the provider answered 503', status: 503 },
@@ -32,11 +32,12 @@ const REFUSED: PollOutcome = {
   refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
 }
 
-/** `failed`: how many polls failed in a row before this one, the first of them an hour ago. */
+/** `failed`: how many polls failed in a row before this one, the first of them an hour ago; from 7 on that is for long. */
 function polled(outcome: PollOutcome, more: Partial<AttemptedAccount> & { failed?: number } = {}): AttemptedAccount {
   const { failed = 0, ...rest } = more
   return {
     ...{ hubId: 123, hubDomain: 'acme.example.com', outcome, pollAlert: '', isFleetTrouble: false, now: NOW },
+    failsForLong: failed >= 7 && outcome.failures.length > 0,
     ...{ pollFailures: failed, pollFailingSince: failed === 0 ? 0 : NOW - 3_600_000, pollBlockedSince: 0 },
     ...rest,
   }
@@ -135,8 +136,8 @@ describe('a poll that is refused for want of a scope', () => {
   })
 })
 
-describe('polls that fail in a row', () => {
-  test('are told when there are as many as the setting says: what fails, since when, and what to do', () => {
+describe('polls that fail for long', () => {
+  test('are told: what fails, since when, and what to do', () => {
     for (let failed = 0; failed < 7; failed++) expect(announce(polled(FAILED, { failed }))).toEqual(NOTHING)
     const alert = alertOf(announce(polled(FAILED, { failed: 7 })))
     expect(alert).toMatchObject({

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
-import type { Message } from '../../../src/alerts/alert.ts'
+import type { Alert, Message } from '../../../src/alerts/alert.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
 import { lookAgain, lookAtHeld } from '../../../src/alerts/groups/look-again.ts'
+import { alertOf } from '../../../src/alerts/matter.ts'
 import type { OutboxEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
 import { collectOutbox, type RelayDeps } from '../../../src/alerts/outbox/relay.ts'
 import type { Silence } from '../../../src/alerts/silences/silence.ts'
@@ -30,14 +31,20 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200, ...more.group },
   }
   const deliveries = new Deliveries(store, keys)
-  const verify = () => verifyOutbox({ store, keys, now: () => NOW, pause: async () => {} })
+  const open = new Set<string>()
+  const verify = () => verifyOutbox({ store, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
   const pending = async () => {
     const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
     return (await Promise.all(ids.map((id) => deliveries.get(id)))).filter((delivery) => delivery !== undefined)
   }
   return {
     ...{ store, keys, deps, deliveries, silences, verify, pending, lines },
-    commit: (...entries: OutboxEntry[]) => commit(store, keys, ...entries),
+    /** As if its account's state said so. */
+    open: (alert: Alert) => open.add(alertOf(alert)),
+    commit: (...entries: OutboxEntry[]) => {
+      for (const { alert } of entries) open[alert.status === 'firing' ? 'add' : 'delete'](alertOf(alert))
+      return commit(store, keys, ...entries)
+    },
     collect: (now: number) => collectOutbox(deps, now),
     close: (now: number) => closeGroups(deps, now),
     lookAtHeld: (now: number) => lookAtHeld(deps, now),

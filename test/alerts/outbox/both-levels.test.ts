@@ -42,9 +42,9 @@ async function toldTo(entries: ReturnType<typeof passing>) {
   return told.sort()
 }
 
-test('whoever was told that an alert is critical is told when it is not, and when it is over', async () => {
+test('whoever was told that an alert is critical is told when it is not, and when it is over; others that it began', async () => {
   expect(await toldTo(passing('critical', 'warning'))).toEqual([
-    ...['mail eased', 'mail uninstalled', 'pager eased', 'pager entered', 'pager uninstalled'],
+    ...['mail entered', 'mail uninstalled', 'pager eased', 'pager entered', 'pager uninstalled'],
   ])
 })
 

@@ -257,20 +257,17 @@ describe('a group', () => {
       anAlert({ id: 'c95', level: 'critical', percent: 95 }),
       anAlert({ id: 'w80', percent: 80 }),
       anAlert({ id: 'c99', level: 'critical', percent: 99 }),
-      anAlert({ id: 'r1', status: 'resolved', reason: 'recovered' }),
+      anAlert({ id: 'r-1' }),
+      anAlert({ id: 'r-2', status: 'resolved', reason: 'recovered' }),
     ]
-    for (const alert of alerts) await one.commit({ ...alert, id: `${one.keys.prefix}-${alert.id}` })
+    for (const alert of alerts) await one.commit(alert)
     await one.collect(NOW)
     await one.close(NOW + WAIT)
     const made = await one.deliveries()
-    const short = made.map(({ message: { type, data } }) => [
-      type,
-      data.truncated,
-      ...data.alerts.map(({ id }) => id.split('-').at(-1)),
-    ])
+    const short = made.map(({ message: { type, data } }) => [type, data.truncated, ...data.alerts.map(({ id }) => id)])
     expect(short.sort()).toEqual([
       ['alert.firing', 2, 'c99', 'c95'],
-      ['alert.resolved', 0, 'r1'],
+      ['alert.resolved', 0, 'r-2'],
     ])
   })
 
@@ -324,6 +321,28 @@ describe('where levels have groups of their own', () => {
     await one.collect(NOW + WAIT)
     await one.close(NOW + 2 * WAIT)
     expect(await one.close(NOW + WAIT + INTERVAL)).toBeUndefined()
+    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
+    expect(told).toMatchObject([{}, { id: 'a-2', supersedes: ['a-1'] }])
+  })
+
+  test('the answer of the step that takes it along is lost, and the step is sent again', async () => {
+    const one = relay({ group: { by: ['level'] } })
+    await one.commit(anAlert())
+    await one.collect(NOW)
+    await one.close(NOW + WAIT)
+    await one.commit(anAlert({ id: 'a-1' }))
+    await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
+    await one.collect(NOW + WAIT)
+    const store = new Proxy(redis.store, {
+      get: (target, name) =>
+        name === 'moveWaiting'
+          ? async (...args: Parameters<Store['moveWaiting']>) => {
+              await redis.store.moveWaiting(...args)
+              return redis.store.moveWaiting(...args)
+            }
+          : Reflect.get(target, name, target),
+    })
+    await closeGroups({ ...one.deps, store }, NOW + 2 * WAIT)
     const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
     expect(told).toMatchObject([{}, { id: 'a-2', supersedes: ['a-1'] }])
   })
@@ -387,6 +406,19 @@ describe('the digest of first readings', () => {
     await redis.store.set(one.keys.delivery.connectedAt, NOW + INTERVAL)
     expect(await one.close(NOW + 25_000 + WAIT)).toBe(NOW + INTERVAL)
     await one.close(NOW + INTERVAL)
+    expect(await one.deliveries()).toHaveLength(1)
+  })
+
+  test('waits while imported accounts are still to be read, but not for ever', async () => {
+    const one = relay()
+    await first(one)
+    await one.collect(NOW)
+    const { firstReadings } = one.keys.partition(7)
+    await redis.store.zadd(firstReadings, 0, 7, 1, 71)
+    expect(await one.close(NOW + WAIT)).toBe(NOW + 2 * WAIT)
+    expect(await one.deliveries()).toEqual([])
+    await redis.store.zadd(firstReadings, 0, 71)
+    await one.close(NOW + 2 * WAIT)
     expect(await one.deliveries()).toHaveLength(1)
   })
 

@@ -33,7 +33,12 @@ async function reported({ client, connect, report }: Contract, body: unknown) {
   return client.customProperties(access)
 }
 
-const FIELDS = [...Object.keys(REPORT), ...Object.keys(CONTACTS).map((field) => `byObjectType[0].${field}`)]
+/** Without it there is nothing to judge. */
+const TOTAL = 'overallUsage'
+const FIELDS = [
+  ...Object.keys(REPORT).filter((field) => field !== TOTAL),
+  ...Object.keys(CONTACTS).map((field) => `byObjectType[0].${field}`),
+]
 
 /** Interface 4.6. */
 export const customProperties: ContractCase[] = [
@@ -84,26 +89,35 @@ export const customProperties: ContractCase[] = [
     },
   },
   {
-    says: 'labels of object types may be huge, empty and in any script',
+    says: 'labels of object types may be empty, in any script, and huge: of those the beginning is kept',
     run: async (contract) => {
       const huge = { ...CONTACTS, singularLabel: 'ß'.repeat(100_000), pluralLabel: '' }
       const [type] = good(await reported(contract, { ...REPORT, byObjectType: [huge] })).byObjectType
-      expect(type).toMatchObject({ singularLabel: huge.singularLabel, pluralLabel: '' })
+      expect(type).toMatchObject({ singularLabel: 'ß'.repeat(255), pluralLabel: '' })
     },
   },
   {
-    says: 'thousands of object types are read',
+    says: 'of thousands of object types 500 are kept, and the rest is counted',
     run: async (contract) => {
       const types = Array.from({ length: 5_000 }, (_, index) => ({ ...CONTACTS, objectTypeId: `2-${index}` }))
-      expect(good(await reported(contract, { ...REPORT, byObjectType: types })).byObjectType).toHaveLength(5_000)
+      const read = good(await reported(contract, { ...REPORT, byObjectType: types }))
+      expect(read.byObjectType).toHaveLength(500)
+      expect(read.typesLeftOut).toBe(4_500)
+    },
+  },
+  {
+    says: "a custom property report without its overall usage can't be read, and the failure names the field",
+    run: async (contract) => {
+      const failure = bad(await reported(contract, without(REPORT, TOTAL)))
+      expect(failure).toMatchObject({ class: 'transient', code: 'unreadable', status: 200 })
+      expect(failure.message).toContain(`${TOTAL} is missing`)
     },
   },
   ...FIELDS.map((field) => ({
-    says: `a custom property report without ${field} can't be read, and the failure names the field`,
+    says: `a custom property report without ${field} is read, and the gap names the field`,
     run: async (contract: Contract) => {
-      const failure = bad(await reported(contract, without(REPORT, field)))
-      expect(failure).toMatchObject({ class: 'transient', code: 'unreadable', status: 200 })
-      expect(failure.message).toContain(`${field} is missing`)
+      const { gaps } = good(await reported(contract, without(REPORT, field)))
+      expect(gaps).toEqual([expect.stringContaining(`${field} is missing`)])
     },
   })),
 ]

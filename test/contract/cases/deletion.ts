@@ -63,6 +63,7 @@ export const deletion: ContractCase[] = [
     [404, ''],
     [400, { status: 'BAD_REFRESH_TOKEN', message: 'missing or invalid refresh token' }],
     [400, { error: 'invalid_grant' }],
+    [400, { status: 'BAD_HUB', error: 'access_denied', message: 'hub is deleted' }],
   ].map(([status, body]) => ({
     says: `a deletion answered with ${status} and ${JSON.stringify(body)} was done before`,
     run: async (contract: Contract) => {

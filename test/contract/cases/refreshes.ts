@@ -158,6 +158,32 @@ export const refreshes: ContractCase[] = [
     },
   },
   {
+    says: 'the refresh token of an account that was deleted is rejected, in words of its own',
+    run: async ({ client, connect, call }) => {
+      const { refresh } = await connect()
+      await call('DELETE', '/sandbox/accounts/1000001?hub=deleted')
+      expect(bad(await client.refresh(refresh))).toEqual({
+        class: 'rejected',
+        code: 'BAD_HUB',
+        message: 'the provider answered 400: hub is deleted or disconnected',
+        status: 400,
+      })
+    },
+  },
+  {
+    says: 'a deleted account in the older shape, 403 without an error, is understood too',
+    run: async ({ client, connect, fault }) => {
+      const { refresh } = await connect()
+      await fault({ endpoint: 'token', status: 403, body: { status: 'BAD_HUB', message: 'the hub is disconnected' } })
+      expect(bad(await client.refresh(refresh))).toEqual({
+        class: 'rejected',
+        code: 'BAD_HUB',
+        message: 'the provider answered 403: the hub is disconnected',
+        status: 403,
+      })
+    },
+  },
+  {
     says: 'an access token in the place of a refresh token is rejected',
     run: async ({ client, connect }) => {
       const { access } = await connect()

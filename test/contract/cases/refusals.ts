@@ -75,6 +75,21 @@ export const refusals: ContractCase[] = [
       },
     },
     {
+      says: `${name} without a scope: those named as granular are read, too, each once`,
+      run: async (contract) => {
+        const named = {
+          requiredScopes: ['contacts', 'tickets'],
+          requiredGranularScopes: ['crm.objects.deals.read', 'tickets'],
+        }
+        const errors = [{ context: { requiredGranularScopes: ['crm.objects.contacts.read'] } }, { context: named }]
+        const body = { status: 'error', category: 'MISSING_SCOPES', message: 'no', errors }
+        expect(bad(await meeting(contract, { name, call, faulty }, { status: 403, body }))).toMatchObject({
+          class: 'forbidden',
+          scopes: ['crm.objects.contacts.read', 'contacts', 'tickets', 'crm.objects.deals.read'],
+        })
+      },
+    },
+    {
       says: `${name} beyond the account's rate: 429 with its policy, and other accounts go on`,
       run: async ({ client, connect, approve, clock }) => {
         const code = await approve()

@@ -46,13 +46,6 @@ Sent by Plimsoll, 2026-11-21 10:00 UTC.
   expect(words(html)).toContain('then 478 of 1,000 (47.8 %, warning)')
 })
 
-test('a limit that is no longer reported has no number, and says so', () => {
-  const { limit, percent, remaining, ...gone } = aChange({ message: 'The provider reports no limit any more.' })
-  expect(subjectOf(aMessage([gone]))).toBe(
-    '[WARNING] acme.example.com (123): limit of custom properties is no longer reported',
-  )
-})
-
 test('several limits that moved share a subject, and each has a row or a section', () => {
   const changes = [1, 2, 3].map((hubId) => onAccount(hubId, aChange()))
   const message = aMessage(changes)

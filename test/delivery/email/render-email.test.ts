@@ -90,6 +90,7 @@ describe('what happened', () => {
       { reason: 'recovered', status: 'resolved', because: { is: 'gone' } },
       'No longer reported: custom properties 96 % of 1,000.',
     ],
+    ['worse', { reason: 'worse' }, 'Got worse, still critical: custom properties 96 % of 1,000.'],
     ['repeat', { reason: 'repeat' }, 'Still critical: custom properties 96 % of 1,000.'],
     ['uninstalled', { reason: 'uninstalled', status: 'resolved' }, 'The app was uninstalled from this account.'],
     ['test', { kind: 'test', reason: 'test' }, 'Test: custom properties 96 % of 1,000.'],

@@ -1,8 +1,10 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { mailEncryption } from '../../../config/receivers.ts'
 import { createEmailReceiver } from '../../../src/delivery/email/send-email.ts'
 import { verifyLogin } from '../../../src/delivery/email/verify-login.ts'
+import { checkMailServer } from '../../../src/doctor/mail-server.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { type Authority, type Certificate, openAuthority } from '../authority.ts'
 import { selfSignedCertificate } from '../certificate.ts'
@@ -54,10 +56,10 @@ async function aServer(certificate: string, options: SMTPServerOptions = {}) {
   return { ...server, logins }
 }
 
-async function send(url: string) {
+async function send(url: string, tls: 'required' | 'optional' = 'required') {
   const receiver = createEmailReceiver({
     ...{ name: 'ops-mail', smtp: new Secret(url), from: 'plimsoll@example.com', to: ['ops@example.com'] },
-    ...{ tls: 'required', timeoutMs: 10_000 },
+    ...{ tls, timeoutMs: 10_000 },
   })
   closing.push(() => receiver.close())
   return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, never)
@@ -85,6 +87,33 @@ describe.each(['smtp', 'smtps'])('over %s, with encryption required,', (scheme) 
     expect(await verifyLogin({ name: 'ops-mail', smtp, tls: 'required', timeoutMs: 10_000 })).toBe(reason)
     expect(server.arrived).toEqual([])
     expect(server.logins).toEqual([])
+  })
+})
+
+describe('where the config says insecure: true,', () => {
+  const attempt = async (url: string) => {
+    const mail = { smtp: new Secret(url), insecure: true }
+    const checked = await checkMailServer('ops-mail', mail)
+    return { checked: checked.level, ...(await send(url, mailEncryption(mail))) }
+  }
+
+  test.each([
+    ['for another host', 'certificate is for another host name'],
+    ['of an unknown issuer', 'certificate is from an unknown issuer'],
+    ['self-signed', 'certificate is self-signed'],
+  ])('a certificate %s is refused behind smtps:// all the same', async (certificate, reason) => {
+    const server = await aServer(certificate, { secure: true })
+    const url = `smtps://ops:hunter2@127.0.0.1:${server.port}`
+    expect(await attempt(url)).toEqual({ checked: 'fail', outcome: 'retry', reason })
+    expect([server.arrived, server.logins]).toEqual([[], []])
+  })
+
+  test('smtp:// goes through without TLS', async () => {
+    const server = await aServer('good', { disabledCommands: ['STARTTLS'] })
+    expect(await attempt(`smtp://ops:hunter2@127.0.0.1:${server.port}`)).toMatchObject({
+      checked: 'ok',
+      outcome: 'delivered',
+    })
   })
 })
 

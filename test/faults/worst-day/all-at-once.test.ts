@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
 import { plimsoll } from '../../support/command.ts'
 import { startDaemon, writeDaemonConfig } from '../../support/daemon.ts'
-import { customProperties, eventually, freePort, getJson } from '../../support/fleet.ts'
+import { ask, customProperties, eventually, freePort, getJson } from '../../support/fleet.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { say } from '../../support/say.ts'
 
@@ -54,7 +54,7 @@ function about(hubId: number): object {
     hub_id: hubId,
     hub_domain: `${hubId}.example.com`,
     user: 'a@example.com',
-    scopes: ['oauth'],
+    scopes: ['oauth', 'crm.objects.contacts.read'],
     expires_in: 1_000,
   }
 }
@@ -65,11 +65,21 @@ function report(url: string): object {
 
 /** As a customer comes back from the provider's page. */
 async function callBack(daemonUrl: string, hubId: number): Promise<number> {
-  const install = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
+  const install = await askAgain(`${daemonUrl}/install`)
   const page = new URL(install.headers.get('location') ?? '')
   const back = new URL(page.searchParams.get('redirect_uri') ?? '')
   back.search = new URLSearchParams({ code: `code-${hubId}`, state: page.searchParams.get('state') ?? '' }).toString()
-  return (await fetch(back, { redirect: 'manual' })).status
+  return (await askAgain(back.href)).status
+}
+
+/** As the page does by itself where the install has to wait. */
+async function askAgain(address: string): Promise<Response> {
+  for (;;) {
+    const response = await fetch(address, { redirect: 'manual' })
+    if (response.status !== 503) return response
+    await response.arrayBuffer()
+    await pause(Number(response.headers.get('retry-after') ?? 1) * 1_000)
+  }
 }
 
 /** Of sorted times. */
@@ -113,7 +123,7 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
   const look = (async () => {
     while (looking.on) {
       const at = Date.now()
-      const isThere = await fetch(`${daemon.url}/`).then(
+      const isThere = await ask(`${daemon.url}/`).then(
         async (page) => page.ok && (await page.text()) !== '',
         () => false,
       )

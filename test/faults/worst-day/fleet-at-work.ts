@@ -33,7 +33,7 @@ export async function fleetAtWork(
   const hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(daemon.url, hubIds)
   // From here on refresh tokens are known to rotate.
-  await daemon.line(/"courier\.started"/, 0)
+  await look.allRefreshed(hubIds)
   return {
     ...{ ...look, scene, hubIds, daemon },
     // Polls are not waited for: those that could not be noted come again when their claims end, within a minute.

@@ -1,5 +1,4 @@
-// Preloaded into a daemon, and by it into its courier (`--import file:///.../preload.mjs?FILE`): does to this process what FILE
-// says, as JSON. `aheadMs`: its clock shows so much more than it is. `blockedUntil`: it does nothing else until then.
+// Preloaded into a daemon (`--import file:///.../preload.mjs?FILE`): does to this process what FILE says, as JSON. `aheadMs`: its clock shows so much more than it is. `blockedUntil`: it does nothing else until then.
 import { readFileSync, watchFile } from 'node:fs'
 
 const file = decodeURIComponent(new URL(import.meta.url).search.slice(1))

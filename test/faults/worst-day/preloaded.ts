@@ -8,7 +8,7 @@ export interface Orders {
   blockedUntil?: number
 }
 
-/** A daemon whose process, and courier, do what they are ordered. The caller stops it. */
+/** A daemon that does what it is ordered. The caller stops it. */
 export async function startPreloaded(
   scene: Scene,
   name: string,

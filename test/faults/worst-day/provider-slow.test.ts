@@ -68,11 +68,15 @@ test.concurrent('each answer comes a second too late: one alert, one probe at a 
 })
 
 test.concurrent('the provider redeems a rotating token and its answer is lost: the account must be connected again, and that is told with what was lost', async (context) => {
-  const { rough, daemon, hubIds, statesOf, told, inState, refreshedSince } = await fleetBehind(context, 6, {
-    rotates: true,
-  })
+  const { rough, daemon, hubIds, statesOf, told, inState, allRefreshed, refreshedSince } = await fleetBehind(
+    context,
+    6,
+    {
+      rotates: true,
+    },
+  )
   // From here on refresh tokens are known to rotate.
-  await daemon.line(/"courier\.started"/, 0)
+  await allRefreshed(hubIds)
   let lost = 0
   rough.fault = (request) => {
     if (lost > 0 || !isToken(request) || !request.raw.includes('grant_type=refresh_token')) return undefined

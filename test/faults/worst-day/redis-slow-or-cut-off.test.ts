@@ -7,7 +7,7 @@ import type { Scene } from '../../support/scene.ts'
 import { EARLY, fleetAtWork, isReady, LIFE_MS, readiness } from './fleet-at-work.ts'
 import { type RedisProxy, startRedisProxy } from './redis-proxy.ts'
 
-/** A refresh that its courier had begun may still come to its end. */
+/** A refresh that it had begun may still come to its end. */
 const LAST_OF_ITS_OWN_MS = 2_500
 
 /** A fleet whose daemon reaches Redis through a proxy. */

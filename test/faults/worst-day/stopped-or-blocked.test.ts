@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { couriersIn } from '../../support/couriers.ts'
 import { eventually, journalOf } from '../../support/fleet.ts'
 import { openEmbedded, startWithEmbedded } from './embedded-redis.ts'
 import { EARLY, fleetAtWork, isReady, readiness } from './fleet-at-work.ts'
@@ -9,19 +8,18 @@ import { startPreloaded } from './preloaded.ts'
 /** Longer than a lease, which is three seconds. */
 const STOPPED_MS = 6_000
 
-test.concurrent('one of two machines is frozen amid refreshes (SIGSTOP of daemon and courier): the other takes over, and nothing late does harm', async (context) => {
+test.concurrent('one of two machines is frozen amid refreshes (SIGSTOP): the other takes over, and nothing late does harm', async (context) => {
   const fleet = await fleetAtWork(context)
   const { scene, daemon: frozen, hubIds } = fleet
   const other = await scene.daemon(EARLY)
   const [hubId = 0] = hubIds
-  const pids = [frozen.child.pid as number, ...couriersIn(frozen.lines)]
   // Its answer is on the way when the machine freezes, and the old token is dead by then.
   await fleet.addFault({ endpoint: 'token', hubId, after: true, delayMs: 1_000, times: 1 })
   await fleet.faultMet(hubId)
   const frozenAt = Date.now()
-  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  frozen.child.kill('SIGSTOP')
   await pause(STOPPED_MS)
-  for (const pid of pids) process.kill(pid, 'SIGCONT')
+  frozen.child.kill('SIGCONT')
   await fleet.refreshedSince(hubIds, frozenAt)
   await eventually('all active', async () => (await fleet.statesOf(other)).active === hubIds.length)
   await isReady(frozen)

@@ -29,7 +29,7 @@ async function openScene(): Promise<{ world: World; pages: BrowserPages }> {
 }
 
 /** Browsers have their patience on a machine that is busy. */
-const SLOW = { timeout: 120_000 }
+const SLOW = { timeout: 240_000 }
 
 test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, all by keyboard', SLOW, async () => {
   const { world, pages } = await openScene()

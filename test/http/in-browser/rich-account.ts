@@ -31,12 +31,12 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
   clock.move(60_000)
   await poll(hubId, readAfter(DAYS * 24, clock.now()), {}, shown)
   await server.connectAccount({ hubId, hubDomain: 'northwind-traders.example.com' })
-  const rising = { overall: { perDay: 8, perDayLow: 6, perDayHigh: 11 }, 'type/0-1': pace(2, 1, 3) }
+  const rising = { overall: pace(8, 6, 11), 'type/0-1': pace(2, 1, 3) }
   await storeForecasts(server.steps, server.keys, hubId, { at: clock.now(), rising, tooFew: {} })
 }
 
 function pace(perDay: number, perDayLow: number, perDayHigh: number) {
-  return { perDay, perDayLow, perDayHigh }
+  return { perDay, perDayLow, perDayHigh, scatter: 0, shareHigh: 0 }
 }
 
 function readAfter(hour: number, at: number) {

@@ -44,6 +44,15 @@ describe('the value of a day', () => {
     ])
   })
 
+  test('of days that end at another time of day is the one that was last read by then', () => {
+    const span = { from: FIRST, to: FIRST + 2, offset: 10 * HOUR, readUntil: () => at(FIRST + 1, 11) }
+    const points = dailyPoints(
+      [overall(at(FIRST, 9), 1), overall(at(FIRST + 1, 9), 2), overall(at(FIRST + 1, 11), 3)],
+      span,
+    )
+    expect(points.get('overall')?.map(({ usage }) => usage)).toEqual([2, 3])
+  })
+
   test('is none before the first reading', () => {
     expect(daysOf([overall(at(FIRST + 2), 6)], 4)).toEqual([
       [2, 6],

@@ -20,6 +20,8 @@ const HUB = 123
 const TODAY = 20_400
 const NOW = TODAY * DAY_MS + 7 * 3_600_000
 
+const exactly = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0, shareHigh: 0 })
+
 /** An account that was polled once a day at noon, the last time yesterday, n days back for the n-th reading from the end. */
 async function polledDaily(days: number, read: (n: number, at: number) => Readings) {
   const keys = redis.freshKeys()
@@ -59,7 +61,7 @@ describe('the forecast of an account', () => {
     expect(await forecastAccount(deps, HUB, NOW)).toBe('stored')
     expect(await told()).toEqual({
       at: NOW,
-      rising: { overall: { perDay: 3, perDayLow: 3, perDayHigh: 3 } },
+      rising: { overall: exactly(3) },
       tooFew: { 'type/2-9': 4 },
     })
     expect((await stored())?.length).toBeLessThan(80)
@@ -71,7 +73,7 @@ describe('the forecast of an account', () => {
     expect(await told()).toEqual({ at: NOW, rising: {}, tooFew: {} })
   })
 
-  test('does without today, which is not over, and without days after the last reading', async () => {
+  test('does without days after the last reading', async () => {
     const { deps, told } = await polledDaily(6, (n, at) => readings(at, properties(n)))
     await forecastAccount(deps, HUB, NOW + DAY_MS * 5)
     expect(await told()).toMatchObject({ tooFew: { overall: 6 } })
@@ -106,7 +108,7 @@ describe('the forecast of an account', () => {
     const { deps, keys, stored } = await polledDaily(10, (n, at) => readings(at, properties(n)))
     await forecastAccount(deps, HUB, NOW)
     const before = await stored()
-    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '']
+    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
     await redis.store.beginUninstall(...accountStepKeys(keys, HUB), ...asked)
     expect(await forecastAccount(deps, HUB, NOW + DAY_MS)).toBe('gone')
     expect(await stored()).toBe(before)
@@ -135,7 +137,7 @@ describe('the pace of a series', () => {
 
   test('is that of the days before it got stuck at its limit', () => {
     const usages = Array.from({ length: 30 }, (_, n) => Math.min(100, 60 + 4 * n))
-    expect(tell(overall, usages).rising.overall).toEqual({ perDay: 4, perDayLow: 4, perDayHigh: 4 })
+    expect(tell(overall, usages).rising.overall).toEqual(exactly(4))
     expect(tell(overall, Array(30).fill(100)).tooFew).toEqual({ overall: 0 })
   })
 

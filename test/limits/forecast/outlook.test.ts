@@ -4,7 +4,7 @@ import { outlookOf, tenths } from '../../../src/limits/forecast/outlook.ts'
 
 const NOW = 1_763_719_200_000
 const DAY = 86_400_000
-const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20 }
+const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0, shareHigh: 0 }
 const told = (more: Partial<AccountForecasts> = {}): AccountForecasts => ({
   ...{ at: NOW - DAY, rising: { overall: pace }, tooFew: { 'type/0-1': 3 } },
   ...more,
@@ -34,9 +34,10 @@ describe('the outlook of a series', () => {
   })
 
   test('is not known with too little history, no limit, or no forecast of these days', () => {
-    expect(outlookOf(series(900, 1_000, 'type/0-1'), told(), NOW)).toEqual(
-      none(undefined, 'not enough history: 3 of 7 days'),
-    )
+    expect(outlookOf(series(900, 1_000, 'type/0-1'), told(), NOW)).toEqual({
+      ...none(undefined, 'too little history: 3 of 7 days read'),
+      daysRead: '3 of 7 days read',
+    })
     expect(outlookOf(series(900, null), told(), NOW)).toEqual(none(undefined, 'no limit to reach'))
     const missing = none(undefined, 'no forecast was made in the last 3 days')
     expect(outlookOf(series(900), undefined, NOW)).toEqual(missing)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import { CallBudget } from '../../../src/limits/polling/call-budget.ts'
-import { decodeBudget, encodeBudget, newBudget, type PollRequest } from '../../../src/limits/polling/poll-budget.ts'
-import { PollBudgetStore } from '../../../src/limits/polling/poll-budget-store.ts'
+import { decodeBudget, type PollRequest } from '../../../src/limits/polling/poll-budget.ts'
 import { decodeTurn, type PollTurn } from '../../../src/limits/polling/poll-turn.ts'
+import { pollBudgetText, type SharedText } from '../../../src/redis/shared-text.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { eventually } from '../../support/fleet.ts'
 import { HandClock } from '../../support/hand-clock.ts'
@@ -18,22 +18,22 @@ const PER_HOUR = 1_000
 async function daemons(count: number, level: number) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
-  const store = new PollBudgetStore(redis.store, keys)
-  await store.change('', encodeBudget({ ...newBudget(clock.now()), level }))
+  await redis.store.set(keys.pollBudget, JSON.stringify({ ...decodeBudget('', clock.now()), level }))
   const round = { trips: 0 }
-  const counted = Object.assign(Object.create(store) as PollBudgetStore, {
-    read: () => store.read(),
-    change: (before: string, after: string) => {
+  const text = () => {
+    const shared = pollBudgetText(redis.store, keys)
+    const change: SharedText['change'] = (decide) => {
       round.trips++
-      return store.change(before, after)
-    },
-  })
+      return pollBudgetText(redis.store, keys).change(decide)
+    }
+    return Object.assign(shared, { change })
+  }
   const lines = logLines()
   const budgets = Array.from({ length: count }, () => {
-    return new CallBudget({ budget: counted, callsPerHour: PER_HOUR, clock, log: lines.log })
+    return new CallBudget({ text: text(), callsPerHour: PER_HOUR, clock, log: lines.log })
   })
-  const stored = async () => decodeBudget(await store.read())
-  return { keys, clock, budgets, round, stored, lines, store }
+  const stored = async () => decodeBudget((await redis.store.get(keys.pollBudget)) ?? '', 0)
+  return { keys, clock, budgets, round, stored, lines, text }
 }
 
 const regular = (clock: HandClock, calls = 1): PollRequest => ({ calls, regularAt: clock.now(), urgency: 0 })
@@ -45,7 +45,7 @@ describe('the door to the call budget', () => {
     const asked = budgets.flatMap((budget) => Array.from({ length: 40 }, () => budget.admits(early(clock))))
     const admitted = (await Promise.all(asked)).filter(Boolean)
     expect(admitted).toHaveLength(20)
-    expect((await stored())?.level).toBe(0)
+    expect((await stored()).level).toBe(0)
   })
 
   test('takes one round trip for all who ask in one moment, and serves the urgent first', async () => {
@@ -66,13 +66,13 @@ describe('the door to the call budget', () => {
     const [budget] = budgets as [CallBudget]
     budget.settle(7)
     await budget.admits(regular(clock))
-    expect((await stored())?.level).toBe(2)
+    expect((await stored()).level).toBe(2)
     round.trips = 0
     // While one exchange is under way, too.
     budget.settle(-3)
     await Promise.resolve()
     for (let poll = 0; poll < 50; poll++) budget.settle(-0.1)
-    await eventually('all is told, and nobody asked', async () => Math.round((await stored())?.level ?? 0) === 10)
+    await eventually('all is told, and nobody asked', async () => Math.round((await stored()).level) === 10)
     budget.settle(0)
     expect(round.trips).toBe(2)
   })
@@ -82,7 +82,7 @@ describe('the door to the call budget', () => {
     expect(await budgets[0]?.admits(regular(clock, 21))).toBe(true)
     expect(await budgets[0]?.room()).toMatchObject({ polls: 0 })
     budgets[0]?.settle(-21)
-    await eventually('what was given back', async () => (await stored())?.level === -24)
+    await eventually('what was given back', async () => (await stored()).level === -24)
     expect((await budgets[0]?.room())?.polls).toBeGreaterThan(0)
   })
 
@@ -101,20 +101,18 @@ describe('the door to the call budget', () => {
   })
 
   test('fails whoever asks while Redis is away, and forgets nothing', async () => {
-    const { store, clock, lines, stored } = await daemons(0, 10)
+    const { text, clock, lines, stored } = await daemons(0, 10)
     let isAway = true
-    const away = Object.assign(Object.create(store) as PollBudgetStore, {
-      read: () => store.read(),
-      change: (before: string, after: string) => {
-        return isAway ? Promise.reject(new Error('away')) : store.change(before, after)
-      },
-    })
-    const budget = new CallBudget({ budget: away, callsPerHour: PER_HOUR, clock, log: lines.log })
+    const present = text()
+    const change: SharedText['change'] = (decide) =>
+      isAway ? Promise.reject(new Error('away')) : text().change(decide)
+    const away = Object.assign(present, { change })
+    const budget = new CallBudget({ text: away, callsPerHour: PER_HOUR, clock, log: lines.log })
     budget.settle(4)
     await expect(budget.admits(regular(clock))).rejects.toThrow('away')
     isAway = false
     expect(await budget.admits(regular(clock))).toBe(true)
-    expect((await stored())?.level).toBe(5)
+    expect((await stored()).level).toBe(5)
   })
 })
 

@@ -16,14 +16,14 @@ function worker(requests: number, keys: Keys = redis.freshKeys(), clock = new Ha
 describe('the share of an account', () => {
   test('lets through as many calls as fit the window, the next when the first falls out of it', async () => {
     const { share, clock } = worker(3)
-    expect(await share.take(HUB, 2, never)).toEqual({ granted: 2 })
+    expect(await share.take(HUB, 2, never)).toMatchObject({ granted: 2 })
     clock.move(4_000)
-    expect(await share.take(HUB, 2, never)).toEqual({ granted: 1 })
+    expect(await share.take(HUB, 2, never)).toMatchObject({ granted: 1 })
     const waiting = share.take(HUB, 5, never)
     await clock.sleeper()
     expect(clock.waits).toEqual([6_000])
     clock.move(6_000)
-    expect(await waiting).toEqual({ granted: 2 })
+    expect(await waiting).toMatchObject({ granted: 2 })
   })
 
   test('has whoever waits for long say that it still does', async () => {
@@ -39,7 +39,7 @@ describe('the share of an account', () => {
       await clock.sleeper()
       clock.move(ms)
     }
-    expect(await waiting).toEqual({ granted: 1 })
+    expect(await waiting).toMatchObject({ granted: 1 })
     expect(said).toBe(3)
   })
 
@@ -50,9 +50,9 @@ describe('the share of an account', () => {
     const waiting = share.take(HUB, 1, stop.signal)
     await clock.sleeper()
     stop.abort(new Error('SIGTERM'))
-    expect(await waiting).toEqual({ granted: 0 })
+    expect(await waiting).toMatchObject({ granted: 0 })
     clock.move(10_000)
-    expect(await share.take(HUB, 1, stop.signal)).toEqual({ granted: 0 })
+    expect(await share.take(HUB, 1, stop.signal)).toMatchObject({ granted: 0 })
     expect(await redis.store.llen(keys.account(HUB).calls)).toBe(1)
   })
 
@@ -67,34 +67,65 @@ describe('the share of an account', () => {
     const { share, clock } = worker(2)
     await share.take(HUB, 2, never)
     clock.move(-86_400_000)
-    expect(await share.take(HUB, 2, never)).toEqual({ granted: 2 })
+    expect(await share.take(HUB, 2, never)).toMatchObject({ granted: 2 })
     clock.move(-5_000)
     const waiting = share.take(HUB, 1, never)
     await clock.sleeper()
     expect(clock.waits).toEqual([15_000])
     clock.move(15_000)
-    expect(await waiting).toEqual({ granted: 1 })
+    expect(await waiting).toMatchObject({ granted: 1 })
   })
 
   test('that was made smaller lets nothing through before there is room in it', async () => {
     const { share, keys, clock } = worker(4)
-    expect(await share.take(HUB, 1, never)).toEqual({ granted: 1 })
+    expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 1 })
     clock.move(4_000)
-    expect(await share.take(HUB, 3, never)).toEqual({ granted: 3 })
+    expect(await share.take(HUB, 3, never)).toMatchObject({ granted: 3 })
     clock.move(6_000)
     const smaller = worker(3, keys, clock)
     const waiting = smaller.share.take(HUB, 1, never)
     await clock.sleeper()
     expect(clock.waits).toEqual([4_000])
     clock.move(4_000)
-    expect(await waiting).toEqual({ granted: 1 })
+    expect(await waiting).toMatchObject({ granted: 1 })
     expect(await redis.store.llen(keys.account(HUB).calls)).toBe(3)
+  })
+
+  test('counts calls from their answers on where these are settled: the provider counted them no later', async () => {
+    const { share, clock } = worker(3)
+    const first = await share.take(HUB, 2, never)
+    clock.move(700)
+    await share.take(HUB, 1, never)
+    clock.move(800)
+    await share.settle(HUB, first)
+    const waiting = share.take(HUB, 3, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([9_200])
+    clock.move(9_200)
+    expect(await waiting).toMatchObject({ granted: 1 })
+    const last = share.take(HUB, 3, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([9_200, 800])
+    clock.move(800)
+    expect(await last).toMatchObject({ granted: 2 })
+  })
+
+  test('counts calls that took longer than the window, too', async () => {
+    const { share, clock } = worker(1)
+    const first = await share.take(HUB, 1, never)
+    clock.move(11_000)
+    await share.settle(HUB, first)
+    const waiting = share.take(HUB, 1, never)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([10_000])
+    clock.move(10_000)
+    expect(await waiting).toMatchObject({ granted: 1 })
   })
 
   test('of one account is not that of another', async () => {
     const { share } = worker(1)
-    expect(await share.take(1, 1, never)).toEqual({ granted: 1 })
-    expect(await share.take(65, 1, never)).toEqual({ granted: 1 })
+    expect(await share.take(1, 1, never)).toMatchObject({ granted: 1 })
+    expect(await share.take(65, 1, never)).toMatchObject({ granted: 1 })
   })
 
   test('never grants more than it may within any window, whatever is asked when', async () => {
@@ -129,13 +160,13 @@ describe('a paused account', () => {
     const until = one.clock.now() + 60_000
     await one.share.pause(HUB, until)
     for (const { share } of [one, other]) {
-      expect(await share.take(HUB, 3, never)).toEqual({ granted: 0, pausedUntil: until })
-      expect(await share.take(HUB + 64, 3, never)).toEqual({ granted: 3 })
+      expect(await share.take(HUB, 3, never)).toMatchObject({ granted: 0, pausedUntil: until })
+      expect(await share.take(HUB + 64, 3, never)).toMatchObject({ granted: 3 })
     }
     one.clock.move(59_999)
-    expect(await other.share.take(HUB, 3, never)).toEqual({ granted: 0, pausedUntil: until })
+    expect(await other.share.take(HUB, 3, never)).toMatchObject({ granted: 0, pausedUntil: until })
     one.clock.move(1)
-    expect(await other.share.take(HUB, 3, never)).toEqual({ granted: 3 })
+    expect(await other.share.take(HUB, 3, never)).toMatchObject({ granted: 3 })
     // Nobody waited, and nothing was taken from the share meanwhile.
     expect(one.clock.waits).toEqual([])
     expect(await redis.store.llen(one.keys.account(HUB).calls)).toBe(3)
@@ -149,20 +180,20 @@ describe('a paused account', () => {
     const until = clock.now() + 60_000
     await share.pause(HUB, until)
     clock.move(10_000)
-    expect(await waiting).toEqual({ granted: 0, pausedUntil: until })
+    expect(await waiting).toMatchObject({ granted: 0, pausedUntil: until })
   })
 
   test('stays so for the longest that was told, in whatever order', async () => {
     const { share, clock } = worker(20)
     const now = clock.now()
     for (const until of [now + 10_000, now + 30_000.4, now + 20_000, now - 1]) await share.pause(HUB, until)
-    expect(await share.take(HUB, 1, never)).toEqual({ granted: 0, pausedUntil: now + 30_001 })
+    expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 0, pausedUntil: now + 30_001 })
   })
 
   test('is not one because of a moment that has passed, and leaves nothing behind', async () => {
     const { share, clock, keys } = worker(20)
     await share.pause(HUB, clock.now())
-    expect(await share.take(HUB, 1, never)).toEqual({ granted: 1 })
+    expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 1 })
     expect(await redis.store.exists(keys.account(HUB).paused)).toBe(0)
     await share.pause(HUB, clock.now() + 5_000)
     const left = await redis.store.pttl(keys.account(HUB).paused)

@@ -19,7 +19,10 @@ const PAIRS: Pair[] = [
   { from: '0-1', to: '0-3' },
 ]
 const listed = (pairs: Pair[], readings?: Readings): Asked => ({ ...AUTO, pairs, readings })
-const AUTO: Asked = { pairs: 'auto', pairsPerPoll: 20, readings: undefined, companionsAwayUntil: 0 }
+const AUTO: Asked = {
+  ...{ pairs: 'auto', pairsPerPoll: 20, readings: undefined, companionsAwayUntil: 0 },
+  ...{ polls: '0', soonestMs: 900_000 },
+}
 const never = new AbortController().signal
 
 function worker(
@@ -114,6 +117,25 @@ describe('fetching the reports of an account', () => {
     expect(provider.calls).toEqual([])
   })
 
+  test.each([
+    ['from their answers on where the account may be polled again before they are forgotten', 10_000, 10_000],
+    ['as they were taken where nobody asks so soon', 10_001, 9_500],
+  ])('has its calls counted %s', async (_, soonestMs, wait) => {
+    const slow = async () => {
+      if (clock.now() === began) clock.move(500)
+      return { ok: true as const, value: properties(1) }
+    }
+    const { deps, share, clock } = worker({ customProperties: slow }, 3)
+    const began = clock.now()
+    await fetchReports(deps, HUB, token, { ...listed(PAIRS), soonestMs }, never)
+    const stop = new AbortController()
+    const next = share.take(HUB, 3, stop.signal)
+    await clock.sleeper()
+    expect(clock.waits).toEqual([wait])
+    stop.abort()
+    await next
+  })
+
   test('of more pairs than the share has room for never makes more calls in a window than the share', async () => {
     const { deps, calledAt, kept, clock } = worker({}, 5)
     const many = Array.from({ length: 11 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
@@ -163,8 +185,8 @@ describe('a poll that is told that it is enough', () => {
       })
       expect(fetched?.failures.every((one) => one.status === how.status)).toBe(true)
       expect(fetched?.failures.length).toBe(provider.calls.length - 1)
-      expect(await share.take(HUB, 1, never)).toEqual({ granted: 0, pausedUntil: until })
-      expect(await share.take(HUB + 1, 1, never)).toEqual({ granted: 1 })
+      expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 0, pausedUntil: until })
+      expect(await share.take(HUB + 1, 1, never)).toMatchObject({ granted: 1 })
       // What was not asked for stays as it was read last.
       expect(fetched && mergeReadings(before, fetched).associations).toEqual(before.associations)
     },
@@ -180,7 +202,7 @@ describe('a poll that is told that it is enough', () => {
     expect(provider.calls.length).toBeLessThanOrEqual(6)
     expect(fetched).toMatchObject({ failedCalls: 0, pausedUntil: clock.now() + 10_000 })
     expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
-    expect(await share.take(HUB, 1, never)).toEqual({ granted: 0, pausedUntil: clock.now() + 10_000 })
+    expect(await share.take(HUB, 1, never)).toMatchObject({ granted: 0, pausedUntil: clock.now() + 10_000 })
   })
 
   test('has no failure where nothing was left out', async () => {
@@ -322,22 +344,23 @@ describe('with automatic pairs', () => {
     'where the companions answer %i pairs take turns, and for a day nobody asks again',
     async (status) => {
       const { deps, provider, clock } = auto({ associationSources: away(status) })
-      const first = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 4 }, never)
+      const first = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 6 }, never)
       const until = clock.now() + 24 * 3_600_000
-      expect(first).toMatchObject({ failures: [], calls: 6, failedCalls: 1, companionsAwayUntil: until })
+      expect(first).toMatchObject({ failures: [], calls: 8, failedCalls: 1, companionsAwayUntil: until })
       const before = first && mergeReadings(undefined, first)
       provider.calls.length = 0
       clock.move(1_000)
-      const asked = { ...AUTO, pairsPerPoll: 4, readings: before, companionsAwayUntil: until }
+      const asked = { ...AUTO, pairsPerPoll: 6, readings: before, companionsAwayUntil: until }
       const second = await fetchReports(deps, HUB, token, asked, never)
       expect(names(provider.calls)).toEqual([
         'customProperties',
-        ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 0-1 0-2', 'associations 0-1 2-7'],
+        ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 2-7 2-7'],
+        ...['associations 0-1 0-1', 'associations 0-1 0-2', 'associations 0-1 2-7'],
       ])
       expect(second).not.toHaveProperty('companionsAwayUntil')
       // Those whose turn it was not stay as they were.
       expect(second?.associations.get('0-2/0-1')).toBe(NOT_ASKED)
-      expect(Object.keys(mergeReadings(before, second as never).associations)).toHaveLength(6)
+      expect(Object.keys(mergeReadings(before, second as never).associations)).toHaveLength(9)
       provider.calls.length = 0
       clock.move(24 * 3_600_000)
       await fetchReports(deps, HUB, token, asked, never)
@@ -348,7 +371,7 @@ describe('with automatic pairs', () => {
   test('where only one of the two companions is there they are not there', async () => {
     const { deps, clock } = auto({ associationTargets: away(404) })
     const fetched = await fetchReports(deps, HUB, token, AUTO, never)
-    expect(fetched?.associations.size).toBe(6)
+    expect(fetched?.associations.size).toBe(9)
     expect(fetched).toMatchObject({ failures: [], companionsAwayUntil: clock.now() + 24 * 3_600_000 })
   })
 
@@ -423,7 +446,7 @@ describe('with automatic pairs', () => {
     const { deps } = auto({ associationSources: away(404) })
     const before = readings(1, report, { '0-1/2-9': associations(9, [8]), '2-7/0-1': associations(9) })
     const fetched = await fetchReports(deps, HUB, token, { ...AUTO, pairsPerPoll: 1, readings: before }, never)
-    expect(Object.keys(mergeReadings(before, fetched as never).associations).sort()).toEqual(['0-1/0-2', '2-7/0-1'])
+    expect(Object.keys(mergeReadings(before, fetched as never).associations).sort()).toEqual(['0-1/0-1', '2-7/0-1'])
   })
 
   test('a pair that nobody has heard of has nothing; one that was read before and now is not there failed', async () => {

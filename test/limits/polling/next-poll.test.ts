@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { regularPeriod, retryPause, toldToWait } from '../../../src/limits/polling/next-poll.ts'
+import { planAfterFailure, regularPeriod } from '../../../src/limits/polling/plan-poll.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 
 const EVERY = 900_000
@@ -55,27 +55,31 @@ describe('the regular turn', () => {
 })
 
 describe('the poll after one that failed', () => {
+  const POLL = { hubId: 5, at: 0, everyMs: EVERY }
+  const planned = (failures: ProviderFailure[], count = 0) =>
+    planAfterFailure(POLL, failures, { count, mayRetry: true, tellAt: Number.POSITIVE_INFINITY, now: 0 }, undefined)
+  const regularAt = Math.round(regularPeriod(5, EVERY, false))
+
   test.each([
     [0, 5_000],
     [1, 10_000],
     [4, 80_000],
     [7, 640_000],
-    [8, EVERY],
-    [1_000_000, EVERY],
+    [8, undefined],
+    [1_000_000, undefined],
   ])('comes sooner than usual: after %i failures in %i ms', (count, ms) => {
-    expect(retryPause([failure('transient')], count, EVERY)).toBe(ms)
-    expect(retryPause([failure('forbidden'), failure('transient')], count, EVERY)).toBe(ms)
+    expect(planned([failure('transient')], count).at).toBe(ms ?? regularAt)
+    expect(planned([failure('forbidden'), failure('transient')], count).at).toBe(ms ?? regularAt)
   })
 
   test('comes no sooner where that would not help', () => {
     for (const kind of ['forbidden', 'client', 'unauthorized'] as const) {
-      expect(retryPause([failure(kind)], 0, EVERY)).toBeUndefined()
+      expect(planned([failure(kind)]).at).toBe(regularAt)
     }
   })
 
   test('waits as long as the provider says, the longest of what it says', () => {
-    expect(toldToWait([failure('transient', 7_000), failure('forbidden'), failure('transient', 90_000)])).toBe(90_000)
-    expect(toldToWait([failure('parked', 24 * 3_600_000)])).toBe(24 * 3_600_000)
-    expect(toldToWait([failure('transient')])).toBe(0)
+    expect(planned([failure('transient', 7_000), failure('forbidden'), failure('transient', 90_000)]).at).toBe(90_000)
+    expect(planned([failure('parked', 24 * 3_600_000)]).at).toBe(24 * 3_600_000)
   })
 })

@@ -239,7 +239,7 @@ describe('after a poll that failed', () => {
   const failure = (kind: FailureClass, retryAfterMs?: number): ProviderFailure => {
     return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
-  const once = { count: 0, mayRetry: true, now: NOW + 1_000 }
+  const once = { count: 0, mayRetry: true, tellAt: NOW + DAY, now: NOW + 1_000 }
 
   test('the next one is tried soon, as an early one', () => {
     const plan = planAfterFailure(POLL, [failure('transient')], once, undefined)
@@ -255,6 +255,21 @@ describe('after a poll that failed', () => {
       const plan = planAfterFailure(POLL, [failure(kind)], { ...once, mayRetry }, undefined)
       expect(plan).toMatchObject({ at: plan.regularAt, because: { is: 'failed' } })
       expect(plan.at).toBeLessThanOrEqual(NOW + EVERY)
+    }
+  })
+
+  test('the next one is no later than the moment from which on the failure is told, if one may be made', () => {
+    const tellAt = NOW + EVERY / 2
+    for (const kind of ['transient', 'client'] as const) {
+      const attempt = { ...once, count: 9, tellAt }
+      expect(planAfterFailure(POLL, [failure(kind)], attempt, undefined).at).toBe(tellAt)
+      for (const late of [
+        { ...attempt, mayRetry: false },
+        { ...attempt, now: tellAt },
+      ]) {
+        const plan = planAfterFailure(POLL, [failure(kind)], late, undefined)
+        expect(plan.at).toBe(plan.regularAt)
+      }
     }
   })
 

@@ -44,6 +44,13 @@ describe('what a poll says of its account', () => {
     })
   })
 
+  test('that fails after the clock was set back fails since now: what began in the future never did', () => {
+    const ahead = { ...NEW, pollFailures: 3, pollFailingSince: NOW + 86_400_000 }
+    expect(recordFields(ahead, outcomeOf(fetched(failure('transient'))), undefined, NOW)).toMatchObject({
+      ...{ pollFailures: '4', pollFailingSince: String(NOW) },
+    })
+  })
+
   test('that is refused for want of a scope did not fail: what is missing is noted, since when, and what would do', () => {
     const outcome = outcomeOf(
       fetched(failure('forbidden', ['contacts']), failure('forbidden', ['contacts', 'x y <b>'])),

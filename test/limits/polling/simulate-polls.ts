@@ -1,16 +1,6 @@
 import type { Boundaries } from '../../../src/limits/polling/plan-poll.ts'
 import { type PollPlan, planAfterFailure, planPoll, planWithoutRoom } from '../../../src/limits/polling/plan-poll.ts'
-import {
-  admitPolls,
-  decodeBudget,
-  encodeBudget,
-  newBudget,
-  refill,
-  roomFor,
-  type Shortage,
-  sayShort,
-  settle,
-} from '../../../src/limits/polling/poll-budget.ts'
+import { admitPolls, decodeBudget, refill, roomFor, type Shortage } from '../../../src/limits/polling/poll-budget.ts'
 import type { PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import type { ProviderFailure } from '../../../src/provider/failure.ts'
@@ -117,17 +107,16 @@ export function simulatePolls(
     }))
     for (;;) {
       const read = known[worker] ?? ''
-      const before = refill(settle(decodeBudget(read) ?? newBudget(now), unsettled[worker] ?? 0), callsPerHour, now)
-      const served = admitPolls(before, requests, callsPerHour, now)
-      const { budget, say } = sayShort(served.budget, now)
+      const stored = decodeBudget(read, now)
+      const before = refill({ ...stored, level: stored.level - (unsettled[worker] ?? 0) }, callsPerHour, now)
+      const { budget, admitted, say } = admitPolls(before, requests, callsPerHour, now)
       const lost = read !== shared
-      known[worker] = lost ? shared : encodeBudget(budget)
+      known[worker] = lost ? shared : JSON.stringify(budget)
       if (lost) continue
       shared = known[worker] ?? ''
       unsettled[worker] = 0
-      if (say !== undefined) said.push({ at: now, short: say })
-      for (const [n, index] of chunk.entries())
-        poll(index, worker, now + n * POLL_LATENCY_MS, served.admitted[n] === true)
+      if (say !== null) said.push({ at: now, short: say })
+      for (const [n, index] of chunk.entries()) poll(index, worker, now + n * POLL_LATENCY_MS, admitted[n] === true)
       return
     }
   }
@@ -152,7 +141,7 @@ export function simulatePolls(
   }
 
   for (let now = 0; now < forMs; now += SWEEP_MS) {
-    const { polls } = roomFor(refill(decodeBudget(shared) ?? newBudget(now), callsPerHour, now), callsPerHour, now)
+    const { polls } = roomFor(refill(decodeBudget(shared, now), callsPerHour, now), callsPerHour, now)
     const claimed: number[] = []
     while (claimed.length < polls && due.first() <= now) claimed.push(due.pop())
     for (let from = 0, n = 0; from < claimed.length; from += CHUNK, n++) {
@@ -167,7 +156,7 @@ function planOf(account: SimulatedAccount, before: Standing, now: number): { sta
   const { hubId, everyMs, soonestMs } = account
   const usage = account.usageAt(now)
   if (usage === undefined) {
-    const attempt = { count: before.failures, mayRetry: true, now }
+    const attempt = { count: before.failures, mayRetry: true, tellAt: Number.POSITIVE_INFINITY, now }
     const turn = planAfterFailure({ hubId, at: now, everyMs }, [FAILURE], attempt, undefined)
     return { standing: { ...before, failures: before.failures + 1 }, turn }
   }

@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 import {
+  afterFailure,
+  afterSuccesses,
   type Breaker,
-  breakerAfterFailure,
-  breakerAfterSuccesses,
   type Cause,
+  CLOSED,
   causeOf,
-  closedBreaker,
+  holdsCodes,
   probeNow,
   settle,
   takeProbe,
@@ -31,9 +32,10 @@ function failure(kind: FailureClass, status: number): ProviderFailure {
 }
 
 /** After `count` accounts have failed, one every `everyMs`. */
-function afterFailures(cause: Cause, count: number, fleet = FLEET, everyMs = 0, from = closedBreaker()): Breaker {
+function afterFailures(cause: Cause, count: number, fleet = FLEET, everyMs = 0, from = CLOSED): Breaker {
   let breaker = from
-  for (let n = 1; n <= count; n++) breaker = breakerAfterFailure(breaker, n, OF_CAUSE[cause], fleet, NOW + n * everyMs)
+  for (let n = 1; n <= count; n++)
+    breaker = afterFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, fleet, NOW + n * everyMs)
   return breaker
 }
 
@@ -61,17 +63,19 @@ describe('the breaker', () => {
   test('an import full of dead tokens is no trouble of the fleet while other accounts are refreshed', () => {
     const dead = (from: Breaker) => {
       let breaker = from
-      for (let n = 1; n <= 5_000; n++) breaker = breakerAfterFailure(breaker, n, OF_CAUSE.refused, FLEET, NOW + n, true)
+      for (let n = 1; n <= 5_000; n++)
+        breaker = afterFailure(breaker, { hubId: n, failure: OF_CAUSE.refused, isNew: true }, FLEET, NOW + n)
       return breaker.is
     }
-    expect(dead(breakerAfterSuccesses(closedBreaker(), 1, NOW - 59 * MINUTE))).toBe('closed')
+    expect(dead(afterSuccesses(CLOSED, 1, NOW - 59 * MINUTE))).toBe('closed')
     // Nobody else vouches for the app: then it may well be the app.
-    expect(dead(closedBreaker())).toBe('open')
-    expect(dead(breakerAfterSuccesses(closedBreaker(), 1, NOW - 60 * MINUTE))).toBe('open')
+    expect(dead(CLOSED)).toBe('open')
+    expect(dead(afterSuccesses(CLOSED, 1, NOW - 60 * MINUTE))).toBe('open')
     // That the app itself is refused, new accounts tell as well as others.
-    const working = breakerAfterSuccesses(closedBreaker(), 1, NOW)
+    const working = afterSuccesses(CLOSED, 1, NOW)
     let refused = working
-    for (let n = 1; n <= 5; n++) refused = breakerAfterFailure(refused, n, OF_CAUSE.credentials, FLEET, NOW, true)
+    for (let n = 1; n <= 5; n++)
+      refused = afterFailure(refused, { hubId: n, failure: OF_CAUSE.credentials, isNew: true }, FLEET, NOW)
     expect(refused.is).toBe('open')
   })
 
@@ -97,15 +101,15 @@ describe('the breaker', () => {
   })
 
   test.each(CAUSES)('counts accounts, not failures: one that fails for %s a hundred times is one', (cause) => {
-    let breaker = closedBreaker()
+    let breaker = CLOSED
     for (let n = 0; n < 100; n++)
-      breaker = breakerAfterFailure(breaker, 7, OF_CAUSE[cause], FLEET, NOW + n * 5 * SECOND)
+      breaker = afterFailure(breaker, { hubId: 7, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 5 * SECOND)
     expect(breaker.is).toBe('closed')
     expect(breaker.suspects[cause]).toHaveLength(1)
   })
 
   test('believes the causes one by one: nine of each are nothing yet', () => {
-    let breaker = closedBreaker()
+    let breaker = CLOSED
     for (const cause of ['refused', 'unreachable'] as const) breaker = afterFailures(cause, 9, FLEET, 0, breaker)
     expect(breaker.is).toBe('closed')
   })
@@ -113,10 +117,10 @@ describe('the breaker', () => {
   test.each(['credentials', 'refused', 'throttled'] as const)(
     'forgets who failed for %s as soon as one works',
     (cause) => {
-      let breaker = closedBreaker()
+      let breaker = CLOSED
       for (let n = 0; n < 200; n++) {
-        breaker = breakerAfterFailure(breaker, n, OF_CAUSE[cause], FLEET, NOW + n * 30 * SECOND)
-        if (n % 4 === 3) breaker = breakerAfterSuccesses(breaker, 1, NOW + n * 30 * SECOND)
+        breaker = afterFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 30 * SECOND)
+        if (n % 4 === 3) breaker = afterSuccesses(breaker, 1, NOW + n * 30 * SECOND)
       }
       expect(breaker.is).toBe('closed')
     },
@@ -124,14 +128,15 @@ describe('the breaker', () => {
 
   test('forgets who failed an hour ago', () => {
     const long = afterFailures('refused', 9)
-    expect(breakerAfterFailure(long, 99, OF_CAUSE.refused, FLEET, NOW + 60 * MINUTE).is).toBe('closed')
-    expect(breakerAfterFailure(long, 99, OF_CAUSE.refused, FLEET, NOW + 59 * MINUTE).is).toBe('open')
+    expect(afterFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 60 * MINUTE).is).toBe('closed')
+    expect(afterFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 59 * MINUTE).is).toBe('open')
   })
 
   test('never blames the fleet for an account that moves house', () => {
-    let breaker = closedBreaker()
-    for (let n = 0; n < 1_000; n++) breaker = breakerAfterFailure(breaker, n, failure('parked', 477), FLEET, NOW)
-    expect(breaker).toEqual(closedBreaker())
+    let breaker = CLOSED
+    for (let n = 0; n < 1_000; n++)
+      breaker = afterFailure(breaker, { hubId: n, failure: failure('parked', 477) }, FLEET, NOW)
+    expect(breaker).toEqual(CLOSED)
   })
 
   test.each([
@@ -162,14 +167,14 @@ describe('a flood of 429s', () => {
   })
 
   test('is told in a fleet of three whose accounts come round and round', () => {
-    let breaker = closedBreaker()
+    let breaker = CLOSED
     for (let n = 0; n < 20; n++)
-      breaker = breakerAfterFailure(breaker, n % 3, OF_CAUSE.throttled, 3, NOW + n * 7 * SECOND)
+      breaker = afterFailure(breaker, { hubId: n % 3, failure: OF_CAUSE.throttled }, 3, NOW + n * 7 * SECOND)
     expect(breaker).toMatchObject({ is: 'open', cause: 'throttled' })
   })
 
   test('after an outage does not bring the outage back: the pace sees to it', () => {
-    const better = breakerAfterSuccesses(probed(), 1, NOW + MINUTE)
+    const better = afterSuccesses(probed(), 1, NOW + MINUTE)
     expect(afterFailures('throttled', 8, FLEET, 0, better).is).toBe('half-open')
   })
 })
@@ -178,16 +183,16 @@ describe('an outage that is not whole', () => {
   /** How often it opens in 10,000 calls. */
   function opens(share: number): number {
     const random = chance(7)
-    let [breaker, count] = [closedBreaker(), 0]
+    let [breaker, count] = [CLOSED, 0]
     for (let n = 0; n < 10_000; n++) {
       const now = NOW + n * 10
       breaker =
         random() < share
-          ? breakerAfterFailure(breaker, n, OF_CAUSE.unreachable, FLEET, now)
-          : breakerAfterSuccesses(breaker, 1, now)
+          ? afterFailure(breaker, { hubId: n, failure: OF_CAUSE.unreachable }, FLEET, now)
+          : afterSuccesses(breaker, 1, now)
       if (breaker.is === 'closed') continue
       count++
-      breaker = closedBreaker()
+      breaker = CLOSED
     }
     return count
   }
@@ -209,7 +214,7 @@ describe('an open breaker', () => {
       if (taken.granted === 0) continue
       expect(breaker.probeAt).toBeGreaterThan(now)
       probes.push(now)
-      breaker = breakerAfterFailure(breaker, probes.length, OF_CAUSE[cause], FLEET, now)
+      breaker = afterFailure(breaker, { hubId: probes.length, failure: OF_CAUSE[cause] }, FLEET, now)
     }
     expect(probes[0]).toBe(start + 5 * SECOND)
     const inMinute = (at: number) => probes.filter((other) => other >= at && other < at + MINUTE).length
@@ -219,17 +224,22 @@ describe('an open breaker', () => {
   })
 
   test('says what the last probe was told', () => {
-    const breaker = breakerAfterFailure(opened('unreachable'), 99, OF_CAUSE.credentials, FLEET, NOW + MINUTE)
+    const breaker = afterFailure(
+      opened('unreachable'),
+      { hubId: 99, failure: OF_CAUSE.credentials },
+      FLEET,
+      NOW + MINUTE,
+    )
     expect(breaker).toMatchObject({ is: 'open', cause: 'credentials', detail: 'the provider answered 401', since: NOW })
   })
 
   test('is not closed by what was asked before it opened and is told late', () => {
-    expect(breakerAfterSuccesses(opened(), 50, NOW + 200)).toEqual({ ...opened(), lastSuccessAt: NOW + 200 })
+    expect(afterSuccesses(opened(), 50, NOW + 200)).toEqual({ ...opened(), lastSuccessAt: NOW + 200 })
   })
 
   test('may be asked at once by a daemon that was just started', () => {
     expect(takeProbe(probeNow(opened(), NOW + 1), NOW + 1).granted).toBe(1)
-    expect(probeNow(closedBreaker(), NOW)).toEqual(closedBreaker())
+    expect(probeNow(CLOSED, NOW)).toEqual(CLOSED)
   })
 
   test('goes on probing when the clock is set back', () => {
@@ -239,21 +249,21 @@ describe('an open breaker', () => {
   })
 
   test('is half open once one works, and closed after ten', () => {
-    const one = breakerAfterSuccesses(probed(), 1, NOW + MINUTE)
+    const one = afterSuccesses(probed(), 1, NOW + MINUTE)
     expect(one).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
-    const nine = breakerAfterSuccesses(one, 8, NOW + MINUTE)
+    const nine = afterSuccesses(one, 8, NOW + MINUTE)
     expect(nine.is).toBe('half-open')
-    expect(breakerAfterSuccesses(nine, 1, NOW + MINUTE)).toEqual({ ...closedBreaker(), lastSuccessAt: NOW + MINUTE })
+    expect(afterSuccesses(nine, 1, NOW + MINUTE)).toEqual({ ...CLOSED, lastSuccessAt: NOW + MINUTE })
   })
 })
 
 describe('a half-open breaker', () => {
-  const halfOpen = () => breakerAfterSuccesses(probed(), 1, NOW + MINUTE)
+  const halfOpen = () => afterSuccesses(probed(), 1, NOW + MINUTE)
 
   test('opens again after three more accounts fail, as the same trouble', () => {
     const two = afterFailures('unreachable', 2, FLEET, 0, halfOpen())
     expect(two.is).toBe('half-open')
-    const three = breakerAfterFailure(two, 3, OF_CAUSE.unreachable, FLEET, NOW + 2 * MINUTE)
+    const three = afterFailure(two, { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, NOW + 2 * MINUTE)
     expect(three).toMatchObject({ is: 'open', since: NOW, probes: 0, probeAt: NOW + 2 * MINUTE + 5 * SECOND })
   })
 
@@ -261,7 +271,7 @@ describe('a half-open breaker', () => {
     const at = NOW + MINUTE
     expect(settle(halfOpen(), at + 29 * SECOND).is).toBe('half-open')
     expect(settle(halfOpen(), at + 30 * SECOND).is).toBe('closed')
-    const failed = breakerAfterFailure(halfOpen(), 3, OF_CAUSE.unreachable, FLEET, at + 20 * SECOND)
+    const failed = afterFailure(halfOpen(), { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, at + 20 * SECOND)
     expect(settle(failed, at + 30 * SECOND).is).toBe('half-open')
     expect(settle(failed, at + 50 * SECOND).is).toBe('closed')
   })
@@ -281,12 +291,12 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
   })
   fc.assert(
     fc.property(fc.nat(50), fc.array(event, { maxLength: 120 }), (fleet, events) => {
-      let breaker = closedBreaker()
+      let breaker = CLOSED
       let now = NOW
       for (const { is, hubId, cause, count, passes } of events) {
         now += passes
-        if (is === 'failure') breaker = breakerAfterFailure(breaker, hubId, OF_CAUSE[cause], fleet, now)
-        if (is === 'success') breaker = breakerAfterSuccesses(breaker, count, now)
+        if (is === 'failure') breaker = afterFailure(breaker, { hubId: hubId, failure: OF_CAUSE[cause] }, fleet, now)
+        if (is === 'success') breaker = afterSuccesses(breaker, count, now)
         if (is === 'settle') breaker = settle(breaker, now)
         if (is === 'started') breaker = probeNow(breaker, now)
         if (is === 'probe' && breaker.is === 'open') {
@@ -304,4 +314,29 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
       }
     }),
   )
+})
+
+describe('codes of installs', () => {
+  test.each<[Cause, boolean]>([
+    ['credentials', true],
+    ['unreachable', true],
+    ['throttled', true],
+    // New customers, and those who connect again, may be the only way out.
+    ['refused', false],
+  ])('wait while the breaker is open because of %s: %s', (cause, waits) => {
+    const breaker = opened(cause)
+    expect(holdsCodes(breaker, breaker.probeAt)).toBe(waits)
+    expect(holdsCodes(takeProbe(breaker, breaker.probeAt).breaker, breaker.probeAt)).toBe(waits)
+  })
+
+  test('do not wait for a breaker that no account is left to close', () => {
+    const breaker = opened()
+    expect(holdsCodes(breaker, breaker.probeAt + 30 * SECOND - 1)).toBe(true)
+    expect(holdsCodes(breaker, breaker.probeAt + 30 * SECOND)).toBe(false)
+  })
+
+  test('go through while it is closed, or half-open', () => {
+    expect(holdsCodes(CLOSED, NOW)).toBe(false)
+    expect(holdsCodes(afterSuccesses(probed(), 1, NOW + 6 * SECOND), NOW + 6 * SECOND)).toBe(false)
+  })
 })

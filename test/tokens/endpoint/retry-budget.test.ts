@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { afterCalls, newBudget } from '../../../src/tokens/endpoint/retry-budget.ts'
+import { afterCalls, budgetSchema } from '../../../src/tokens/endpoint/retry-budget.ts'
 import { NOW } from './simulate.ts'
 
 const AT_FIRST = 100
+const newBudget = (at: number) => budgetSchema.parse({ at })
 
 describe('the retry budget', () => {
   test('earns a fraction of a retry with every call that works, and pays one for every error', () => {

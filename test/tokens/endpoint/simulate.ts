@@ -1,4 +1,4 @@
-import { afterReport, type EndpointState, emptyReport, grant, newState } from '../../../src/tokens/endpoint/state.ts'
+import { afterReport, type EndpointState, grant, newState, type Seen } from '../../../src/tokens/endpoint/state.ts'
 
 export const SETTINGS = { mostPerSecond: 1_000, errorCeiling: 0.05 }
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
@@ -10,6 +10,8 @@ export interface Simulation {
   backlog: number
   inFlight?: number
   latencyMs?: number
+  /** Codes that wait at any time: forged ones, the provider refuses them all. */
+  forged?: number
 }
 
 export interface Simulated {
@@ -20,38 +22,64 @@ export interface Simulated {
   /** Calls sent in each second. */
   sent: number[]
   mostPermits: number
+  /** Codes that were sent. */
+  codes: number
   opened: number
   state: EndpointState
 }
 
 const STEP_MS = 20
+const REFUSED = { class: 'rejected' as const, code: 'BAD_AUTH_CODE', message: 'no such code', status: 400 }
 
 /** Works a backlog off with a hand clock; gives up after a day. */
-export function simulate({ limit, saysHowLong, backlog, inFlight = 64, latencyMs = 50 }: Simulation): Simulated {
+export function simulate({
+  limit,
+  saysHowLong,
+  backlog,
+  inFlight = 64,
+  latencyMs = 50,
+  forged = 0,
+}: Simulation): Simulated {
   let now = NOW
   let state = newState(SETTINGS, now)
   const allowed = slidingWindow(limit)
   const flying: { at: number; refusedFor: number | undefined }[] = []
-  const found = { ms: 0, idealMs: idealMs(limit, backlog, inFlight, latencyMs), sent: [] as number[], mostPermits: 0 }
+  let codeAnswers: Seen[] = []
+  const found = {
+    ms: 0,
+    idealMs: idealMs(limit, backlog, inFlight, latencyMs),
+    sent: [] as number[],
+    mostPermits: 0,
+    codes: 0,
+  }
   let [done, refused, sent, opened] = [0, 0, 0, 0]
   while (done < backlog && now < NOW + 86_400_000) {
-    const report = emptyReport()
+    const report = codeAnswers
     while (flying[0] !== undefined && flying[0].at <= now) {
       const { refusedFor } = flying.shift() ?? { refusedFor: undefined }
       if (refusedFor === undefined) done++
       else refused++
-      report.outcomes.push(refusedFor === undefined ? 1 : { hubId: refused, failure: tooMany(saysHowLong, refusedFor) })
+      report.push(
+        refusedFor === undefined
+          ? { worked: 1 }
+          : { failed: { hubId: refused, failure: tooMany(saysHowLong, refusedFor) } },
+      )
     }
     const before = state.breaker.is
     state = afterReport(state, report, SETTINGS, now)
     if (before !== 'open' && state.breaker.is === 'open') opened++
     found.mostPermits = Math.max(found.mostPermits, state.pace.permits)
-    const taken = grant(state, Math.min(inFlight - flying.length, backlog - done - flying.length), now)
-    state = taken.state
-    for (let n = 0; n < taken.granted; n++) flying.push({ at: now + latencyMs, refusedFor: allowed(now) })
+    const refreshes = Math.min(inFlight - flying.length, backlog - done - flying.length)
+    const { state: taken, granted } = grant(state, { refreshes, codes: forged }, now)
+    state = taken
+    for (let n = 0; n < granted.refreshes; n++) flying.push({ at: now + latencyMs, refusedFor: allowed(now) })
+    found.codes += granted.codes
+    codeAnswers = Array.from({ length: granted.codes }, () => allowed(now)).map((refusedFor) => ({
+      code: refusedFor === undefined ? REFUSED : tooMany(saysHowLong, refusedFor),
+    }))
     const second = Math.floor((now - NOW) / 1_000)
-    found.sent[second] = (found.sent[second] ?? 0) + taken.granted
-    sent += taken.granted
+    found.sent[second] = (found.sent[second] ?? 0) + granted.refreshes
+    sent += granted.refreshes
     now += STEP_MS
   }
   return { ...found, ms: now - NOW, refusedShare: refused / sent, opened, state }
@@ -73,7 +101,11 @@ function slidingWindow({ calls, perMs }: Simulation['limit']): (now: number) => 
 }
 
 function tooMany(saysHowLong: boolean, ms: number) {
-  // Whole seconds, as in the header.
-  const told = saysHowLong ? { retryAfterMs: Math.max(1, Math.ceil(ms / 1_000)) * 1_000 } : {}
+  const told = retryAfter(saysHowLong, ms)
   return { class: 'transient' as const, code: '429', message: 'the provider answered 429', status: 429, ...told }
+}
+
+/** Whole seconds, as in the header. */
+function retryAfter(saysHowLong: boolean, ms: number) {
+  return saysHowLong ? { retryAfterMs: Math.max(1, Math.ceil(ms / 1_000)) * 1_000 } : {}
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { endpointAnnouncer } from '../../../src/alerts/kinds/endpoint-alert.ts'
 import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
+import type { ProviderResult } from '../../../src/provider/failure.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
-import type { AlertWrites } from '../../../src/redis/steps.ts'
+import { endpointText } from '../../../src/redis/shared-text.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { EndpointStore } from '../../../src/tokens/endpoint/endpoint-store.ts'
 import type { EndpointState } from '../../../src/tokens/endpoint/state.ts'
 import type { EndpointDeps, TokenEndpoint } from '../../../src/tokens/endpoint/token-endpoint.ts'
 import { outboxOf } from '../../support/accounts.ts'
@@ -20,7 +21,7 @@ const redis = useRedis()
 const SECOND = 1_000
 const HOUR = 3_600_000
 
-const announce = fleetAnnouncer({ repeatEveryMs: 24 * HOUR, page: 'https://plimsoll.example.com/' })
+const fleetAlerts = fleetAnnouncer({ repeatEveryMs: 24 * HOUR, page: 'https://plimsoll.example.com/' })
 const down = failure('transient', { status: 503 }).failure
 const tooMany = (retryAfterMs?: number) =>
   failure('transient', { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).failure
@@ -29,6 +30,7 @@ const tooMany = (retryAfterMs?: number) =>
 function installation(more: Partial<EndpointDeps> = {}) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
+  const announce = endpointAnnouncer(redis.store, keys, fleetAlerts)
   const daemon = (of: Partial<EndpointDeps> = {}) =>
     openEndpoint(redis.store, keys, clock, { announce, ...more, ...of })
   return {
@@ -169,15 +171,20 @@ describe('the alert about the fleet', () => {
   test('about the clock is told once, however many machines there are and whichever of them is right', async () => {
     let skew = -90 * SECOND
     const { daemon, clock, outbox } = installation()
-    const [wrong, right] = [daemon({ skewMs: () => skew }), daemon({ skewMs: () => 100 })]
+    const [wrong, right] = [
+      daemon({ skewMs: () => skew, machine: 'wrong' }),
+      daemon({ skewMs: () => 100, machine: 'right' }),
+    ]
     for (let n = 0; n < 20; n++) {
       await (n % 2 === 0 ? wrong : right).room(0, undefined)
       clock.move(SECOND)
     }
     expect(await outbox()).toMatchObject([{ reason: 'entered', message: expect.stringContaining('90 s ahead of') }])
     skew = 0
-    clock.move(601 * SECOND)
+    clock.move(SECOND)
     await right.room(0, undefined)
+    expect(await outbox()).toHaveLength(1)
+    await wrong.room(0, undefined)
     expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'recovered'])
   })
 
@@ -271,16 +278,16 @@ describe('a report', () => {
   test('is not lost when another daemon changes the state at the same time', async () => {
     const { daemon, keys, state } = installation()
     let interfered = 0
-    class Racing extends EndpointStore {
-      override async change(before: string, after: string, alerts: AlertWrites) {
-        if (interfered++ < 3) {
-          await other.room(0, 500 + interfered)
-        }
-        return super.change(before, after, alerts)
-      }
-    }
+    const text = endpointText(redis.store, keys)
+    const change = text.change.bind(text)
+    const racing: typeof text.change = (decide) =>
+      change(async (stored) => {
+        const decided = await decide(stored)
+        if (interfered++ < 3) await other.room(0, 500 + interfered)
+        return decided
+      })
     const other = daemon()
-    const one = daemon({ store: new Racing(redis.store, keys) })
+    const one = daemon({ text: Object.assign(text, { change: racing }) })
     for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
     one.noteOthers(0, 2)
     await one.room(0, undefined)
@@ -382,6 +389,127 @@ test('a daemon that closes turns away who waits and who comes', async () => {
   expect(await Promise.all([...waiting, one.enter()])).toEqual(
     Array.from({ length: 3 }, () => ({ is: 'closed', until: clock.now() })),
   )
+})
+
+describe('codes of installs', () => {
+  const answering = (answer: ProviderResult<string>) => {
+    const sent = { count: 0 }
+    const send = async () => {
+      sent.count++
+      return { answer }
+    }
+    return { sent, send }
+  }
+  const worked = { ok: true as const, value: 'tokens' }
+  const refused = failure('rejected', { code: 'BAD_AUTH_CODE' })
+
+  test('are sent, and their answer comes back', async () => {
+    const { daemon } = installation()
+    const { send } = answering(worked)
+    expect(await daemon().sendCode(send)).toEqual({ is: 'sent', answer: worked })
+  })
+
+  test('wait for the end of a pause that another daemon was told of', async () => {
+    const { daemon, clock } = installation()
+    const [one, two] = [daemon(), daemon()]
+    const { send, sent } = answering(worked)
+    await two.room(0, undefined)
+    await one.failed(1, tooMany(30 * SECOND))
+    const until = clock.now() + 30 * SECOND
+    const answers = await Promise.all(Array.from({ length: 100 }, () => two.sendCode(send)))
+    expect(sent.count).toBe(0)
+    expect(answers[0]).toEqual({ is: 'closed', until })
+    expect(answers.every((answer) => answer.is === 'closed' && answer.until >= until)).toBe(true)
+    clock.move(31 * SECOND)
+    await two.room(0, undefined)
+    expect((await two.sendCode(send)).is).toBe('sent')
+    expect((await one.enter()).is).toBe('admitted')
+  })
+
+  test('that are answered 429 close the door for everybody, and may be sent again', async () => {
+    const { daemon, clock } = installation()
+    const [one, two] = [daemon(), daemon()]
+    const until = clock.now() + 20 * SECOND
+    const { send } = answering({ ok: false, failure: tooMany(20 * SECOND) })
+    expect(await one.sendCode(send)).toEqual({ is: 'closed', until })
+    expect(await two.sendCode(send)).toEqual({ is: 'closed', until })
+    await two.room(0, undefined)
+    expect((await two.enter()).is).toBe('closed')
+  })
+
+  test('that are refused, or end in an error, say nothing of the fleet and cost no account its retry', async () => {
+    const { daemon, clock, state, outbox } = installation()
+    const one = daemon()
+    await one.room(0, 3)
+    for (const answer of [refused, failure('client', { status: 401 }), failure('transient', { status: 503 })]) {
+      for (let n = 0; n < 20; n++) {
+        expect(await one.sendCode(answering(answer).send)).toEqual({ is: 'sent', answer })
+        clock.move(SECOND)
+      }
+    }
+    await one.room(0, undefined)
+    const { breaker, budget } = await state()
+    expect(breaker).toMatchObject({ is: 'closed', suspects: { credentials: [], refused: [], unreachable: [] } })
+    expect(budget.credit).toBe(100)
+    expect(await outbox()).toEqual([])
+  })
+
+  test('that work do not speak for accounts whose refresh tokens are refused', async () => {
+    const { daemon, state } = installation()
+    const one = daemon()
+    await one.room(0, 1_000)
+    for (let n = 1; n <= 9; n++) await one.failed(n, refused.failure)
+    await one.sendCode(answering(worked).send)
+    await one.failed(10, refused.failure)
+    expect((await state()).breaker.is).toBe('open')
+  })
+
+  test('wait while the provider is down, and not while it is refresh tokens that are refused', async () => {
+    const { send, sent } = answering(worked)
+    const down = installation()
+    const one = down.daemon()
+    await breakDown(one)
+    expect(await one.sendCode(send)).toEqual({ is: 'closed', until: down.clock.now() + 30 * SECOND })
+    expect(sent.count).toBe(0)
+    const dead = installation().daemon()
+    await breakDown(dead, refused.failure)
+    expect((await dead.sendCode(send)).is).toBe('sent')
+  })
+
+  test('are eight at a time, so that a provider that hangs leaves connections for refreshes; the others wait a while', async () => {
+    const { daemon, clock } = installation()
+    const one = daemon()
+    const answers: (() => void)[] = []
+    const hangs = () => new Promise<{ answer: typeof worked }>((end) => answers.push(() => end({ answer: worked })))
+    const all = Array.from({ length: 10 }, () => one.sendCode(hangs))
+    await eventually('eight of them', async () => answers.length === 8)
+    await one.room(0, undefined)
+    expect(answers).toHaveLength(8)
+    answers[0]?.()
+    expect((await all[0])?.is).toBe('sent')
+    await eventually('the ninth', async () => {
+      clock.move(20)
+      return answers.length === 9
+    })
+    clock.move(6 * SECOND)
+    await one.room(0, undefined)
+    expect((await all[9])?.is).toBe('closed')
+    for (const end of answers) end()
+    await Promise.all(all)
+    one.close()
+  })
+
+  test('that wait, or come, while the daemon closes are turned away', async () => {
+    const { daemon, clock } = installation()
+    const one = daemon()
+    const { send, sent } = answering(worked)
+    const all = Array.from({ length: 10 }, () => one.sendCode(send))
+    await Promise.all(all.slice(0, 8))
+    one.close()
+    const closed = { is: 'closed', until: clock.now() }
+    expect(await Promise.all([...all.slice(8), one.sendCode(send)])).toEqual([closed, closed, closed])
+    expect(sent.count).toBe(8)
+  })
 })
 
 test('calls that wait go through one after the other as permits come, in real time too', async () => {

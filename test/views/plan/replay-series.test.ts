@@ -150,6 +150,7 @@ const rules: fc.Arbitrary<Rule[]> = fc
     full: fc.constantFrom<Partial<Rule>>({ warning: { count: 1 }, critical: { count: 50 } }, { warning: { count: 2 } }),
   })
   .map(({ overall, types, full }) => [
+    ...(types.off === true ? [{ name: 'moved', on: 'limit-changed', off: true, match: { from: ['0-1'] } }] : []),
     { name: 'mine', on: 'customProperties.overall', ...overall },
     { name: 'types', on: 'customProperties.objectType', ...types },
     { name: 'full', on: 'associations.atLimit', ...full },
@@ -159,6 +160,7 @@ const ruleSet: fc.Arbitrary<RuleSet> = fc.record({
   recoverBelow: fc.constantFrom(0, 3),
   for: fc.constantFrom(0, 1, 2, 4),
   repeatEveryMs: fc.constantFrom(HOUR, 24 * HOUR),
+  worseAfterMs: fc.constantFrom(undefined, 0, HOUR / 12, 2 * HOUR),
   firstRun: fc.constantFrom('digest', 'alert'),
   routes: fc.constant([{ to: ['ops'] }]),
   group: fc.constant(GROUP),
@@ -190,7 +192,7 @@ test('forecasts are told anew for each day from what was known then, so that day
     ...{
       recoverBelow: 3,
       for: 0,
-      repeatEveryMs: 48 * HOUR,
+      ...{ repeatEveryMs: 48 * HOUR, worseAfterMs: HOUR },
       firstRun: 'alert',
       routes: [{ to: ['ops'] }],
       group: GROUP,

@@ -1,5 +1,5 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
-import { ruleFor } from '../../../alerts/evaluation/rules.ts'
+import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import type { AccountHistory } from '../../../limits/history/history.ts'
 import { type Timeline, timelineOf } from '../../../limits/history/timeline.ts'
@@ -61,7 +61,10 @@ export function accountSeries(
         track: thinned(trackOf(timeline, gaps, id, span), slotMs),
         gaps: visible(gaps, span),
         ...{ from: span.from, now },
-        levels: rule?.off === true ? {} : { warning: rule?.warning, critical: rule?.critical },
+        levels:
+          rule?.off === true
+            ? {}
+            : { warning: levelOf(rule, 'warning', name), critical: levelOf(rule, 'critical', name) },
         forecast: read?.forecast ?? null,
       }
     },

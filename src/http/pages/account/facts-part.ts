@@ -4,11 +4,13 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type AccountView, type CurrentSeries, nextPollBecause } from '../../../views/account-view.ts'
-import { watchText } from '../../../views/watch.ts'
+import { gapsText, leftOutText, watchText } from '../../../views/watch.ts'
 import { when } from '../parts/when.ts'
 
 export function factsPart({ account, scopes, series }: AccountView, now: number): Html {
   const { pollFailure } = account
+  const leftOut = leftOutText(account)
+  const gaps = gapsText(account)
   const rows: [string, Html | undefined][] = [
     ['Hub id', html`${account.hubId}`],
     ['Installed by', account.user === null || account.user === '' ? undefined : html`${cleanText(account.user, 120)}`],
@@ -17,6 +19,8 @@ export function factsPart({ account, scopes, series }: AccountView, now: number)
     ['Next poll', nextPoll(account, series, now)],
     ['Failed polls', pollFailure === null ? undefined : failure(pollFailure, now)],
     ['Limits', watched(account, now)],
+    ['Reports', gaps === undefined ? undefined : html`<span class="is-warning">${gaps}</span>`],
+    ['Object types', leftOut === undefined ? undefined : html`<span class="is-warning">${leftOut}</span>`],
     ['Scopes', scopes.length === 0 ? undefined : scopeList(scopes)],
   ]
   const shown = rows.map(([name, value]) =>

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ACKNOWLEDGE_PATH, type AckLinks } from '../../../alerts/acknowledge/ack-links.ts'
 import type { AcknowledgeOutcome, SeenAlert } from '../../../alerts/acknowledge/acknowledge-alert.ts'
-import { alertOfTransition } from '../../../alerts/alert.ts'
 import { type OpenAlert, readOpenAlerts } from '../../../alerts/open-alerts.ts'
 import type { FleetStatusDeps } from '../../../views/fleet-status.ts'
 import { timedAcknowledgement } from '../../../views/open-alert-json.ts'
@@ -83,7 +82,7 @@ function hereWith(query: string): string {
 }
 
 async function openAlert({ store, keys }: AcknowledgeDeps, hubId: number, id: string): Promise<OpenAlert | undefined> {
-  return (await readOpenAlerts(store, keys, [hubId])).find((alert) => alertOfTransition(alert.id) === id)
+  return (await readOpenAlerts(store, keys, [hubId])).find((alert) => alert.id === id)
 }
 
 /** What a link shows is for whoever has it, and for no search engine. */

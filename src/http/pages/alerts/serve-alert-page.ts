@@ -46,7 +46,7 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const [open] = withMarks(
-    found.filter((one) => alertOfTransition(one.id) === id),
+    found.filter((one) => one.id === id),
     silences,
     now,
   )

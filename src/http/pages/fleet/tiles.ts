@@ -4,7 +4,7 @@ import { countOf, formatCount } from '../../../text/format-number.ts'
 import { formatSpan } from '../../../text/format-span.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { coverageNotes, isLow, shareText } from '../../../views/coverage-status.ts'
-import type { DueStatus, FleetStatus } from '../../../views/fleet-status.ts'
+import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
 import { type HeartbeatStatus, heartbeatText } from '../../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../../views/poll-budget.ts'
 import { isBroken } from '../../../views/receiver-status.ts'
@@ -34,7 +34,8 @@ function accountsTile({ accounts }: FleetStatus): Html {
   const states = ACCOUNT_STATES.filter((state) => accounts.byState[state] > 0).map(
     (state) => html`<li><a href="/accounts?state=${state}">${formatCount(accounts.byState[state])} ${state}</a></li>`,
   )
-  return html`<section class="tile"><h2>Accounts</h2><p class="figure">${formatCount(accounts.total)}</p><ul>${states}</ul></section>`
+  const reading = accounts.newFleet === null ? undefined : html`<li>${newFleetText(accounts.newFleet)}</li>`
+  return html`<section class="tile"><h2>Accounts</h2><p class="figure">${formatCount(accounts.total)}</p><ul>${states}${reading}</ul></section>`
 }
 
 function coverageTile({ coverage }: FleetStatus): Html {
@@ -76,7 +77,8 @@ function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
 
 function tokensTile({ tokens }: FleetStatus, now: number): Html {
   const { overdue, lateMs, nearestExpiryAt } = tokens
-  const late = overdue === 0 ? '' : `, late by ${formatSpan(lateMs)}`
+  // Those that fail are overdue, and not late: each is due at its next attempt.
+  const late = overdue === 0 || lateMs === 0 ? '' : `, late by ${formatSpan(lateMs)}`
   const expiry = nearestExpiryAt === null ? [] : [expiryText(Date.parse(nearestExpiryAt) - now)]
   const note = [nextText('refresh', tokens, now), ...expiry].join('; ')
   return tile('Tokens', `${formatCount(overdue)} overdue${late}`, note, overdue)

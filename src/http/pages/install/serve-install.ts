@@ -1,55 +1,62 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ConnectDeps } from '../../../accounts/connect-account.ts'
-import { beginInstall, finishInstall, type InstallOutcome, type InstallSettings } from '../../../accounts/install.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { CodeDeps } from '../../../accounts/connect-account.ts'
+import { beginInstall, finishInstall, type InstallSettings, type Redirect } from '../../../accounts/install.ts'
 import type { ProviderFailure } from '../../../provider/failure.ts'
 import { opensLimits } from '../../../provider/scopes.ts'
 import type { Store } from '../../../redis/connect.ts'
-import type { Keys } from '../../../redis/keys.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { LineQuota } from '../../../runtime/line-quota.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import type { Metrics } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
+import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { Problem } from '../../problem.ts'
+import { clientOf } from '../../access/client.ts'
 import { requireRedis } from '../../redis-away.ts'
 import { plainPage, sendPage } from '../page.ts'
-import type { BegunInstalls } from './begun-installs.ts'
+import { type CallbackOutcome, isRefusedCode, noteInstall } from './note-install.ts'
+import { RefusedCodes } from './refused-codes.ts'
 
 export interface InstallDeps {
   install: InstallSettings
-  connect: ConnectDeps
+  connect: CodeDeps
   store: Store
-  keys: Keys
   actions: { connected(hubId: number): Promise<void> }
-  begun: Pick<BegunInstalls, 'begin'>
+  metrics: Metrics
   clock: Clock
   log: Logger
 }
 
+/** Failed installs that are logged, a minute. */
+const MOST_LINES = 60
+
 /** The two addresses that a customer sees: where an install begins, and where the provider sends them back to. */
 export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
+  const { install, connect, store, clock } = deps
+  const refusedCodes = new RefusedCodes()
+  const noting = { ...deps, quota: new LineQuota(MOST_LINES) }
   // Not for HEAD: looking at an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (_request, reply) => {
-    const waitMs = deps.begun.begin(deps.clock.now())
-    if (waitMs > 0) throw tooMany(waitMs)
-    return reply.redirect(await beginInstall(deps.store, deps.keys, deps.install), 302)
+    // The callback needs it: nobody grants anything that can't be stored.
+    await requireRedis(store)
+    return reply.redirect(beginInstall(connect.vault, install, clock.now()), 302)
   })
   app.get('/oauth/callback', { exposeHeadRoute: false }, async (request, reply) => {
-    await requireRedis(deps.store)
-    const query = request.query as Record<string, unknown>
-    const outcome = await finishInstall(deps.connect, {
-      code: single(query.code),
-      state: single(query.state),
-      error: single(query.error),
-    })
+    await requireRedis(store)
+    const client = clientOf(request)
+    const waitMs = refusedCodes.waitMs(client, clock.now())
+    const outcome: CallbackOutcome =
+      waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirectOf(request))
+    if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
+    noteInstall(noting, outcome, client)
     if (outcome.is === 'connected' || outcome.is === 'reconnected') await wakePollers(deps, outcome.hubId)
-    return answer(reply, outcome)
+    return answer(reply, outcome, clock.now())
   })
 }
 
-function tooMany(waitMs: number): Problem {
-  return new Problem(429, 'Too many installs are begun at the moment. Wait a minute, then try again.', {
-    'retry-after': String(Math.ceil(waitMs / 1_000)),
-  })
+function redirectOf(request: FastifyRequest): Redirect {
+  const query = request.query as Record<string, unknown>
+  return { code: single(query.code), state: single(query.state), error: single(query.error) }
 }
 
 /** A parameter that is given twice is not given at all. */
@@ -71,15 +78,18 @@ interface Answer {
   title: string
   body: Html
   retryAfterSeconds?: number
+  /** The page asks again by itself by then. */
+  asksAgain?: boolean
 }
 
-function answer(reply: FastifyReply, outcome: InstallOutcome): FastifyReply {
-  const { status, title, body, retryAfterSeconds } = answerTo(outcome)
+function answer(reply: FastifyReply, outcome: CallbackOutcome, now: number): FastifyReply {
+  const { status, title, body, retryAfterSeconds, asksAgain } = answerTo(outcome, now)
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
-  return sendPage(reply, status, plainPage({ title, body }))
+  const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
+  return sendPage(reply, status, plainPage({ title, body, ...refresh }))
 }
 
-function answerTo(outcome: InstallOutcome): Answer {
+function answerTo(outcome: CallbackOutcome, now: number): Answer {
   switch (outcome.is) {
     case 'connected':
     case 'reconnected':
@@ -105,12 +115,18 @@ ${startAgain()}`,
         body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
 ${startAgain()}`,
       }
+    case 'waits':
+      return waits(outcome.until - now)
+    case 'parked':
+      return PARKED
+    case 'too-many':
+      return tooMany(outcome.waitMs)
     case 'failed':
       return failed(outcome.failure)
   }
 }
 
-function connected({ is, hubId, hubDomain, scopes }: Extract<InstallOutcome, { hubDomain: string }>): Answer {
+function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { hubDomain: string }>): Answer {
   const name = cleanText(hubDomain, 120)
   const account = name === '' ? html`<b>Account ${hubId}</b>` : html`<b>${name}</b> (account ${hubId})`
   const warning = html`<p class="verdict warning">None of the scopes that were granted lets its limits be read, so they can't be watched. Connect it again with a scope such as crm.objects.contacts.read.</p>`
@@ -120,6 +136,41 @@ function connected({ is, hubId, hubDomain, scopes }: Extract<InstallOutcome, { h
     body: html`<p>${account} is connected. You can close this page.</p>
 ${opensLimits(scopes) ? undefined : warning}`,
   }
+}
+
+const PARKED: Answer = {
+  status: 202,
+  title: 'Connected, being set up',
+  body: html`<p>Your consent has arrived, and the provider does not say yet which account it is for. Nothing more is to be done: you can close this page.</p>
+<p>Should the provider not say so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
+}
+
+/** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */
+function waits(ms: number): Answer {
+  const retryAfterSeconds = secondsOf(ms)
+  return {
+    status: 503,
+    title: 'Not connected yet',
+    body: html`<p>The provider takes no new connections at the moment. Keep this page open: it tries again by itself in ${countOf(retryAfterSeconds, 'second')}.</p>
+<p><a href="">Try again now</a></p>`,
+    retryAfterSeconds,
+    asksAgain: true,
+  }
+}
+
+function tooMany(ms: number): Answer {
+  const retryAfterSeconds = secondsOf(ms)
+  return {
+    status: 429,
+    title: 'Too many attempts',
+    body: html`<p>Too many installations from your address failed. Nothing was stored. Wait ${countOf(retryAfterSeconds, 'second')}, then start again.</p>
+${startAgain()}`,
+    retryAfterSeconds,
+  }
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000))
 }
 
 /** What the provider's refusal means for whoever stands in front of the page. Its own words are in the log. */
@@ -142,7 +193,7 @@ ${startAgain()}`,
       }
     case 'transient':
     case 'parked': {
-      const retryAfterSeconds = Math.max(1, Math.ceil((failure.retryAfterMs ?? 30_000) / 1000))
+      const retryAfterSeconds = secondsOf(failure.retryAfterMs ?? 30_000)
       return {
         status: 503,
         title: 'The provider does not answer',

@@ -1,10 +1,9 @@
-import { alertOfTransition } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import type { MatcherName } from '../../../alerts/silences/silence.ts'
 
 /** The page of one alert. The account beside it spares looking through all of them. */
 export function alertPath({ id, hubId }: Pick<OpenAlert, 'id' | 'hubId'>): string {
-  return `/alerts/${alertOfTransition(id)}${hubId === null ? '' : `?account=${hubId}`}`
+  return `/alerts/${id}${hubId === null ? '' : `?account=${hubId}`}`
 }
 
 /** What a silence of this very alert matches by, each name once; whoever wants more to be silent leaves some out. */

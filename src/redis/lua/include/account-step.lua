@@ -22,6 +22,7 @@ local function alertsKey() return AT .. ':alerts:' .. OF end
 
 local function dueKey(kind) return AT .. ':due:' .. kind end
 local function freshKey() return AT .. ':fresh' end
+local function firstReadingsKey() return AT .. ':first-readings' end
 local function pollFailingKey() return AT .. ':poll-failing' end
 local function nearestKey() return AT .. ':nearest' end
 local function domainsVersionKey() return AT .. ':domains-version' end
@@ -29,6 +30,7 @@ local function alertingKey() return AT .. ':alerting' end
 local function outboxKey() return AT .. ':outbox' end
 local function sequenceKey() return AT .. ':sequence' end
 local function logKey() return AT .. ':log' end
+local function forgottenKey() return AT .. ':forgotten' end
 
 local function inState(state)
   return AT .. ':accounts:' .. state
@@ -61,11 +63,45 @@ end
 -- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
 local function forgetTroubles()
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
-    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'companionsAwayUntil',
+    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'firstReadingDue', 'companionsAwayUntil',
     'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked', 'pollBlockedSince',
     'pollBlockedScopes', 'pollBecause', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
   redis.call('ZREM', pollFailingKey(), OF)
+  redis.call('ZREM', firstReadingsKey(), OF)
+end
+
+-- A connection that broke has what was not answered sent again, though it may have been done. The account keeps the ids of
+-- the last operations on it with their answers: a step that was done answers as it did, and does nothing. A handful will do:
+-- none is connected, imported or uninstalled more often while one connection is away.
+local MOST_OPERATIONS = 4
+local operations
+
+local function answerBefore(operation)
+  operations = redis.call('HGET', ACCOUNT, 'operations') or ''
+  for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
+    if id == operation then return answer end
+  end
+end
+
+local function answerWith(operation, answer)
+  local kept = { operation .. ' ' .. answer }
+  for id, other in string.gmatch(operations, '(%S+) (%S+)') do
+    if #kept < MOST_OPERATIONS then kept[#kept + 1] = id .. ' ' .. other end
+  end
+  redis.call('HSET', ACCOUNT, 'operations', table.concat(kept, ' '))
+  return answer
+end
+
+-- A grant has so many generations of tokens to itself. A store that lost its last writes, with a failover, is some of them
+-- behind: answers of the grant that is stored may still be written over it, those of one before may not.
+local GENERATIONS_OF_A_GRANT = 1000000
+
+-- An account that was forgotten goes on after that: a refresh that has been under way since then is refused too.
+local function beginGrant(forgotten)
+  local before = redis.call('HGET', ACCOUNT, 'generation') or redis.call('GET', forgotten)
+  local first = before and (math.floor(before / GENERATIONS_OF_A_GRANT) + 1) * GENERATIONS_OF_A_GRANT or 1
+  redis.call('HSET', ACCOUNT, 'generation', first)
 end
 
 -- The account is polled, next at `at`. Until it was read for the first time, it counts as read when that began.
@@ -78,6 +114,7 @@ end
 local function stopPolling(hubId)
   redis.call('ZREM', dueKey('poll'), hubId)
   redis.call('ZREM', freshKey(), hubId)
+  redis.call('ZREM', firstReadingsKey(), hubId)
   redis.call('ZREM', pollFailingKey(), hubId)
   redis.call('ZREM', nearestKey(), hubId)
 end

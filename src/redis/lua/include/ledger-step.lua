@@ -4,6 +4,8 @@ local LEDGER, AT = KEYS[1], string.match(KEYS[1], '^(.*}):ledger$')
 local PENDING, COUNTS, ENDS = AT .. ':pending', AT .. ':counts', AT .. ':ends'
 local MARKS, GAPS = AT .. ':marks', AT .. ':gaps'
 local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-due'
+-- What a receiver was sent as firing and not as resolved, and what ended a short while ago: receiver and alert -> when, ms.
+local TOLD, OVER = AT .. ':told', AT .. ':over'
 local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
 local ATTEMPTS = AT .. ':log'
 -- As many elements as are safely handed to one command.
@@ -104,9 +106,31 @@ local function join(group, ref, element, pace, now, wait, interval)
   redis.call('ZADD', GROUPS_DUE, closes, group)
 end
 
+-- Two groups may hold parts of one alert: what the other one sent or dropped since the caller read it changes the verdict.
+local function isAnyOf(alerts, key)
+  for _, alert in ipairs(alerts) do
+    if redis.call('ZSCORE', key, alert) then return true end
+  end
+  return false
+end
+
+-- A firing of them that is still on its way is not sent any more.
+local function noteOver(alerts, now)
+  for _, alert in ipairs(alerts) do
+    redis.call('ZREM', TOLD, alert)
+    redis.call('ZADD', OVER, now, alert)
+  end
+  redis.call('ZREMRANGEBYSCORE', OVER, '-inf', '(' .. now - 86400000)
+end
+
 -- Whoever takes something out of a group says what he had seen taken before: of two at once the second looks again.
 local function isTakenAs(group, taken)
   return (redis.call('HGET', groupStateKey(group), 'taken') or '0') == taken
+end
+
+-- What joins may be older than what somebody has just read: who closes the group must read it anew.
+local function noteEarlier(group)
+  redis.call('HINCRBY', groupStateKey(group), 'taken', 1)
 end
 
 -- Returns how often something was taken out of it. A group that was quiet for long is as good as new.

@@ -1,0 +1,90 @@
+import type { ProviderFailure } from '../provider/failure.ts'
+import { NOBODY } from '../redis/steps.ts'
+import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { type ConnectDeps, connectParked, grantOf } from './connect-account.ts'
+import { askMetadata } from './metadata.ts'
+import { forgetGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant, replaceGrant } from './parked-grants.ts'
+
+export interface FinishDeps extends ConnectDeps {
+  endpoint: Pick<TokenEndpoint, 'enter' | 'succeeded' | 'failed'>
+}
+
+/** After so long nobody may keep the access that a customer gave and sees nothing of. */
+const PATIENCE_MS = 3_600_000
+/** Less than between two sweeps, so that each of them looks. */
+const AGAIN_MS = 20_000
+/** An access token that ends sooner is redeemed anew before anybody is asked about it. */
+const TOO_SHORT_MS = 60_000
+
+export type FinishedGrant = 'connected' | 'later' | 'deleted' | 'gone'
+
+/** One attempt to find out whose a parked grant is; one that was given too long ago is deleted at the provider. */
+export async function finishGrant(deps: FinishDeps, id: string): Promise<FinishedGrant> {
+  const grant = await readGrant(deps, id)
+  if (grant === undefined) return 'gone'
+  if (grant.hubId !== undefined && (await isConnectedSince(deps, grant.hubId, grant.grantedAt))) {
+    await forgetGrant(deps, id)
+    return 'gone'
+  }
+  if (grant.isEnding) return deleteGrant(deps, grant)
+  const failure = await connect(deps, grant)
+  if (failure === undefined) return 'connected'
+  if (deps.clock.now() - grant.grantedAt < PATIENCE_MS) return later(deps, id)
+  const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: failure.code }
+  deps.log.error({ code: 'grant.given-up', ...facts }, `an install comes to nothing: ${failure.message}`)
+  await noteOfGrant(deps, id, { isEnding: 1 })
+  return deleteGrant(deps, (await readGrant(deps, id)) ?? grant)
+}
+
+/** Undefined: it is done. */
+async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderFailure | undefined> {
+  const grant = await withLastingToken(deps, parked)
+  if ('class' in grant) return grant
+  const { result, ...asked } = await askMetadata(deps, grant.accessToken)
+  if (!result.ok) return result.failure
+  // Whoever connected the account meanwhile did so with this grant, or with one that was given later.
+  if (await isConnectedSince(deps, result.value.hubId, grant.grantedAt)) await forgetGrant(deps, grant.id)
+  else await connectParked(deps, grant, { ...asked, metadata: result.value })
+  return undefined
+}
+
+async function isConnectedSince({ store, keys }: FinishDeps, hubId: number, at: number): Promise<boolean> {
+  return Number(await store.hget(keys.account(hubId).account, 'connectedAt')) >= at
+}
+
+/** A grant may wait for longer than its access token lives. */
+async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<ParkedGrant | ProviderFailure> {
+  const { clock, endpoint, provider } = deps
+  if (grant.times.expiresAt - clock.now() > TOO_SHORT_MS) return grant
+  const admission = await endpoint.enter()
+  if (admission.is === 'closed') {
+    return { class: 'transient', code: 'closed', message: 'the token endpoint takes no calls', status: 0 }
+  }
+  const sentAt = clock.now()
+  const answer = await provider.refresh(grant.refreshToken)
+  if (!answer.ok) {
+    await endpoint.failed(NOBODY, answer.failure, true)
+    return answer.failure
+  }
+  const { refreshToken = grant.refreshToken } = answer.value
+  const renewed = { ...grant, ...grantOf(answer.value, refreshToken, sentAt) }
+  await replaceGrant(deps, grant.id, renewed)
+  endpoint.succeeded({ rotated: refreshToken.reveal() !== grant.refreshToken.reveal() })
+  return renewed
+}
+
+async function deleteGrant(deps: FinishDeps, { id, refreshToken }: ParkedGrant): Promise<FinishedGrant> {
+  const deleted = await deps.provider.deleteRefreshToken(refreshToken)
+  if (!deleted.ok) {
+    deps.log.warn({ code: 'grant.undeleted', reason: deleted.failure.code }, deleted.failure.message)
+    return later(deps, id)
+  }
+  await forgetGrant(deps, id)
+  deps.log.info({ code: 'grant.deleted', ending: deleted.value }, 'the refresh token of an install was deleted')
+  return 'deleted'
+}
+
+async function later(deps: FinishDeps, id: string): Promise<FinishedGrant> {
+  await planGrant(deps, id, deps.clock.now() + AGAIN_MS)
+  return 'later'
+}

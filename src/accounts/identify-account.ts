@@ -1,0 +1,110 @@
+import { opensLimits } from '../provider/scopes.ts'
+import { accountStepKeys, stepJson } from '../redis/steps.ts'
+import type { InFlight } from '../runtime/in-flight.ts'
+import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { planRefresh, type TokenTimes } from '../tokens/plan-refresh.ts'
+import { tokenDrift } from '../tokens/token-drift.ts'
+import { openToken } from '../tokens/vault.ts'
+import type { ConnectDeps } from './connect-account.ts'
+import { askMetadata } from './metadata.ts'
+
+export interface IdentifyDeps extends ConnectDeps {
+  endpoint: TokenEndpoint
+  inFlight: InFlight
+}
+
+interface UnidentifiedAccount {
+  generation: string
+  hubDomain: string
+  times: TokenTimes
+  accessToken: Buffer
+  alertStates: Record<string, string>
+}
+
+export type Identified =
+  | { is: 'stored'; alerted: boolean }
+  /** Not now: the token endpoint is closed, the provider did not answer, or no key opens the token. The mark stays. */
+  | { is: 'later' }
+  /** Somebody wrote tokens meanwhile: what was read may not be true of them. */
+  | { is: 'lost' }
+  /** The token belongs to another account: this one is not to be polled. */
+  | { is: 'foreign' }
+
+/**
+ * Asks for the metadata of an account that came without: whose token it is, its domain, user, scopes, the token's life.
+ * It goes through the door of the token endpoint: each account of a fleet that was just imported asks once, beside its
+ * first refresh, and nothing else says how fast that may be. `turn` is the place in line there. Undefined: there is
+ * nothing to be asked.
+ */
+export async function identifyAccount(
+  deps: IdentifyDeps,
+  hubId: number,
+  turn?: number,
+): Promise<Identified | undefined> {
+  const account = await unidentified(deps, hubId)
+  if (account === undefined) return undefined
+  const opened = openToken(deps.vault, account.accessToken, hubId, 'access')
+  if (!opened.ok) return { is: 'later' }
+  if ((await deps.endpoint.enter(turn)).is === 'closed') return { is: 'later' }
+  const { result, ...asked } = await deps.inFlight.run('normal', () => askMetadata(deps, opened.value))
+  if (!result.ok) {
+    const { code, message, status } = result.failure
+    deps.log.warn({ code: 'metadata.failed', hubId, reason: code }, `${message}: asked again before long`)
+    if (status === 429) await deps.endpoint.failed(hubId, result.failure, true)
+    else deps.endpoint.noteOthers(0, 1)
+    return { is: 'later' }
+  }
+  deps.endpoint.noteOthers(1, 0)
+  if (result.value.hubId !== hubId) return refuse(deps, hubId, account, result.value.hubId)
+
+  const now = deps.clock.now()
+  const { scopes, user, lifeLeftMs, hubDomain = account.hubDomain } = result.value
+  const { times, driftMs } = tokenDrift(account.times, { ...asked, lifeLeftMs })
+  const alerts = deps.announceScopes({
+    ...{ hubId, hubDomain, scopes, opensLimits: opensLimits(scopes), now },
+    pollAlert: account.alertStates.poll ?? '',
+  })
+  const is = await deps.store.storeMetadata(
+    ...accountStepKeys(deps.keys, hubId),
+    ...[hubId, now, account.generation, scopes.join(' ')],
+    stepJson({ hubDomain, ...(user === undefined ? {} : { user }), tokenDriftMs: String(driftMs ?? '') }),
+    ...[times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
+    stepJson(alerts),
+  )
+  return is === 'stored' ? { is, alerted: alerts.entries.length > 0 } : { is }
+}
+
+async function unidentified(deps: IdentifyDeps, hubId: number): Promise<UnidentifiedAccount | undefined> {
+  const { account, tokens, alerts } = deps.keys.account(hubId)
+  const [fields, accessToken, alertStates] = await Promise.all([
+    // The generation first: if it is still the same when the answer is stored, the token read here belongs to it.
+    deps.store.hmget(account, 'metadataDue', 'generation', 'hubDomain', 'obtainedAt', 'expiresAt'),
+    deps.store.hgetBuffer(tokens, 'access'),
+    deps.store.hgetall(alerts),
+  ])
+  const [metadataDue, generation, hubDomain, obtainedAt, expiresAt] = fields
+  if (metadataDue !== '1' || accessToken === null) return undefined
+  const times = { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) }
+  return { generation: generation ?? '', hubDomain: hubDomain ?? '', times, accessToken, alertStates }
+}
+
+async function refuse(
+  deps: IdentifyDeps,
+  hubId: number,
+  { generation, hubDomain, alertStates }: UnidentifiedAccount,
+  owner: number,
+): Promise<Identified> {
+  const now = deps.clock.now()
+  const reason = `its refresh token belongs to account ${owner}`
+  const fields = { failures: '1', failureClass: 'foreign', failureReason: reason, failureAt: String(now) }
+  const announced = { hubId, hubDomain, tokenAlert: alertStates.token ?? '', now }
+  const refused = await deps.store.refuseForeignToken(
+    ...accountStepKeys(deps.keys, hubId),
+    ...[hubId, generation, owner],
+    stepJson({ ...fields, rejectedAt: '', retryAt: '', parkedUntil: '' }),
+    stepJson(deps.announce.foreign(announced, owner)),
+  )
+  if (refused === 'lost') return { is: 'lost' }
+  deps.log.error({ code: 'token.foreign', hubId, owner }, `account ${hubId}: ${reason}; it is no longer polled`)
+  return { is: 'foreign' }
+}

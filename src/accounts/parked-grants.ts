@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { accountSteps } from '../redis/account-steps.ts'
+import type { Store } from '../redis/connect.ts'
+import type { Keys } from '../redis/keys.ts'
+import { NOBODY } from '../redis/steps.ts'
+import type { Secret } from '../runtime/secret.ts'
+import type { TokenTimes } from '../tokens/plan-refresh.ts'
+import type { Vault } from '../tokens/vault.ts'
+
+/** The tokens of one install, as they are before anybody knows whose they are. */
+export interface Grant {
+  accessToken: Secret
+  refreshToken: Secret
+  times: TokenTimes
+}
+
+export interface ParkedGrant extends Grant {
+  id: string
+  /** When the code was sent, ms. */
+  grantedAt: number
+  /** Whose it is, once that was told: the account may have been stored, and the grant not yet taken out. */
+  hubId: number | undefined
+  /** Its deletion was begun: nobody may connect an account with it any more. */
+  isEnding: boolean
+}
+
+export interface ParkDeps {
+  store: Store
+  keys: Keys
+  vault: Vault
+}
+
+/** Whoever has one lets it be for so long: longer than all that a callback may ask of the provider. */
+const CLAIM_MS = 60_000
+/** Grants of one sweep. */
+const MOST = 20
+
+/** Stores a grant, sealed. Returns its id. */
+export async function parkGrant(deps: ParkDeps, grant: Grant, now: number): Promise<string> {
+  const { store, keys } = deps
+  const id = randomBytes(16).toString('base64url')
+  await store
+    .multi()
+    .hset(keys.grants.grant(id), { grantedAt: grant.times.obtainedAt, ...sealed(deps, grant) })
+    .zadd(keys.grants.due, now + CLAIM_MS, id)
+    .exec()
+  return id
+}
+
+/** Other tokens of the same grant. */
+export async function replaceGrant(deps: ParkDeps, id: string, grant: Grant): Promise<void> {
+  await deps.store.hset(deps.keys.grants.grant(id), sealed(deps, grant))
+}
+
+function sealed({ vault }: ParkDeps, { accessToken, refreshToken, times }: Grant): Record<string, Buffer | number> {
+  return {
+    access: vault.seal(accessToken, NOBODY, 'access'),
+    refresh: vault.seal(refreshToken, NOBODY, 'refresh'),
+    obtainedAt: times.obtainedAt,
+    expiresAt: times.expiresAt,
+  }
+}
+
+/** Undefined: somebody was faster. Throws VaultError where no key opens it. */
+export async function readGrant(deps: ParkDeps, id: string): Promise<ParkedGrant | undefined> {
+  const { store, keys, vault } = deps
+  const key = keys.grants.grant(id)
+  const [[access, refresh], fields] = await Promise.all([
+    store.hmgetBuffer(key, 'access', 'refresh'),
+    store.hmget(key, 'grantedAt', 'obtainedAt', 'expiresAt', 'hubId', 'isEnding'),
+  ])
+  if (!access || !refresh) return undefined
+  const [grantedAt, obtainedAt, expiresAt, hubId, isEnding] = fields
+  return {
+    id,
+    accessToken: vault.open(access, NOBODY, 'access'),
+    refreshToken: vault.open(refresh, NOBODY, 'refresh'),
+    times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
+    grantedAt: Number(grantedAt),
+    hubId: hubId == null ? undefined : Number(hubId),
+    isEnding: isEnding === '1',
+  }
+}
+
+/** Before what it says is done: whoever finds the grant afterwards knows that it may have been. */
+export async function noteOfGrant(
+  deps: ParkDeps,
+  id: string,
+  note: { hubId: number } | { isEnding: 1 },
+): Promise<void> {
+  await deps.store.hset(deps.keys.grants.grant(id), note)
+}
+
+/** Ids of those that are due; they are let be for a while. */
+export async function claimGrants({ store, keys }: ParkDeps, now: number): Promise<string[]> {
+  const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, CLAIM_MS)
+  return claimed
+}
+
+export async function planGrant({ store, keys }: ParkDeps, id: string, at: number): Promise<void> {
+  await store.zadd(keys.grants.due, 'XX', at, id)
+}
+
+export async function forgetGrant({ store, keys }: ParkDeps, id: string): Promise<void> {
+  await store.multi().del(keys.grants.grant(id)).zrem(keys.grants.due, id).exec()
+}

@@ -1,0 +1,30 @@
+import { dirname, relative, resolve } from 'node:path'
+import type { Config } from '../../config/schema.ts'
+import { missingData } from '../app/missing-data.ts'
+import { CommandError, type Io } from './io.ts'
+
+/** What a command does where there is no installation yet. */
+export type WithoutData = 'refuses' | 'begins'
+
+/**
+ * Throws CommandError where a command may not begin an installation: whoever is in a wrong folder would see an empty fleet.
+ * Nobody may where older versions left one, which looked for it in the working directory.
+ */
+export function checkInstalled(io: Io, file: string, config: Config, without: WithoutData): void {
+  const missing = missingData(config)
+  if (missing === undefined) return
+  const said = `no Plimsoll data at ${missing}`
+  const former = resolve(io.cwd, relative(dirname(resolve(io.cwd, file)), config.dataDir))
+  if (missingData({ ...config, dataDir: former }) === undefined) {
+    throw new CommandError(
+      `${said}, but there is some at ${former}: paths in the config are relative to its folder, no longer to where ` +
+        'Plimsoll is started. Stop the daemon and move the folder, or have dataDir name it',
+    )
+  }
+  if (without === 'begins') return
+  const wayOut =
+    missing === config.dataDir
+      ? 'plimsoll start begins an installation there; the dataDir of the right config file leads to one that you have'
+      : 'restore the key from a backup'
+  throw new CommandError(`${said}: ${wayOut}`)
+}

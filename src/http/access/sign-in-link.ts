@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto'
+import { isSameToken } from './form-token.ts'
+
+/** Signs whoever follows it in, once: for who runs the daemon in their own hands, as the demo does. Nothing is kept of it elsewhere. */
+export class SignInLink {
+  readonly #code = randomBytes(32).toString('base64url')
+  #isUsed = false
+
+  get path(): string {
+    return `/sign-in?code=${this.#code}`
+  }
+
+  /** Whether this is its code; from then on it is none any more. */
+  use(code: unknown): boolean {
+    if (this.#isUsed || !isSameToken(code, this.#code)) return false
+    this.#isUsed = true
+    return true
+  }
+}

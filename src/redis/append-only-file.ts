@@ -1,0 +1,71 @@
+import type { Store } from './connect.ts'
+import type { Keys } from './keys.ts'
+
+const DAY_MS = 86_400_000
+/** It costs a copy of all data: a fleet that leaves one by one must not have one written each time. */
+const PAUSE_MS = 10 * 60_000
+
+export interface Rewrites {
+  /** When the last one began that was done. */
+  rewrittenAt: number | undefined
+  /** When something was deleted last that must not stay on the disk. */
+  forgottenAt: number | undefined
+  /** When this process began one last, whatever became of it. */
+  begunAt: number | undefined
+}
+
+/** A time that is still to come is one of a clock that was set back. */
+export function isRewriteDue({ rewrittenAt, forgottenAt, begunAt }: Rewrites, now: number): boolean {
+  const isPast = (at: number | undefined, ms: number) => at === undefined || at > now || now - at >= ms
+  if (!isPast(begunAt, PAUSE_MS)) return false
+  return isPast(rewrittenAt, DAY_MS) || (forgottenAt ?? Number.NEGATIVE_INFINITY) >= (rewrittenAt ?? 0)
+}
+
+/** To be called after the deletion. */
+export async function noteForgotten(store: Store, keys: Keys, now: number): Promise<void> {
+  await store.hset(keys.appendOnlyFile, 'forgottenAt', now)
+}
+
+/**
+ * The file of the private Redis. What was deleted, or replaced, stays in it as it was once written, sealed tokens among it,
+ * until the server writes the file anew from what there is.
+ */
+export class AppendOnlyFile {
+  readonly #store: Store
+  readonly #keys: Keys
+  #begun: { at: number; run: string | undefined } | undefined
+  #isUnderWay = false
+
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  /** Begins a rewrite where one is due; says, one of the next times, what became of it. */
+  async tend(now: number): Promise<'rewritten' | 'failed' | undefined> {
+    const info = await this.#store.info()
+    const fact = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim()
+    if (fact('aof_rewrite_in_progress') === '1' || fact('aof_rewrite_scheduled') === '1') return undefined
+    if (this.#begun !== undefined && this.#isUnderWay) {
+      this.#isUnderWay = false
+      // A server that was started again knows of none.
+      const isDone = fact('run_id') === this.#begun.run && fact('aof_last_bgrewrite_status') === 'ok'
+      if (isDone) await this.#store.hset(this.#keys.appendOnlyFile, 'rewrittenAt', this.#begun.at)
+      return isDone ? 'rewritten' : 'failed'
+    }
+    const [rewrittenAt, forgottenAt] = await this.#store.hmget(
+      this.#keys.appendOnlyFile,
+      ...['rewrittenAt', 'forgottenAt'],
+    )
+    const rewrites = { rewrittenAt: time(rewrittenAt), forgottenAt: time(forgottenAt), begunAt: this.#begun?.at }
+    if (!isRewriteDue(rewrites, now)) return undefined
+    await this.#store.bgrewriteaof()
+    this.#begun = { at: now, run: fact('run_id') }
+    this.#isUnderWay = true
+    return undefined
+  }
+}
+
+function time(text: string | null | undefined): number | undefined {
+  return text == null || !/^\d+$/.test(text) ? undefined : Number(text)
+}

@@ -1,0 +1,40 @@
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** What Plimsoll makes in its data folder. One that holds other things may be open for their sake. */
+const OWN = /^(keys|redis|answers|admin-token)\b/
+
+/**
+ * The data folder, or a folder in it: made where it is missing, for this user's eyes only. One that others may look into,
+ * made by hand or by an older version, is closed to them. Throws where it can't be.
+ */
+export function openDataFolder(dataDir: string, name?: 'keys' | 'redis' | 'answers'): string {
+  const whole = resolve(dataDir)
+  makePrivate(whole, readdirSync)
+  if (name === undefined) return whole
+  const folder = join(whole, name)
+  makePrivate(folder, () => [])
+  return folder
+}
+
+function makePrivate(folder: string, list: (folder: string) => string[]): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const mode = statSync(folder).mode & 0o777
+  if ((mode & 0o077) === 0) return
+  const stranger = list(folder).find((name) => !OWN.test(name))
+  if (stranger !== undefined) throw new OpenFolderError(folder, mode, `it also holds ${stranger}`)
+  try {
+    chmodSync(folder, 0o700)
+  } catch (error) {
+    throw new OpenFolderError(folder, mode, String((error as NodeJS.ErrnoException).code))
+  }
+}
+
+class OpenFolderError extends Error {
+  constructor(folder: string, mode: number, why: string) {
+    super(
+      `${folder} is open to other users of this machine (mode ${mode.toString(8)}) and was not closed: ${why}; ` +
+        `run chmod 700 ${folder}, or set dataDir to a folder of Plimsoll's own`,
+    )
+  }
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openDataFolder } from '../runtime/data-folder.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Secret } from '../runtime/secret.ts'
+import { type Answer, type StoreAnswerDeps, storeAnswer } from './unstored.ts'
+import { openToken, type Vault } from './vault.ts'
+
+/** What a line holds, encrypted: tokens, and what the step that stores them needs. */
+const ANSWER = z.object({
+  hubId: z.number(),
+  owner: z.string(),
+  generation: z.string(),
+  access: z.string(),
+  refresh: z.string().optional(),
+  times: z.object({ obtainedAt: z.number(), expiresAt: z.number() }),
+  refreshAt: z.number(),
+  pollAt: z.union([z.number(), z.literal('unchanged')]),
+  alerts: z.object({ changes: z.array(z.tuple([z.string(), z.string(), z.string()])), entries: z.array(z.string()) }),
+})
+
+/** What a file is called once all of it is on the disk. */
+const WHOLE = '.sealed'
+
+interface SealingDeps {
+  vault: Vault
+  log: Logger
+}
+
+/** Puts answers that Redis did not take into a file of the data folder. Throws where that can't be: they are lost then. */
+export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answers: readonly Answer[]): void {
+  const hubIds = answers.map(({ hubId }) => hubId)
+  try {
+    const file = writeLines(
+      dataDir,
+      answers.map((answer) => `${answer.hubId} ${sealed(vault, answer)}`),
+    )
+    log.warn(
+      { code: 'token.sealed', hubIds, file },
+      `new tokens that Redis did not take wait in ${file} for the next start`,
+    )
+  } catch (error) {
+    log.error({ code: 'token.not-sealed', hubIds, err: error }, 'new tokens that Redis did not take are lost')
+    throw error
+  }
+}
+
+/**
+ * Stores what an earlier process sealed, by the step that would have stored it then: where somebody wrote newer tokens
+ * since, those count. The accounts are in hand from this call on. What no key opens, or Redis knows no account of, stays.
+ * Throws where the data folder can't be written: better now than when tokens are to be put there.
+ */
+export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promise<void> {
+  const folder = openDataFolder(dataDir, 'answers')
+  accessSync(folder, constants.W_OK)
+  const files = readdirSync(folder).filter((name) => name.endsWith(WHOLE))
+  const read = files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
+  const lines = [...new Set(read)]
+  const byAccount = Map.groupBy(lines, (line) => Number(line.split(' ')[0]))
+  const done = await Promise.all(
+    [...byAccount].map(([hubId, own]) =>
+      deps.unstored.has(hubId) ? own : deps.unstored.hold(hubId, () => storeLines(deps, hubId, own)),
+    ),
+  )
+  const left = done.flat()
+  if (left.length === read.length) return // All stay where they are.
+  if (left.length > 0) writeLines(dataDir, left)
+  // Another process of the same folder may have been at it, too.
+  for (const name of files) rmSync(join(folder, name), { force: true })
+}
+
+/** Returns the lines that are left. */
+async function storeLines(deps: StoreAnswerDeps, hubId: number, lines: readonly string[]): Promise<string[]> {
+  const left: string[] = []
+  for (const line of lines) {
+    const answer = opened(deps, hubId, line.slice(line.indexOf(' ') + 1))
+    const is = answer === undefined ? 'left' : await storeAnswer(deps, answer)
+    if (is === 'left') left.push(line)
+    else deps.log.info({ code: 'token.unsealed', hubId, is }, 'new tokens that an earlier process had in hand')
+  }
+  return left
+}
+
+function sealed(vault: Vault, { access, refresh, ...rest }: Answer): string {
+  const text = JSON.stringify({ ...rest, access: access.reveal(), refresh: refresh?.reveal() })
+  return vault.seal(new Secret(text), rest.hubId, 'answer').toString('base64')
+}
+
+function opened({ vault, log }: SealingDeps, hubId: number, text: string): Answer | undefined {
+  const result = openToken(vault, Buffer.from(text, 'base64'), hubId, 'answer')
+  if (!result.ok) {
+    log.error({ code: 'token.unopened', hubId, reason: result.failure.code }, result.failure.message)
+    return undefined
+  }
+  const { access, refresh, ...rest } = ANSWER.parse(JSON.parse(result.value.reveal()))
+  return { ...rest, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
+}
+
+/** For this user's eyes only, and on the disk before it has its name: half a file is none. */
+function writeLines(dataDir: string, lines: readonly string[]): string {
+  const folder = openDataFolder(dataDir, 'answers')
+  const file = join(folder, `${randomUUID()}${WHOLE}`)
+  const half = `${file}.half`
+  onDisk(openSync(half, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, `${lines.join('\n')}\n`))
+  renameSync(half, file)
+  onDisk(openSync(folder, 'r'), () => {})
+  return file
+}
+
+function onDisk(descriptor: number, write: (descriptor: number) => void): void {
+  try {
+    write(descriptor)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,135 @@
+import { setMaxListeners } from 'node:events'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Secret } from '../runtime/secret.ts'
+import type { NewTokens, TokenStore } from './token-store.ts'
+import type { Vault } from './vault.ts'
+
+/** What the provider answered to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
+export interface Answer extends Omit<NewTokens, 'access' | 'refresh'> {
+  hubId: number
+  /** Who has the account's lease. */
+  owner: string
+  access: Secret
+  /** Absent: the one that is stored stays. */
+  refresh: Secret | undefined
+}
+
+/** How often the end looks whether all has come and is stored. */
+const LOOK_EVERY_MS = 20
+
+/**
+ * Accounts whose refresh token is with the provider, and what it has answered until Redis takes it: those tokens are
+ * nowhere else, and the old ones may be dead. Nobody else of this process redeems a token of these accounts; a lease does
+ * not tell, because a Redis that refuses writes refuses to renew it as well.
+ */
+export class Unstored {
+  readonly #accounts = new Map<number, Answer | undefined>()
+  readonly #seal: (answers: readonly Answer[]) => void
+  readonly #ending = new AbortController()
+
+  /** `seal` puts answers where the next start finds them. */
+  constructor(seal: (answers: readonly Answer[]) => void) {
+    this.#seal = seal
+    setMaxListeners(0, this.#ending.signal) // One per answer that is tried again.
+  }
+
+  has(hubId: number): boolean {
+    return this.#accounts.has(hubId)
+  }
+
+  /** The account is in hand for as long as this work is under way. */
+  async hold<T>(hubId: number, work: () => Promise<T>): Promise<T> {
+    this.#accounts.set(hubId, undefined)
+    try {
+      return await work()
+    } finally {
+      this.#accounts.delete(hubId)
+    }
+  }
+
+  keep(answer: Answer): void {
+    this.#accounts.set(answer.hubId, answer)
+  }
+
+  /** Aborted: the process ends, and what Redis refuses from now on is sealed in place of being tried again. */
+  get ending(): AbortSignal {
+    return this.#ending.signal
+  }
+
+  end(): void {
+    this.#ending.abort()
+  }
+
+  /** The account's answer, unless it is sealed already. */
+  seal(hubId: number): void {
+    const answer = this.#accounts.get(hubId)
+    if (answer === undefined) return
+    this.#seal([answer])
+    this.#accounts.set(hubId, undefined)
+  }
+
+  /** Waits a while for what is under way. What has come by then is sealed; what comes later is as well, as it comes. */
+  async close(clock: Clock, patienceMs: number): Promise<void> {
+    this.end()
+    const until = clock.now() + patienceMs
+    while (this.#accounts.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
+    const left = [...this.#accounts.values()].filter((answer) => answer !== undefined)
+    if (left.length > 0) this.#seal(left)
+    for (const { hubId } of left) this.#accounts.set(hubId, undefined)
+  }
+}
+
+export interface StoreAnswerDeps {
+  tokens: TokenStore
+  vault: Vault
+  unstored: Unstored
+  clock: Clock
+  log: Logger
+}
+
+/** A refused write is tried again four times a second: sooner than the next sweep comes by. */
+const STORE_AGAIN_MS = 250
+/** Said once a minute. */
+const SAID_EVERY = 240
+
+/**
+ * For as long as the process lives. A connection that is lost is waited for by the store itself; a Redis that refuses
+ * writes (out of memory, read-only, no replicas) is asked again, loudly. `left`: the process ended first, or Redis knows no
+ * such account.
+ */
+export async function storeAnswer(
+  deps: StoreAnswerDeps,
+  answer: Answer,
+): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
+  const { hubId, owner } = answer
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const is = await deps.tokens.storeTokens(hubId, owner, encrypted(deps.vault, answer))
+      if (is !== 'unknown') return is
+      deps.unstored.seal(hubId)
+      deps.log.error(
+        { code: 'token.not-stored', hubId, attempt },
+        'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
+      )
+      return 'left'
+    } catch (error) {
+      if (deps.unstored.ending.aborted) {
+        deps.unstored.seal(hubId)
+        return 'left'
+      }
+      if (attempt % SAID_EVERY === 1) {
+        deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
+      }
+      await deps.clock.wait(STORE_AGAIN_MS, deps.unstored.ending)
+    }
+  }
+}
+
+function encrypted(vault: Vault, { hubId, owner: _, access, refresh, ...rest }: Answer): NewTokens {
+  return {
+    ...rest,
+    access: vault.seal(access, hubId, 'access'),
+    refresh: refresh && vault.seal(refresh, hubId, 'refresh'),
+  }
+}

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { identifyAccount } from '../../src/accounts/identify-account.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { PollStore } from '../../src/limits/poll-store.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { failure } from '../support/fake-provider.ts'
+import { useRedis } from '../support/test-store.ts'
+import { HUB, metadata, office } from './connected.ts'
+
+const redis = useRedis()
+const LIFE = 1_800_000
+
+/** An account that was imported and has been refreshed once since. */
+async function unread(ask: ProviderClient['metadata'], hubIds = [HUB]) {
+  const keys = redis.freshKeys()
+  const at = office(redis.store, keys, {
+    metadata: ask,
+    deleteRefreshToken: async () => ({ ok: true, value: 'deleted' }),
+  })
+  for (const hubId of hubIds) {
+    await seedAccount(redis.store, keys, { hubId, hubDomain: 'imported.example.com', obtainedAt: at.clock.now() })
+    await redis.store.hset(keys.account(hubId).account, 'metadataDue', '1')
+  }
+  const polls = new PollStore(redis.store, keys)
+  const endpoint = openEndpoint(redis.store, keys, at.clock)
+  const deps = { ...at.deps, endpoint, inFlight: new InFlight(10) }
+  return {
+    ...at,
+    keys,
+    deps,
+    due: new DueSets(redis.store, keys),
+    registry: new Registry(redis.store, keys),
+    isDue: async (hubId = HUB) => (await polls.read(hubId))?.metadataDue,
+    read: async (hubId = HUB) => identifyAccount(deps, hubId),
+  }
+}
+
+describe('the metadata of an imported account', () => {
+  test('is stored: domain, user, scopes; the mark goes', async () => {
+    const one = await unread(async () => metadata({ scopes: ['oauth', 'tickets'], lifeLeftMs: LIFE }))
+    expect(await one.isDue()).toBe(true)
+    expect(await one.read()).toEqual({ is: 'stored', alerted: false })
+    expect(one.provider.calls).toEqual([['metadata', 'access-1']])
+    expect(await one.isDue()).toBe(false)
+    expect(await one.registry.get(HUB)).toMatchObject({
+      ...{ hubDomain: 'acme.example.com', user: 'ada@acme.example.com', state: 'active' },
+      token: { generation: 1, driftMs: null },
+    })
+    expect(await one.registry.grantedScopes(HUB)).toEqual(['oauth', 'tickets'])
+    expect(await outboxOf(redis.store, one.keys)).toEqual([])
+  })
+
+  test('keeps the domain of the file where the provider tells none', async () => {
+    const one = await unread(async () => metadata({ hubDomain: undefined, user: undefined }))
+    expect(await one.read()).toMatchObject({ is: 'stored' })
+    expect(await one.registry.get(HUB)).toMatchObject({ hubDomain: 'imported.example.com' })
+  })
+
+  test('opens the alert about scopes that do not let limits be read, in the same step', async () => {
+    const one = await unread(async () => metadata({ scopes: ['oauth'] }))
+    expect(await one.read()).toMatchObject({ is: 'stored', alerted: true })
+    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+      { kind: 'poll', status: 'firing', account: { hubId: HUB, hubDomain: 'acme.example.com' } },
+    ])
+    expect(await one.registry.alerting()).toEqual([HUB])
+  })
+
+  test('that gives the token less life moves its end and its next refresh', async () => {
+    const one = await unread(async () => metadata({ lifeLeftMs: 600_000 }))
+    const now = one.clock.now()
+    expect(await one.due.when('refresh', HUB)).toBeGreaterThan(now + 600_000)
+    await one.read()
+    expect(await one.registry.get(HUB)).toMatchObject({ token: { expiresAt: now + 600_000, driftMs: 600_000 - LIFE } })
+    expect(await one.due.when('refresh', HUB)).toBeLessThanOrEqual(now + 480_000)
+  })
+
+  test('is asked through the door of the token endpoint: not while that is closed', async () => {
+    const one = await unread(async () => metadata())
+    await one.deps.endpoint.failed(456, failure('transient', { status: 429, retryAfterMs: 30_000 }).failure)
+    expect(await one.read()).toEqual({ is: 'later' })
+    expect(one.provider.calls).toEqual([])
+    one.clock.move(31_000)
+    expect(await one.read()).toMatchObject({ is: 'stored' })
+  })
+
+  test('that is answered 429 closes that door for everybody', async () => {
+    const one = await unread(async () => failure('transient', { status: 429, retryAfterMs: 30_000 }))
+    expect(await one.read()).toEqual({ is: 'later' })
+    expect(await one.deps.endpoint.enter()).toMatchObject({ is: 'closed' })
+  })
+
+  test('once known has the account polled at once, and refreshed as planned', async () => {
+    const one = await unread(async () => metadata())
+    const { due } = one.keys.partition(one.keys.partitionOf(HUB))
+    const planned = Number(await one.due.when('refresh', HUB))
+    await redis.store.zrem(due.poll, HUB)
+    await redis.store.zadd(due.refresh, one.clock.now() + 15_000, HUB)
+    await one.read()
+    expect(await one.due.when('poll', HUB)).toBe(one.clock.now())
+    expect(Math.abs(Number(await one.due.when('refresh', HUB)) - planned)).toBeLessThan(600_000)
+    expect(await one.due.when('refresh', HUB)).toBeGreaterThan(one.clock.now() + 600_000)
+  })
+
+  test('that can not be read now is read later, and that is said', async () => {
+    const one = await unread(async () => failure('transient'))
+    expect(await one.read()).toEqual({ is: 'later' })
+    expect(await one.isDue()).toBe(true)
+    expect(one.logged.text()).toContain('metadata.failed')
+  })
+
+  test('of tokens that somebody replaced meanwhile is not stored', async () => {
+    const one = await unread(async () => {
+      await redis.store.hincrby(one.keys.account(HUB).account, 'generation', 1)
+      return metadata({ hubDomain: 'other.example.com' })
+    })
+    expect(await one.read()).toEqual({ is: 'lost' })
+    expect(await one.registry.get(HUB)).toMatchObject({ hubDomain: 'imported.example.com' })
+    expect(await one.isDue()).toBe(true)
+  })
+})
+
+describe('a token that belongs to another account', () => {
+  const foreign = async () => {
+    const one = await unread(async () => metadata({ hubId: 456 }))
+    one.clock.move(1_000)
+    expect(await one.read()).toEqual({ is: 'foreign' })
+    return one
+  }
+
+  test('ends polling and refreshing under the wrong name, and says whose it is', async () => {
+    const one = await foreign()
+    expect(await one.registry.get(HUB)).toMatchObject({
+      state: 'reauthorize',
+      hubDomain: 'imported.example.com',
+      refreshFailure: { class: 'foreign', reason: 'its refresh token belongs to account 456', at: one.clock.now() },
+    })
+    expect(await one.due.when('poll', HUB)).toBeNull()
+    expect(await one.due.when('refresh', HUB)).toBeNull()
+    expect(await new TokenStore(redis.store, one.keys).begin(HUB, 'me', one.clock.now())).toEqual({ is: 'gone' })
+    expect(await storedTokens(redis.store, one.keys)).toMatchObject({ access: undefined, refresh: 'refresh-1' })
+    expect(await outboxOf(redis.store, one.keys)).toMatchObject([
+      {
+        kind: 'token',
+        level: 'critical',
+        status: 'firing',
+        message: expect.stringContaining('belongs to account 456'),
+      },
+    ])
+    expect(one.logged.lines()).toMatchObject([{ level: 'error', code: 'token.foreign', hubId: HUB, owner: 456 }])
+    expect(await redis.store.exists(one.keys.account(456).account)).toBe(0)
+  })
+
+  test('is not deleted at the provider when the wrong account is uninstalled', async () => {
+    const one = await foreign()
+    await beginUninstall(one.deps, HUB, { by: 'cli', reason: 'a mistake' })
+    expect(await runUninstall(one.deps, HUB)).toEqual({ is: 'finished' })
+    expect(one.provider.calls.map(([name]) => name)).toEqual(['metadata'])
+  })
+
+  test('is forgotten when the account is connected again', async () => {
+    const one = await foreign()
+    await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+    expect(await new TokenStore(redis.store, one.keys).begin(HUB, 'me', one.clock.now())).toMatchObject({ is: 'begun' })
+    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
+    expect(await one.isDue()).toBe(false)
+  })
+})

@@ -1,0 +1,189 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { sweepGrants } from '../../jobs/sweep-grants.ts'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
+import { noteOfGrant, parkGrant, readGrant } from '../../src/accounts/parked-grants.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { createProviderClient } from '../../src/provider/client.ts'
+import type { DialectName } from '../../src/provider/dialects.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import type { Fault } from '../../src/sandbox/faults.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { rekeyAll } from '../../src/tokens/rekey.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
+import { journalOf, send } from '../support/fleet.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { useRedis } from '../support/test-store.ts'
+import { office } from './connected.ts'
+
+const redis = useRedis()
+const HUB = 1_000_001
+const MINUTE = 60_000
+const REDIRECT = 'https://plimsoll.example.com/oauth/callback'
+const APP = { clientId: 'the-client', clientSecret: 'the-client-secret' }
+
+/** A provider that is asked over HTTP, and whose clock is ours. */
+async function begun(dialect: DialectName = 'v1') {
+  const clock = new HandClock()
+  const keys = redis.freshKeys()
+  const sandbox = await startSandbox(
+    {
+      ...{ port: 0, smtpPort: 0, accounts: 1, tokenLifetimeMs: 30 * MINUTE, rotateRefreshTokens: true },
+      ...{ scenario: 'steady', ...APP },
+    },
+    clock,
+  )
+  onTestFinished(() => sandbox.close())
+  const provider = createProviderClient({
+    ...{ dialect, baseUrl: sandbox.url, redirectUri: REDIRECT, timeoutMs: 10_000, connections: 2, clock },
+    ...{ clientId: APP.clientId, clientSecret: new Secret(APP.clientSecret) },
+  })
+  onTestFinished(() => provider.close())
+  const { deps: connect, logged } = office(redis.store, keys, {}, clock)
+  const woken: string[] = []
+  const queues = { wake: async (kind: string) => void woken.push(kind) } as never
+  const endpoint = openEndpoint(redis.store, keys, clock)
+  onTestFinished(() => endpoint.close())
+  const deps = { ...connect, provider, endpoint, queues, metrics: createMetrics() }
+  const code = async () => {
+    const query = new URLSearchParams({
+      ...{ client_id: APP.clientId, redirect_uri: REDIRECT, scopes: 'oauth crm.objects.contacts.read' },
+      ...{ account: String(HUB), state: 'x' },
+    })
+    const approved = await fetch(`${sandbox.url}/oauth/authorize?${query}`, { method: 'POST', redirect: 'manual' })
+    return new Secret(new URL(approved.headers.get('location') ?? '').searchParams.get('code') ?? '')
+  }
+  return {
+    ...{ clock, keys, deps, logged, woken },
+    /** A callback; where it pauses before it asks again, its time is over at once. */
+    install: async () => {
+      let isOver = false
+      const connecting = connectWithCode(deps, await code()).finally(() => {
+        isOver = true
+      })
+      const patience = async () => {
+        for (;;) {
+          await clock.sleeper()
+          if (isOver) return connecting
+          clock.move(3_000)
+        }
+      }
+      return Promise.race([connecting, patience()])
+    },
+    grant: async () => {
+      const answer = await provider.exchangeCode(await code())
+      if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
+      const { accessToken, refreshToken, lifetimeMs } = answer.value
+      const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
+      return { accessToken, refreshToken, times }
+    },
+    fault: (fault: Fault) => send(`${sandbox.url}/sandbox/faults`, 'POST', fault),
+    works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
+    /** As the clock would sweep, for so long. */
+    pass: async (ms: number) => {
+      for (const end = clock.now() + ms; clock.now() < end; ) {
+        clock.move(MINUTE / 2)
+        await sweepGrants(deps)
+      }
+    },
+    calls: async (endpoint: string) =>
+      (await journalOf(sandbox.url)).filter((entry) => entry.endpoint === endpoint).map(({ status }) => status),
+    kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => key.includes('{grants}')),
+    account: () => new Registry(redis.store, keys).get(HUB),
+  }
+}
+
+test.each([500, 404])(
+  'a grant whose metadata answers %i for a minute is kept sealed, and connected with the first look after',
+  async (status) => {
+    const { deps, keys, logged, woken, install, fault, works, pass, kept, account } = await begun()
+    await fault({ endpoint: 'metadata', status })
+    expect(await install()).toMatchObject({ is: 'parked', failure: { status } })
+    await pass(MINUTE)
+    expect(await account()).toBeUndefined()
+    const [key = ''] = (await kept()).filter((name) => name.includes(':grant:'))
+    const grant = await readGrant(deps, key.split(':').at(-1) ?? '')
+    const secrets = [grant?.accessToken.reveal() ?? 'none', grant?.refreshToken.reveal() ?? 'none']
+    for (const value of Object.values(await dump(redis.store, keys))) {
+      for (const secret of secrets) expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toContain(secret)
+    }
+    await works()
+    await pass(MINUTE / 2)
+    expect(await account()).toMatchObject({ state: 'active', hubDomain: expect.stringContaining('.') })
+    expect(await kept()).toEqual([])
+    expect(woken).toEqual(['poll-limits', 'alerts'])
+    for (const secret of secrets) expect(logged.text()).not.toContain(secret)
+  },
+)
+
+test('a grant whose metadata fails for two hours is deleted at the provider, as soon as that can be, and told', async () => {
+  const { logged, install, fault, works, pass, calls, kept, account } = await begun()
+  await fault({ endpoint: 'metadata', status: 500 })
+  await fault({ endpoint: 'delete', status: 500, times: 2 })
+  expect(await install()).toMatchObject({ is: 'parked' })
+  await pass(59 * MINUTE)
+  expect([await calls('delete'), await kept()]).toEqual([[], [expect.any(String), expect.any(String)]])
+  await pass(61 * MINUTE)
+  // The access token lives for half an hour: it was redeemed anew, and the last refresh token is the one that is deleted.
+  expect(await calls('token')).toEqual([200, 200, 200])
+  expect(await calls('delete')).toEqual([500, 500, 204])
+  const told = logged.lines().filter(({ code }) => String(code).startsWith('grant.'))
+  expect(told.map(({ code }) => code)).toEqual([
+    'grant.given-up',
+    'grant.undeleted',
+    'grant.undeleted',
+    'grant.deleted',
+  ])
+  expect(told[0]?.msg).toContain('the provider answered 500')
+  await works()
+  await pass(MINUTE)
+  expect([await kept(), await account()]).toEqual([[], undefined])
+})
+
+test('a grant that is older than the account connected since changes nothing there', async () => {
+  const { keys, install, fault, works, pass, calls, kept, clock } = await begun()
+  await fault({ endpoint: 'metadata', status: 404 })
+  expect(await install()).toMatchObject({ is: 'parked' })
+  await works()
+  clock.move(1_000)
+  expect(await install()).toMatchObject({ is: 'connected', hubId: HUB })
+  const tokens = await storedTokens(redis.store, keys, HUB)
+  await pass(MINUTE)
+  expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])
+  expect(await calls('delete')).toEqual([])
+})
+
+test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {
+  const { deps, clock, grant, install, fault, pass, calls, kept, account } = await begun()
+  const id = await parkGrant(deps, await grant(), clock.now())
+  await noteOfGrant(deps, id, { hubId: HUB })
+  await install()
+  await fault({ endpoint: 'metadata', status: 500 })
+  clock.move(120 * MINUTE)
+  await pass(MINUTE)
+  expect([await kept(), await calls('delete')]).toEqual([[], []])
+  expect(await account()).toMatchObject({ state: 'active' })
+})
+
+test('where the token endpoint says whose the tokens are nobody else need be asked', async () => {
+  const { keys, install, fault, calls, kept, account } = await begun('2026-03')
+  await fault({ endpoint: 'metadata', status: 500 })
+  expect(await install()).toMatchObject({ is: 'connected', hubId: HUB })
+  expect([await calls('metadata'), await kept()]).toEqual([[], []])
+  expect(await account()).toMatchObject({ state: 'active' })
+  expect(await redis.store.hget(keys.account(HUB).account, 'metadataDue')).toBe('1')
+})
+
+test('a rekey encrypts what is parked as well', async () => {
+  const { deps, clock, keys, grant } = await begun()
+  const granted = await grant()
+  const id = await parkGrant(deps, granted, clock.now())
+  const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
+  const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
+  const vault = createVault([newer, vaultKey])
+  expect(await rekeyAll({ store: redis.store, keys, clock, vault }, watcher)).toMatchObject({ is: 'clean' })
+  const read = await readGrant({ ...deps, vault: createVault([newer]) }, id)
+  expect(read?.refreshToken.reveal()).toBe(granted.refreshToken.reveal())
+})

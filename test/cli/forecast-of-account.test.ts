@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { createQueues } from '../../jobs/queues.ts'
+import { type TendHistoryDeps, tendHistory } from '../../jobs/tend-history.ts'
+import { Registry } from '../../src/accounts/registry.ts'
+import { History } from '../../src/limits/history/history.ts'
+import { TendingRounds } from '../../src/limits/history/tending-rounds.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { pollAccount } from '../limits/history/poll-account.ts'
+import { properties, readings } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { plimsollHere } from '../support/command.ts'
+import { writeDaemonConfig } from '../support/daemon.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const keys = createKeys('plimsoll')
+let redis: TestRedis
+let store: Store
+let folder: string
+let config: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-forecast-'))
+  redis = await startRedis()
+  store = redis.store()
+  const key = Buffer.alloc(32, 7).toString('base64')
+  config = writeDaemonConfig(folder, {
+    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
+    settings: { encryption: { keys: [{ id: 'k1', key }] } },
+  })
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** An account that is polled so often from now on, and whose history is tended once a day, as the daemon does it. */
+async function liveAccount(hubId: number, clock: HandClock) {
+  await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: clock.now() })
+  const deps = {
+    ...{ store, keys, clock, metrics: createMetrics(), log: logLines().log },
+    ...{
+      registry: new Registry(store, keys),
+      history: new History(store, keys),
+      rounds: new TendingRounds(store, keys),
+    },
+    historyKeep: { rawMs: 7 * DAY, hourlyMs: 90 * DAY, dailyMs: 800 * DAY },
+    queues: { wake: async () => undefined } as unknown as ReturnType<typeof createQueues>,
+  } satisfies TendHistoryDeps
+  const show = (...args: string[]) =>
+    plimsollHere(['accounts', 'show', String(hubId), ...args, '--config', config], folder, { clock })
+  return {
+    show,
+    shown: async () => JSON.parse((await show('--json')).out).series[0],
+    live: async (forMs: number, everyMs: number, usageAt: (at: number) => number) => {
+      for (const end = clock.now() + forMs; clock.now() < end; clock.move(everyMs)) {
+        const report = properties(usageAt(clock.now()), 1_000)
+        await pollAccount(store, keys, hubId, clock.now(), readings(clock.now(), report))
+        await tendHistory(deps, { partitions: [keys.partitionOf(hubId)] }, new AbortController().signal)
+      }
+    },
+  }
+}
+
+test('too little history is shown as what it is, in plain words', async () => {
+  const { live, show } = await liveAccount(5, new HandClock())
+  await live(3 * DAY, DAY / 4, () => 500)
+  expect((await show()).out).toMatch(/custom properties +500 +1,000 +50\.0 +[234] of 7 days read/)
+  await live(5 * DAY, DAY / 4, () => 500)
+  expect((await show()).out).not.toContain('days read')
+})
+
+// Accounts are tended at different times of the day, and growth begins at any.
+test.each([11, 47])(
+  'growth that begins after flat weeks is foretold within three days, and its end is in the range from then on: account %i',
+  async (hubId) => {
+    const clock = new HandClock()
+    const { live, show, shown } = await liveAccount(hubId, clock)
+    await live(20 * DAY, DAY / 4, () => 500)
+    expect((await shown()).forecast).toBeNull()
+    const begun = clock.now() - HOUR / 2
+    const usageAt = (at: number) => 500 + (10 * (at - begun)) / DAY
+    let told = 0
+    for (; clock.now() - begun < 45 * DAY; ) {
+      await live(told === 0 ? 2 * HOUR : 4 * DAY, told === 0 ? HOUR : DAY / 4, (at) => Math.floor(usageAt(at)))
+      const { forecast, measuredAt } = await shown()
+      if (forecast === null) continue
+      told ||= clock.now()
+      const truth = (1_000 - usageAt(Date.parse(measuredAt))) / 10
+      expect(Math.floor(forecast.earliest)).toBeLessThanOrEqual(truth)
+      expect(Math.ceil(forecast.latest ?? 9_999)).toBeGreaterThanOrEqual(truth)
+      if (told === clock.now())
+        expect((await show()).out).toMatch(/custom properties +5\d\d +1,000 +5\d\.\d +\d\d\.\d \(\d+ or more\)/)
+    }
+    expect(told - begun).toBeGreaterThan(0)
+    expect(told - begun).toBeLessThanOrEqual(3 * DAY)
+  },
+)

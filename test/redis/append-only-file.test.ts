@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { isRewriteDue } from '../../src/redis/append-only-file.ts'
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z')
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+test.each([
+  ['never before', {}, true],
+  ['a day ago', { rewrittenAt: NOW - 24 * HOUR }, true],
+  ['less than a day ago, and nothing was deleted since', { rewrittenAt: NOW - 23 * HOUR }, false],
+  ['before the last deletion', { rewrittenAt: NOW - 2 * HOUR, forgottenAt: NOW - HOUR }, true],
+  ['in the same moment as the last deletion', { rewrittenAt: NOW - HOUR, forgottenAt: NOW - HOUR }, true],
+  ['after the last deletion', { rewrittenAt: NOW - HOUR, forgottenAt: NOW - 2 * HOUR }, false],
+  [
+    'before a deletion, but one was begun within ten minutes',
+    { rewrittenAt: NOW - HOUR, forgottenAt: NOW, begunAt: NOW - 9 * MINUTE },
+    false,
+  ],
+  [
+    'before a deletion, and one was begun ten minutes ago',
+    { rewrittenAt: NOW - HOUR, forgottenAt: NOW, begunAt: NOW - 10 * MINUTE },
+    true,
+  ],
+  ['never, and one that was begun a minute ago failed', { begunAt: NOW - MINUTE }, false],
+  ['at a time still to come: the clock was set back', { rewrittenAt: NOW + HOUR, begunAt: NOW + HOUR }, true],
+])('the append-only file was rewritten last %s: it is due again? %o', (_, rewrites, isDue) => {
+  const none = { rewrittenAt: undefined, forgottenAt: undefined, begunAt: undefined }
+  expect(isRewriteDue({ ...none, ...rewrites }, NOW)).toBe(isDue)
+})

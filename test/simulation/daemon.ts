@@ -1,0 +1,123 @@
+import { Movement } from '../../jobs/movement.ts'
+import { type RefreshTokensDeps, refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
+import { type UninstallJobDeps, uninstall } from '../../jobs/uninstall.ts'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
+import { DueSets } from '../../src/accounts/due-sets.ts'
+import { importAccounts } from '../../src/accounts/import-accounts.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
+import { closeAlerts } from '../../src/alerts/kinds/close-alerts.ts'
+import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
+import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
+import type { Vault } from '../../src/tokens/vault.ts'
+import type { StandInProvider } from './provider.ts'
+import { type StepWatcher, simulatedStore } from './simulated-store.ts'
+import type { Process, World } from './world.ts'
+
+/** How long an uninstalled account is kept. */
+export const KEEP_MS = 2_400_000
+
+/** What all daemons of a run share. */
+export interface Scene {
+  world: World
+  real: Store
+  keys: Keys
+  vault: Vault
+  provider: StandInProvider
+  watch: StepWatcher
+}
+
+/** A process with parts of its own, and what it may be told to do. */
+export interface Daemon {
+  process: Process
+  connect(hubId: number, code: string): Promise<unknown>
+  import(hubId: number, refreshToken: string): Promise<unknown>
+  refresh(hubIds: number[]): Promise<void>
+  /** The provider refused its access token: whoever was refused wants another one, due or not. */
+  refreshNow(hubId: number): Promise<unknown>
+  beginUninstall(hubId: number): Promise<unknown>
+  runUninstall(hubIds: number[]): Promise<void>
+  /** Does what is due, and says when something is due next. */
+  sweep(): Promise<number | undefined>
+}
+
+const metrics = createMetrics()
+const log = createLogger({ level: 'silent', pretty: false }, { write: () => {} })
+const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
+const pages = { installPage: 'https://plimsoll.example.com/install', pageOf }
+const never = new AbortController().signal
+
+/** The door is no part of the simulation: it is always open. */
+const openDoor = {
+  rotates: true,
+  enter: async () => ({ is: 'admitted' }),
+  leave: () => {},
+  nextTurn: () => 0,
+  mayRetry: () => true,
+  succeeded: () => {},
+  failed: async () => ({ fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }),
+  noteOthers: () => {},
+  sendCode: async (send: () => Promise<object>) => ({ is: 'sent', ...(await send()) }),
+} as unknown as TokenEndpoint
+
+export function startDaemon({ world, real, keys, vault, provider, watch }: Scene, name: string): Daemon {
+  const process = world.addProcess(name)
+  const store = simulatedStore(world, process, real, watch)
+  const clock = world.clockOf(process)
+  const due = new DueSets(store, keys)
+  const deps: RefreshTokensDeps & UninstallJobDeps = {
+    ...{ store, keys, vault, clock, due, log, metrics },
+    provider: provider.clientFor(world, process),
+    endpoint: openDoor,
+    tokens: new TokenStore(store, keys),
+    unstored: new Unstored(() => {}),
+    movement: new Movement(clock),
+    inFlight: new InFlight(8),
+    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    announce: tokenAnnouncer(pages),
+    announceScopes: grantAnnouncer({ ...pages, scopes: ['oauth'] }),
+    closeAlerts: closeAlerts.bind(undefined, pageOf),
+    uninstallKeepMs: KEEP_MS,
+    uninstallAfterRefusedMs: 'never',
+    queues: { wake: async () => {} } as never,
+    random: () => 0.5,
+  }
+  const refresh = (hubIds: number[]) => refreshTokens(deps, { hubIds }, never)
+  const runUninstall = (hubIds: number[]) => uninstall(deps, { hubIds }, never)
+  return {
+    process,
+    refresh,
+    runUninstall,
+    connect: (_hubId, code) => connectWithCode(deps, new Secret(code)),
+    import: (hubId, refreshToken) => importAccounts(deps, rowOf(hubId, refreshToken), importOptions),
+    refreshNow: async (hubId) => {
+      const generation = await store.hget(keys.account(hubId).account, 'generation')
+      if (generation !== null) await refreshOne(deps, hubId, generation)
+    },
+    beginUninstall: (hubId) => beginUninstall(deps, hubId, { by: 'cli', reason: 'asked' }),
+    sweep: async () => {
+      const now = clock.now()
+      const tokens = await due.dueTokens(now)
+      await refresh(await due.claimTokens(tokens.due, now))
+      const uninstalls = await due.claim('uninstall', now, 1_000)
+      await runUninstall(uninstalls.hubIds)
+      const moments = [tokens.next, uninstalls.next].filter((moment) => moment !== undefined)
+      return moments.length === 0 ? undefined : Math.min(...moments)
+    },
+  }
+}
+
+const importOptions = { replace: true, stop: never, onBad: () => {}, onProgress: () => {} }
+
+async function* rowOf(hubId: number, refreshToken: string) {
+  const token = { is: 'clear' as const, value: new Secret(refreshToken) }
+  yield { line: 1, row: { hubId, token, hubDomain: '', user: '', connectedAt: null } }
+}

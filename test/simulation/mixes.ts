@@ -1,0 +1,50 @@
+import type { Fault } from './faults.ts'
+import type { Rotation } from './provider.ts'
+
+export type Actor = 'connect' | 'import' | 'refresh' | 'refresh now' | 'uninstall' | 'run uninstall' | 'sweep'
+
+/** What happens in a run, and what goes wrong. */
+export interface Mix {
+  rotations: readonly Rotation[]
+  /** Every account is connected before anything goes wrong. */
+  connected?: boolean
+  /** Whether an account may be installed twice at the same time. */
+  crossing?: boolean
+  actors: readonly Actor[]
+  faults: readonly Fault[]
+}
+
+const everybody = [
+  'connect',
+  'import',
+  'refresh',
+  'refresh now',
+  'uninstall',
+  'run uninstall',
+  'sweep',
+  'sweep',
+] as const
+const rotations = ['same', 'rotating', 'overlapping'] as const
+
+export const MIXES = {
+  races: { rotations, actors: everybody, faults: [] },
+  'lost answers': { rotations, actors: everybody, faults: ['answer lost', 'late'] },
+  deaths: { rotations, actors: everybody, faults: ['death', 'late', 'provider answer lost', 'provider away'] },
+  'crossing installs': {
+    ...{ rotations, crossing: true, actors: ['connect', 'connect', 'refresh now', 'sweep'], faults: ['late'] },
+  },
+  'time jumps': { rotations, actors: everybody, faults: ['time jump', 'late', 'provider away'] },
+  // Nobody is told that an account was connected or uninstalled, and then it was not: of that only people can know.
+  failover: {
+    rotations: ['rotating', 'overlapping'],
+    connected: true,
+    actors: ['refresh now', 'refresh now', 'sweep'],
+    faults: ['failover', 'late', 'time jump'],
+  },
+  everything: {
+    ...{ rotations, actors: everybody },
+    faults: ['answer lost', 'late', 'death', 'provider answer lost', 'provider away', 'time jump'],
+  },
+} satisfies Record<string, Mix>
+
+export type MixName = keyof typeof MIXES

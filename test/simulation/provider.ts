@@ -1,0 +1,125 @@
+import type { ProviderClient } from '../../src/provider/client.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import type { Process, World } from './world.ts'
+
+/**
+ * What becomes of a refresh token that is redeemed: the same comes back, or a new one. Then the old one is over at once, or
+ * when the new one is used for the first time.
+ */
+export type Rotation = 'same' | 'rotating' | 'overlapping'
+
+export interface IssuedToken {
+  hubId: number
+  is: 'alive' | 'consumed' | 'deleted' | 'replaced'
+  /** The processes that it was told to. */
+  seenBy: Process[]
+  /** The one that was redeemed for it. */
+  before?: IssuedToken
+}
+
+const LIFETIME_MS = 1_800_000
+const LOST = { class: 'transient', code: 'network', message: 'the connection broke', status: 0 } as const
+
+/** Stands in for the provider, and keeps a record of its own of each token that it ever gave out. */
+export class StandInProvider {
+  readonly rotation: Rotation
+  readonly issued = new Map<string, IssuedToken>()
+  readonly #codes = new Map<string, number>()
+  readonly #access = new Map<string, number>()
+  #count = 0
+
+  constructor(rotation: Rotation) {
+    this.rotation = rotation
+  }
+
+  /** A customer allows it, and is sent to us with a code. */
+  authorize(hubId: number): string {
+    const code = `code-${++this.#count}`
+    this.#codes.set(code, hubId)
+    return code
+  }
+
+  /** A new grant takes the place of the account's older ones. */
+  grant(hubId: number): string {
+    for (const token of this.of(hubId)) if (token.is === 'alive') token.is = 'replaced'
+    return this.#issue({ hubId, is: 'alive', seenBy: [] })
+  }
+
+  of(hubId: number): IssuedToken[] {
+    return [...this.issued.values()].filter((token) => token.hubId === hubId)
+  }
+
+  /** As a process sees it. */
+  clientFor(world: World, process: Process): ProviderClient {
+    const ask = <T>(label: string, work: () => T) => world.ask(process, 'provider', label, async () => work())
+    const rejected = { class: 'rejected', code: 'BAD_REFRESH_TOKEN', message: 'not known', status: 400 } as const
+    const tell = (hubId: number, refreshToken: string) => {
+      const access = `access-${++this.#count}`
+      this.#access.set(access, hubId)
+      const owner = { hubId, scopes: ['oauth'] }
+      const both = { accessToken: new Secret(access), refreshToken: new Secret(refreshToken) }
+      return { ok: true as const, value: { ...both, lifetimeMs: LIFETIME_MS, owner } }
+    }
+    const heard = <T extends { ok: boolean }>(answer: T): T => {
+      const { value } = answer as { value?: { refreshToken?: Secret } }
+      if (value?.refreshToken !== undefined) this.issued.get(value.refreshToken.reveal())?.seenBy.push(process)
+      return answer
+    }
+    const client: Partial<ProviderClient> = {
+      exchangeCode: async (code) =>
+        heard(
+          await ask(`exchange ${code.reveal()}`, () => {
+            const hubId = this.#codes.get(code.reveal())
+            if (hubId === undefined) return { ok: false as const, failure: rejected }
+            this.#codes.delete(code.reveal())
+            return tell(hubId, this.grant(hubId))
+          }),
+        ),
+      refresh: async (refreshToken) =>
+        heard(
+          await ask(`redeem ${refreshToken.reveal()}`, () => {
+            const next = this.#redeem(refreshToken.reveal())
+            if (next === undefined) return { ok: false as const, failure: rejected }
+            const { hubId } = this.issued.get(next) as IssuedToken
+            const { owner: _, ...value } = tell(hubId, next).value
+            return { ok: true as const, value }
+          }),
+        ),
+      deleteRefreshToken: (refreshToken) =>
+        ask(`delete ${refreshToken.reveal()}`, () => {
+          const token = this.issued.get(refreshToken.reveal())
+          if (token?.is !== 'alive') return { ok: true as const, value: 'was-gone' as const }
+          token.is = 'deleted'
+          return { ok: true as const, value: 'deleted' as const }
+        }),
+      metadata: (access) =>
+        ask(`metadata ${access.reveal()}`, () => {
+          const hubId = this.#access.get(access.reveal()) ?? 0
+          const value = { hubId, hubDomain: `${hubId}.example.com`, user: 'ada', scopes: ['oauth'] }
+          return { ok: true as const, value: { ...value, lifeLeftMs: undefined } }
+        }),
+      skewMs: () => undefined,
+    }
+    return client as ProviderClient
+  }
+
+  /** What comes back of a call whose answer was lost on the way. */
+  static readonly lost = { ok: false as const, failure: LOST }
+
+  #redeem(name: string): string | undefined {
+    const token = this.issued.get(name)
+    if (token?.is !== 'alive') return undefined
+    if (token.before?.is === 'alive') token.before.is = 'consumed'
+    if (this.rotation === 'same') return name
+    if (this.rotation === 'rotating') token.is = 'consumed'
+    // Redeemed again before its successor was used: that one is given out no more.
+    for (const other of this.issued.values()) if (other.before === token && other.is === 'alive') other.is = 'replaced'
+    return this.#issue({ hubId: token.hubId, is: 'alive', seenBy: [], before: token })
+  }
+
+  #issue(token: IssuedToken): string {
+    const name = `refresh-${++this.#count}`
+    this.issued.set(name, token)
+    return name
+  }
+}

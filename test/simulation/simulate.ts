@@ -1,0 +1,217 @@
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
+import { FAULTS, type Outside } from './faults.ts'
+import { type Intents, judge, type Stored, type Violation } from './judge.ts'
+import type { Actor, Mix } from './mixes.ts'
+import { StandInProvider } from './provider.ts'
+import { restore, type Snapshot, takeSnapshot } from './snapshot.ts'
+import { World } from './world.ts'
+
+const HUBS = [65, 130]
+const DAEMONS = 3
+const ACTORS = 12
+const MOST_FAULTS = 4
+/** Rounds of sweeps after which all must have come to its end. */
+const MOST_ROUNDS = 60
+
+export interface Run {
+  violations: Violation[]
+  schedule: string[]
+  faults: Record<string, number>
+}
+
+/** One run: things happen and go wrong as the seed says, then everything heals and comes to its end, and is judged. */
+export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run> {
+  await real.flushdb()
+  const run = new Simulation(real, mix, seed)
+  if (mix.connected === true) await run.connectAll()
+  await run.goWrong()
+  const isStuck = !(await run.heal())
+  const violations = await judge(run.scene, HUBS, run.intents, run.stored)
+  if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
+  return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
+}
+
+class Simulation {
+  readonly scene: Scene
+  readonly intents: Intents = new Map()
+  readonly stored: Stored = new Map()
+  readonly #mix: Mix
+  readonly #daemons: Daemon[]
+  /** Accounts that a daemon is about to connect: a customer does one thing at a time. */
+  readonly #granting = new Map<number, Daemon>()
+  readonly #outside: Outside = { move: (ms) => this.#move(ms), loseWrites: (calls) => this.#loseWrites(calls) }
+  /** What a replica has, that becomes the master in so many calls. */
+  #behind: { snapshot: Snapshot; calls: number } | undefined
+
+  constructor(real: Store, mix: Mix, seed: number) {
+    const world = new World(seed)
+    this.#mix = mix
+    this.scene = {
+      ...{ world, real, keys: createKeys('s') },
+      vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+      provider: new StandInProvider(world.dice.pick(mix.rotations)),
+      watch: (step, hubId, answer) => this.#watch(step, hubId, answer),
+    }
+    world.note(`the provider's refresh tokens: ${this.scene.provider.rotation}`)
+    this.#daemons = Array.from({ length: DAEMONS }, (_, n) => startDaemon(this.scene, `d${n + 1}`))
+  }
+
+  async connectAll(): Promise<void> {
+    for (const hubId of HUBS) await this.#finish(this.#work(this.#newDaemon(), 'connect', hubId, this.scene.provider))
+  }
+
+  async goWrong(): Promise<void> {
+    const { world } = this.scene
+    const { dice } = world
+    let toBegin = ACTORS
+    let faultsLeft = this.#mix.faults.length === 0 ? 0 : 1 + dice.below(MOST_FAULTS)
+    for (;;) {
+      for (const process of world.living) if (process.isCut && dice.chance(0.04)) this.#reconnect(process)
+      const { pending } = world
+      if (toBegin > 0 && dice.chance(pending.length === 0 ? 0.9 : 0.15)) {
+        toBegin--
+        await this.#begin(dice.pick(this.#mix.actors))
+      } else if (faultsLeft > 0 && dice.chance(0.08)) {
+        if (await FAULTS[dice.pick(this.#mix.faults)](world, this.#outside)) faultsLeft--
+      } else if (dice.chance(0.05)) {
+        await this.#move(dice.pick([1_000, 5_000, 60_000, 1_200_000]))
+      } else if (pending.length > 0) {
+        await world.perform(dice.pick(pending))
+        await this.#failOver()
+      } else if (toBegin === 0) {
+        return
+      }
+    }
+  }
+
+  /** Whether all came to its end. */
+  async heal(): Promise<boolean> {
+    const { world } = this.scene
+    world.note('EVERYTHING HEALS')
+    for (const process of world.living) this.#reconnect(process)
+    // Before anybody looks whether there is more to do.
+    await this.#finish(world.settle())
+    const last = startDaemon(this.scene, 'last')
+    const until = world.now + KEEP_MS + 3_600_000
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const next = await this.#finish(last.sweep())
+      if (next === undefined || next > until) return true
+      await this.#move(Math.max(1_000, next - world.now))
+    }
+    return false
+  }
+
+  async #begin(actor: Actor): Promise<void> {
+    const { world, provider } = this.scene
+    const living = this.#daemons.filter(({ process }) => process.isAlive)
+    const daemon = living.length === 0 ? this.#newDaemon() : world.dice.pick(living)
+    const hubId = world.dice.pick(HUBS)
+    if (actor === 'connect' || actor === 'import') {
+      if (this.#mix.crossing !== true && this.#granting.get(hubId)?.process.isAlive === true) return
+      this.#granting.set(hubId, daemon)
+    }
+    world.note(`${daemon.process.name} BEGINS to ${actor} ${hubId}`)
+    this.#toEnd(daemon, actor, hubId, this.#work(daemon, actor, hubId, provider))
+    await world.settle()
+  }
+
+  #work(daemon: Daemon, actor: Actor, hubId: number, provider: StandInProvider): Promise<unknown> {
+    switch (actor) {
+      case 'connect':
+        return daemon.connect(hubId, provider.authorize(hubId))
+      case 'import':
+        return daemon.import(hubId, provider.grant(hubId))
+      case 'refresh':
+        return daemon.refresh([hubId])
+      case 'refresh now':
+        return daemon.refreshNow(hubId)
+      case 'uninstall':
+        return daemon.beginUninstall(hubId)
+      case 'run uninstall':
+        return daemon.runUninstall([hubId])
+      case 'sweep':
+        return daemon.sweep()
+    }
+  }
+
+  #toEnd(daemon: Daemon, actor: Actor, hubId: number, work: Promise<unknown>): void {
+    const { world } = this.scene
+    const end = (what: string) => {
+      if (actor === 'connect' || actor === 'import') this.#granting.delete(hubId)
+      world.note(`${daemon.process.name} ended to ${actor} ${hubId}: ${what}`)
+    }
+    work.then(
+      (outcome) => end((outcome as { is?: string } | undefined)?.is ?? String(outcome)),
+      (error: unknown) => end(String(error)),
+    )
+  }
+
+  #newDaemon(): Daemon {
+    const daemon = startDaemon(this.scene, `d${this.#daemons.length + 1}`)
+    this.#daemons.push(daemon)
+    return daemon
+  }
+
+  #reconnect(process: Daemon['process']): void {
+    if (process.isCut) this.scene.world.note(`${process.name} is connected again`)
+    process.isCut = false
+  }
+
+  /** What is pending is done, in any order, until the work is. */
+  async #finish<T>(work: Promise<T>): Promise<T> {
+    const { world } = this.scene
+    let isDone = false
+    const done = work.finally(() => {
+      isDone = true
+    })
+    for (;;) {
+      const { pending } = world
+      if (pending.length > 0) await world.perform(world.dice.pick(pending))
+      else await world.settle()
+      if (world.pending.length > 0) continue
+      if (isDone) return done
+      if (world.living.some(({ sleepers }) => sleepers.length > 0)) await this.#move(1_000)
+      else throw new Error('nobody is at work, and the work is not done')
+    }
+  }
+
+  async #loseWrites(calls: number): Promise<boolean> {
+    if (this.#behind !== undefined) return false
+    this.#behind = { snapshot: await takeSnapshot(this.scene.real), calls }
+    this.scene.world.note(`a replica is behind, by ${calls} calls in the end`)
+    return true
+  }
+
+  async #failOver(): Promise<void> {
+    if (this.#behind === undefined || --this.#behind.calls > 0) return
+    const { snapshot } = this.#behind
+    this.#behind = undefined
+    await restore(this.scene.real, snapshot)
+    this.scene.world.noteFault('failover', 'the writes since are lost')
+  }
+
+  /** Leases in Redis end by its own clock: they are made shorter by as much. */
+  async #move(ms: number): Promise<void> {
+    const { world, real, keys } = this.scene
+    world.note(`TIME moves by ${ms / 1_000} s`)
+    if (ms > 0) {
+      for (const hubId of HUBS) {
+        const left = await real.pttl(keys.lease(hubId))
+        if (left > ms) await real.pexpire(keys.lease(hubId), left - ms)
+        else if (left >= 0) await real.del(keys.lease(hubId))
+      }
+    }
+    await world.move(ms)
+  }
+
+  /** What people wanted of an account last is what counts, as of the first time that a step did it. */
+  #watch(step: string, hubId: number, answer: unknown): void {
+    const isConnected = ['connected', 'reconnected', 'imported', 'replaced'].includes(String(answer))
+    if ((step === 'connectAccount' || step === 'importAccount') && isConnected) this.intents.set(hubId, 'connected')
+    if (step === 'storeTokens') this.stored.set(hubId, String(answer))
+    if (step === 'beginUninstall' && answer === 'begun') this.intents.set(hubId, 'uninstalled')
+  }
+}

@@ -1,0 +1,68 @@
+import type { Store } from '../../src/redis/connect.ts'
+import type { Process, World } from './world.ts'
+
+/** Hears of each step of a process, for each of its accounts, when it was done for the first time. */
+export type StepWatcher = (step: string, hubId: number, answer: unknown) => void
+
+type Command = (...args: unknown[]) => Promise<unknown>
+
+/** A process' connection: each command waits for its turn, then the real Redis does it. */
+export function simulatedStore(world: World, process: Process, real: Store, watch: StepWatcher): Store {
+  return new Proxy(real, {
+    get(target, name) {
+      const own = Reflect.get(target, name, target)
+      if (typeof own !== 'function' || typeof name !== 'string') return own
+      if (name === 'multi' || name === 'pipeline') return () => chain(world, process, target, name)
+      return (...args: unknown[]) => {
+        const hubId = hubIdOf(args)
+        return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async (isAgain) => {
+          const answer = await (own as Command).apply(target, args)
+          if (!isAgain) tellOf(watch, name, args, answer)
+          return answer
+        })
+      }
+    },
+  })
+}
+
+/** Commands that travel together are done together. */
+function chain(world: World, process: Process, real: Store, kind: 'multi' | 'pipeline'): unknown {
+  const commands: [name: string, args: unknown[]][] = []
+  const chained: unknown = new Proxy(
+    {},
+    {
+      get(_, name) {
+        if (typeof name !== 'string') return undefined
+        if (name !== 'exec') {
+          return (...args: unknown[]) => {
+            commands.push([name, args])
+            return chained
+          }
+        }
+        const label = `${kind} ${commands.map(([command]) => command).join(' ')}`
+        return () =>
+          world.ask(process, 'store', label.slice(0, 40), () => {
+            const sent = real[kind]() as unknown as Record<string, (...args: unknown[]) => unknown>
+            for (const [command, args] of commands) sent[command]?.(...args)
+            return (sent.exec as unknown as Command)()
+          })
+      },
+    },
+  )
+  return chained
+}
+
+/** Steps for many accounts begin with how many, and have an answer for each. */
+function tellOf(watch: StepWatcher, step: string, args: readonly unknown[], answer: unknown): void {
+  const [count] = args
+  if (typeof count !== 'number' || !Array.isArray(answer)) watch(step, hubIdOf(args), answer)
+  else for (let n = 0; n < count; n++) watch(step, hubIdOf([args[n + 1]]), answer[n])
+}
+
+function hubIdOf(args: readonly unknown[]): number {
+  for (const arg of args.slice(0, 2)) {
+    const [, hubId] = /:(\d+)$/.exec(String(arg)) ?? []
+    if (hubId !== undefined) return Number(hubId)
+  }
+  return 0
+}

@@ -1,0 +1,156 @@
+import type { Clock } from '../../src/runtime/clock.ts'
+import { Dice } from './dice.ts'
+
+/** What was asked of the store or of the provider, and is not answered yet. */
+export interface Call {
+  label: string
+  /** Does it. It may be done twice. */
+  run: (isAgain: boolean) => Promise<unknown>
+  answer: (value: unknown) => void
+  fail: (error: unknown) => void
+  /** How often it was done. */
+  runs: number
+}
+
+/** What the scheduler knows of one simulated process. */
+export interface Process {
+  name: string
+  isAlive: boolean
+  /** Its connection to the store is broken: nothing is done for it until it connects again. */
+  isCut: boolean
+  /** One connection: what was asked first is done first, and after a reconnect what was not answered is asked again. */
+  store: Call[]
+  /** In any order. */
+  provider: Call[]
+  sleepers: { until: number; wake: () => void }[]
+  repeated: Set<{ everyMs: number; at: number; work: () => Promise<void> }>
+}
+
+/** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
+const TURNS = 3
+
+/** Time, the processes and all that they asked for: one thing happens at a time, and the seed says which. */
+export class World {
+  readonly dice: Dice
+  readonly processes: Process[] = []
+  /** What happened, line by line: the same for the same seed. */
+  readonly schedule: string[] = []
+  readonly faults: Record<string, number> = {}
+  now = Date.parse('2026-11-21T10:00:00.000Z')
+
+  constructor(seed: number) {
+    this.dice = new Dice(seed)
+  }
+
+  addProcess(name: string): Process {
+    const process: Process = {
+      name,
+      isAlive: true,
+      isCut: false,
+      store: [],
+      provider: [],
+      sleepers: [],
+      repeated: new Set(),
+    }
+    this.processes.push(process)
+    return process
+  }
+
+  /** Waits for its turn. Of a process that is dead it never comes. */
+  ask<T>(process: Process, to: 'store' | 'provider', label: string, run: (isAgain: boolean) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (!process.isAlive) return
+      process[to].push({ label, run, runs: 0, answer: (value) => resolve(value as T), fail: reject })
+    })
+  }
+
+  clockOf(process: Process): Clock {
+    return {
+      now: () => this.now,
+      wait: (ms) => new Promise((wake) => process.sleepers.push({ until: this.now + ms, wake })),
+      every: (everyMs, work) => {
+        const one = { everyMs, at: this.now + everyMs, work }
+        process.repeated.add(one)
+        return () => process.repeated.delete(one)
+      },
+    }
+  }
+
+  note(line: string): void {
+    this.schedule.push(line)
+  }
+
+  noteFault(kind: string, line: string): void {
+    this.faults[kind] = (this.faults[kind] ?? 0) + 1
+    this.note(`FAULT ${kind}: ${line}`)
+  }
+
+  get living(): Process[] {
+    return this.processes.filter(({ isAlive }) => isAlive)
+  }
+
+  /** Everything that may be done next. */
+  get pending(): { process: Process; from: Call[]; call: Call }[] {
+    return this.living.flatMap((process) => [
+      ...process.store.slice(0, process.isCut ? 0 : 1).map((call) => ({ process, from: process.store, call })),
+      ...process.provider.map((call) => ({ process, from: process.provider, call })),
+    ])
+  }
+
+  /** Does one of them, and lets whoever asked go on. */
+  async perform({ process, from, call }: { process: Process; from: Call[]; call: Call }): Promise<void> {
+    const isAgain = call.runs > 0
+    const [value, error] = await this.runOnce(process, call)
+    from.splice(from.indexOf(call), 1)
+    this.note(`${process.name} ${call.label}${isAgain ? ' AGAIN' : ''} -> ${shortly(error ?? value)}`)
+    if (error === undefined) call.answer(value)
+    else call.fail(error)
+    await this.settle()
+  }
+
+  /** Does it without a word to whoever asked. */
+  async runOnce(process: Process, call: Call): Promise<[value: unknown, error?: unknown]> {
+    const isAgain = call.runs++ > 0
+    try {
+      return [await call.run(isAgain)]
+    } catch (error) {
+      if (error === undefined) throw new Error(`${process.name} ${call.label} failed with nothing`)
+      return [undefined, error]
+    }
+  }
+
+  kill(process: Process): void {
+    process.isAlive = false
+    process.store = []
+    process.provider = []
+    process.sleepers = []
+    process.repeated.clear()
+  }
+
+  async move(ms: number): Promise<void> {
+    this.now += ms
+    for (const process of this.living) {
+      const awake = process.sleepers.filter(({ until }) => until <= this.now)
+      process.sleepers = process.sleepers.filter(({ until }) => until > this.now)
+      for (const { wake } of awake) wake()
+      for (const one of process.repeated) {
+        if (one.at > this.now) continue
+        one.at = this.now + one.everyMs
+        void one.work()
+      }
+    }
+    await this.settle()
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function shortly(value: unknown): string {
+  if (value instanceof Error) return `error ${value.message}`
+  if (Buffer.isBuffer(value)) return `${value.length} bytes`
+  if (Array.isArray(value)) return `[${value.length > 6 ? value.length : value.map(shortly)}]`
+  if (typeof value === 'object' && value !== null) return 'ok' in value && value.ok === false ? 'failed' : 'ok'
+  return String(value).slice(0, 30)
+}

@@ -1,0 +1,17 @@
+import { Movement } from '../../jobs/movement.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { InFlight } from '../../src/runtime/in-flight.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
+
+/** What jobs of one process share: where tokens are stored, and what the process has in hand; nothing is ever sealed. */
+export function handsOf(store: Store, keys: Keys, places = 64) {
+  return {
+    tokens: new TokenStore(store, keys),
+    unstored: new Unstored(() => {}),
+    movement: new Movement(systemClock),
+    inFlight: new InFlight(places),
+  }
+}

@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { type Answer, storeAnswer, Unstored } from '../../src/tokens/unstored.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+let dataDir: string
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-answers-'))
+})
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+
+class Refusing extends TokenStore {
+  override storeTokens(): Promise<never> {
+    return Promise.reject(new Error('READONLY'))
+  }
+}
+
+/** Accounts with tokens of generation 1, and a process that stores answers. */
+async function installation(...hubIds: number[]) {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
+  const logged = logLines()
+  const process = (tokens = new TokenStore(redis.store, keys), its = vault) => {
+    const unstored = new Unstored((answers) => sealAnswers({ vault: its, log: logged.log }, dataDir, answers))
+    return { tokens, vault: its, unstored, clock, log: logged.log }
+  }
+  const answer = (hubId: number, more: Partial<Answer> = {}): Answer => ({
+    ...{ hubId, owner: 'me', generation: '1', access: new Secret('access-2'), refresh: new Secret('refresh-2') },
+    times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
+    ...{ refreshAt: clock.now() + 900_000, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
+    ...more,
+  })
+  const stored = (hubId: number) => storedTokens(redis.store, keys, hubId)
+  return { process, answer, stored, logged, clock, refusing: new Refusing(redis.store, keys) }
+}
+
+const files = () => {
+  const folder = join(dataDir, 'answers')
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
+const NEW = { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }
+const OLD = { access: 'access-1', refresh: 'refresh-1' }
+
+test('what Redis refused until the end is sealed for this user alone, and the next start stores it', async () => {
+  const { process, answer, stored, logged, clock, refusing } = await installation(1, 2)
+  const ended = process(refusing)
+  const storing = [1, 2].map((hubId) =>
+    ended.unstored.hold(hubId, () => {
+      const kept = answer(hubId)
+      ended.unstored.keep(kept)
+      return storeAnswer(ended, kept)
+    }),
+  )
+  await clock.sleeper()
+  await ended.unstored.close(clock, 0)
+  expect(await Promise.all(storing)).toEqual(['left', 'left'])
+  const [file = '', ...more] = files()
+  expect(more).toEqual([])
+  expect([statSync(file).mode & 0o777, statSync(join(file, '..')).mode & 0o777]).toEqual([0o600, 0o700])
+  expect(readFileSync(file, 'utf8') + logged.text()).not.toMatch(/(?:access|refresh)-[12]/)
+
+  const next = process()
+  const storingSealed = storeSealed(next, dataDir)
+  expect([next.unstored.has(1), next.unstored.has(2)]).toEqual([true, true])
+  await storingSealed
+  expect([await stored(1), await stored(2)]).toEqual([NEW, NEW])
+  expect(files()).toEqual([])
+  expect(next.unstored.has(1)).toBe(false)
+  expect(logged.lines().map(({ code }) => code)).toEqual([
+    ...['token.not-stored', 'token.not-stored', 'token.sealed', 'token.unsealed', 'token.unsealed'],
+  ])
+})
+
+test('an answer that comes after the end is sealed as it comes, once', async () => {
+  const { process, answer, stored, clock, refusing } = await installation(1)
+  const ended = process(refusing)
+  const kept = answer(1)
+  const asked = Promise.withResolvers<void>()
+  const late = ended.unstored.hold(1, async () => {
+    await asked.promise
+    ended.unstored.keep(kept)
+    return storeAnswer(ended, kept)
+  })
+  await ended.unstored.close(clock, 0)
+  expect(files()).toEqual([])
+  asked.resolve()
+  expect(await late).toBe('left')
+  await ended.unstored.close(clock, 0)
+  expect(files()).toHaveLength(1)
+  await storeSealed(process(), dataDir)
+  expect(await stored(1)).toEqual(NEW)
+})
+
+test('a Redis that takes it at the end gets it: nothing is sealed', async () => {
+  const { process, answer, stored, clock } = await installation(1)
+  const it = process()
+  const kept = answer(1)
+  const storing = it.unstored.hold(1, () => {
+    it.unstored.keep(kept)
+    it.unstored.end()
+    return storeAnswer(it, kept)
+  })
+  expect(await storing).toBe('stored')
+  await it.unstored.close(clock, 0)
+  expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+test('tokens that somebody wrote since count, and the file goes', async () => {
+  const { process, answer, stored, logged } = await installation(1)
+  sealAnswers(process(), dataDir, [answer(1, { generation: '0' })])
+  await storeSealed(process(), dataDir)
+  expect([files(), await stored(1)]).toEqual([[], OLD])
+  expect(logged.lines().at(-1)).toMatchObject({ code: 'token.unsealed', hubId: 1, is: 'lost' })
+})
+
+test('what no key opens stays until one does, and the key is named; the rest is stored', async () => {
+  const { process, answer, stored, logged } = await installation(1, 2)
+  const k2 = { id: 'k2', key: randomBytes(32) }
+  const both = createVault([vaultKey, k2])
+  sealAnswers({ ...process(), vault: createVault([k2]) }, dataDir, [answer(1)])
+  sealAnswers(process(), dataDir, [answer(2)])
+  await storeSealed(process(), dataDir)
+  expect([await stored(1), await stored(2)]).toEqual([OLD, NEW])
+  expect(logged.lines().find(({ code }) => code === 'token.unopened')).toMatchObject({
+    ...{ level: 'error', hubId: 1, msg: expect.stringContaining('k2') },
+  })
+  expect(files()).toHaveLength(1)
+  // As the line was: another account's can't be put in its place.
+  const [file = ''] = files()
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/^1 /, '2 '))
+  await storeSealed(process(undefined, both), dataDir)
+  expect(await stored(2)).toEqual(NEW)
+  writeFileSync(files()[0] ?? '', readFileSync(files()[0] ?? '', 'utf8').replace(/^2 /, '1 '))
+  await storeSealed(process(undefined, both), dataDir)
+  expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+test('a start that ends before Redis takes it leaves it where it is', async () => {
+  const { process, answer, stored, clock, refusing } = await installation(1)
+  sealAnswers(process(), dataDir, [answer(1)])
+  const [file] = files()
+  const stopped = process(refusing)
+  const storing = storeSealed(stopped, dataDir)
+  await clock.sleeper()
+  await stopped.unstored.close(clock, 0)
+  await storing
+  expect(files()).toEqual([file])
+  await storeSealed(process(), dataDir)
+  expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+test('where nothing can be written it is told whose tokens are lost', async () => {
+  const { process, answer, logged } = await installation(1)
+  writeFileSync(join(dataDir, 'answers'), 'in the way')
+  expect(() => sealAnswers(process(), dataDir, [answer(1)])).toThrow()
+  expect(logged.lines()).toMatchObject([{ level: 'error', code: 'token.not-sealed', hubIds: [1] }])
+  expect(logged.text()).not.toMatch(/(?:access|refresh)-[12]/)
+})
+
+test('of accounts that Redis knows some of, the others stay, in one place, until it knows them', async () => {
+  const { process, answer, stored, logged } = await installation(1)
+  sealAnswers(process(), dataDir, [answer(1), answer(2)])
+  sealAnswers(process(), dataDir, [answer(2)])
+  await Promise.all([storeSealed(process(), dataDir), storeSealed(process(), dataDir)])
+  expect(await stored(1)).toEqual(NEW)
+  const lines = files().flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean))
+  expect(new Set(lines.map((line) => line.split(' ')[0]))).toEqual(new Set(['2']))
+  for (let start = 0; start < 3; start++) {
+    await Promise.all([storeSealed(process(), dataDir), storeSealed(process(), dataDir)])
+  }
+  const later = files().flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean))
+  expect(later.length).toBeLessThanOrEqual(lines.length)
+  expect(logged.text()).toContain('Redis knows no such account')
+})
+
+test('a folder that can not be used is told at the start, and an answer that could not be put there stays in hand', async () => {
+  const { process, answer, clock } = await installation(1)
+  rmSync(dataDir, { recursive: true })
+  writeFileSync(dataDir, 'a file in the place of the folder')
+  await expect(storeSealed(process(), dataDir)).rejects.toThrow()
+  const ended = process()
+  void ended.unstored.hold(1, () => {
+    ended.unstored.keep(answer(1))
+    return new Promise(() => {}) // Redis is away.
+  })
+  await expect(ended.unstored.close(clock, 0)).rejects.toThrow()
+  rmSync(dataDir)
+  await ended.unstored.close(clock, 0)
+  expect(files()).toHaveLength(1)
+})
