@@ -106,7 +106,7 @@ test.concurrent('a receiver that takes 15 seconds and more for each message dela
   expect(await hooksOf(url)).toEqual([])
 })
 
-test.concurrent('a Redis that crashes amid all this and loses its last second: the ledger balances, and the last of each series is told', async (context) => {
+test.concurrent('a Redis that crashes amid all this and loses its last seconds: the ledger balances, and the last of each series is told', async (context) => {
   const scene = await sceneFor(context, { accounts: 20, tokenLifetimeMs: 3_600_000 })
   const { sandbox, redis: own } = scene
   const settings = {
@@ -126,9 +126,16 @@ test.concurrent('a Redis that crashes amid all this and loses its last second: t
       await series.move(count, Date.now())
       return series.moved >= count
     })
+  // What is told and what moves lie side by side in the file.
+  for (let count = 10; count <= 100; count += 10) {
+    const before = (await hooksOf(sandbox.url)).length
+    await moveTo(count)
+    await eventually('a message', async () => (await hooksOf(sandbox.url)).length > before)
+  }
   await moveTo(150)
   await own.end('SIGKILL')
-  const lost = loseEndOf(join(scene.folder, 'appendonlydir'), 100_000)
+  const lost = loseEndOf(join(scene.folder, 'appendonlydir'), 600_000)
+  const downAt = Date.now()
   await own.again()
   await moveTo(200)
   await eventually('every move is committed', async () => {
@@ -158,15 +165,26 @@ test.concurrent('a Redis that crashes amid all this and loses its last second: t
   expect(proof).toMatchObject({ missing: 0, gaps: [], astray: [], dead: 0, opened: proof.delivered })
   expect(lost).toBeGreaterThan(0)
 
-  const told = new Map<string, { at: number; level: string }>()
-  for (const { body } of await hooksOf(sandbox.url)) {
+  // The newest end that is known from before: what was told after it is forgotten.
+  const [known] = await store.xrevrange(keys.delivery.ends, downAt, '-', 'COUNT', 1)
+  const knownUntil = Number.parseInt(known?.[0] ?? '0', 10)
+  const told = new Map<string, { at: number; level: string; isForgotten: boolean }>()
+  for (const { time, body } of await hooksOf(sandbox.url)) {
+    const toldAt = Date.parse(time)
+    const isForgotten = toldAt >= knownUntil && toldAt <= downAt
     for (const { account, series: of, status, level, measuredAt } of body.data.alerts) {
       const name = `${account?.hubId} ${of?.objectTypeId}`
       const at = Date.parse(measuredAt)
-      if (at >= (told.get(name)?.at ?? 0)) told.set(name, { at, level: status === 'resolved' ? 'ok' : level })
+      if (at < (told.get(name)?.at ?? 0)) continue
+      told.set(name, { at, level: status === 'resolved' ? 'ok' : level, isForgotten })
     }
   }
-  expect([...series.wanted()].filter(([name, level]) => (told.get(name)?.level ?? 'ok') !== level)).toEqual([])
+  const isAmiss = ([name, level]: readonly [string, string]) => {
+    const last = told.get(name) ?? { level: 'ok', isForgotten: false }
+    // Back where it was before what is forgotten: nothing of it is news.
+    return last.level !== level && !last.isForgotten
+  }
+  expect([...series.wanted()].filter(isAmiss)).toEqual([])
 })
 
 function idsIn(message: OutgoingDelivery['message']): string[] {
@@ -182,7 +200,7 @@ function loseEndOf(folder: string, most: number): number {
   const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.incr.aof'))
   const path = join(folder, file)
   const { size } = statSync(path)
-  const lost = Math.min(most, Math.floor(size / 4))
+  const lost = Math.min(most, Math.floor(size / 2))
   truncateSync(path, size - lost)
   return lost
 }
