@@ -31,8 +31,6 @@ const HOUR = 60 * MINUTE
 const RULES: Rule[] = [{ name: 'overall', on: 'customProperties.overall', warning: { percent: 80 } }]
 const SETTINGS: PollSettings = { every: HOUR, soonest: 5 * MINUTE, associations: [], pairsPerPoll: 20, accounts: [] }
 
-const toSecond = (at: number) => Math.floor(at / 1_000) * 1_000
-
 interface Given {
   polling?: Partial<PollSettings>
   /** Calls an hour of the fleet; none: without a budget. */
@@ -101,7 +99,7 @@ describe('a period that was made shorter in the config', () => {
     expect(await one.waits()).toBeLessThan(10 * MINUTE)
     expect(await one.turn()).toMatchObject({
       because: { is: 'still' },
-      regularAt: toSecond(one.clock.now() + (await one.waits())),
+      regularAt: one.clock.now() + (await one.waits()),
     })
     expect(one.logged.lines().filter(({ code }) => code === 'poll.replanned')).toMatchObject([{ accounts: 1 }])
   })
@@ -138,7 +136,7 @@ describe('the next poll of an account', () => {
     await one.poll(100)
     await one.poll(99)
     expect(await one.waits()).toBe(5 * MINUTE)
-    expect((await one.turn())?.because).toEqual({ is: 'changed', at: toSecond(one.clock.now()) })
+    expect((await one.turn())?.because).toEqual({ is: 'changed', at: one.clock.now() })
     await one.poll()
     expect(await one.waits()).toBe(5 * MINUTE)
     await one.poll()
@@ -162,7 +160,7 @@ describe('the next poll of an account', () => {
     expect(await one.waits()).toBe(5 * MINUTE)
     one.world.answer = { ok: true, value: properties(690, 1_050) }
     await one.poll()
-    expect((await one.turn())?.because).toEqual({ is: 'changed', at: toSecond(one.clock.now()) })
+    expect((await one.turn())?.because).toEqual({ is: 'changed', at: one.clock.now() })
   })
 
   test('is not sooner for what was read for the first time', async () => {
@@ -239,7 +237,7 @@ describe('where the fleet has a call budget', () => {
       one.clock.move(waited)
       await one.hold(-45)
       await one.poll()
-      expect((await one.turn())?.regularAt).toBe(toSecond(connectedAt))
+      expect((await one.turn())?.regularAt).toBe(connectedAt)
       expect(one.clock.now() + (await one.waits())).toBeLessThanOrEqual(connectedAt)
     }
     expect(one.calls()).toEqual([])
@@ -278,7 +276,7 @@ describe('where the fleet has a call budget', () => {
     await one.hold(-45)
     await one.poll()
     expect(one.calls()).toHaveLength(1)
-    expect(await one.due.when('poll', HUB)).toBe(toSecond(Number(due)))
+    expect(await one.due.when('poll', HUB)).toBe(Number(due))
     expect((await one.turn())?.because).toEqual({ is: 'budget', instead: { is: 'new' } })
     expect(one.logged.lines().filter(({ code }) => code === 'poll.budget')).toHaveLength(1)
   })
