@@ -3,13 +3,13 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { FAULTS, type Outside } from './faults.ts'
+import { HUBS } from './hubs.ts'
 import { type Intents, judge, type Stored, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
 import { StandInProvider } from './provider.ts'
 import { restore, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { World } from './world.ts'
 
-const HUBS = [65, 130]
 const DAEMONS = 3
 const ACTORS = 12
 const MOST_FAULTS = 4
@@ -198,10 +198,12 @@ class Simulation {
     const { world, real, keys } = this.scene
     world.note(`TIME moves by ${ms / 1_000} s`)
     if (ms > 0) {
-      for (const hubId of HUBS) {
-        const left = await real.pttl(keys.lease(hubId))
-        if (left > ms) await real.pexpire(keys.lease(hubId), left - ms)
-        else if (left >= 0) await real.del(keys.lease(hubId))
+      const leases = HUBS.map((hubId) => keys.lease(hubId))
+      const lefts = await Promise.all(leases.map((lease) => real.pttl(lease)))
+      for (const [n, lease] of leases.entries()) {
+        const left = lefts[n] ?? -1
+        if (left > ms) await real.pexpire(lease, left - ms)
+        else if (left >= 0) await real.del(lease)
       }
     }
     await world.move(ms)
