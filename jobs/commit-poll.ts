@@ -5,7 +5,6 @@ import { type Findings, partialFindings, wholeFindings } from '../src/limits/fin
 import { gapsAfter, reportsWithGaps } from '../src/limits/gaps.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
-import { movedSince } from '../src/limits/moved-since.ts'
 import { nearestLimit } from '../src/limits/nearest-limit.ts'
 import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext } from '../src/limits/poll-context.ts'
@@ -16,7 +15,7 @@ import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts
 import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { isFailure } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
-import { differingGroups, NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
+import { NOT_JUDGED, type Seen } from '../src/limits/seen.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import { encodeGaps } from '../src/provider/report-gaps.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
@@ -25,7 +24,6 @@ import type { Metrics } from '../src/runtime/metrics.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
-import { commitMovedPoll } from './commit-moved-poll.ts'
 import { commitQuietPoll, seenIfQuiet } from './commit-quiet-poll.ts'
 import { logDisagreement } from './log-disagreement.ts'
 import { logGaps } from './log-gaps.ts'
@@ -76,16 +74,9 @@ export async function commitPoll(
   const quiet = { hubId, context, settings, at, readAt, gapMs: gapOf(settings) }
   const times = { freshAt: freshAt(deps, settings, readAt), notBefore: heard.pausedUntil ?? 0 }
   const seen = seenIfQuiet(deps, quiet)
-  const { unread } = heard
-  if (seen !== undefined && unread !== undefined) {
-    const reports = unread.read(differingGroups(seen.answers, unread.fingerprints))
-    const moved = reports === undefined ? undefined : movedSince(context, reports, at, deps.samples.settings.records)
-    if (moved !== undefined) {
-      deps.endpoint.noteOthers(heard.calls, 0)
-      const seenNow = { ...seen, answers: unread.fingerprints }
-      if (moved === 'nothing') return commitQuietPoll(deps, quiet, seenNow, times)
-      return commitMovedPoll(deps, quiet, seenNow, moved, () => ({ ...heard.read(), at }), times)
-    }
+  if (seen !== undefined && seen.answers === heard.fingerprint) {
+    deps.endpoint.noteOthers(heard.calls, 0)
+    return commitQuietPoll(deps, quiet, seen, times)
   }
   const answers = heard.read()
   const outcome = outcomeOf(answers)
@@ -195,10 +186,10 @@ function seenAfter(
   { isNear, states }: NextPoll,
   nearness: number | null,
 ): Seen | undefined {
-  if (found?.words === undefined || heard.unread === undefined) return undefined
+  if (found?.words === undefined || heard.fingerprint === undefined) return undefined
   const watched = { pairs: settings.pairs, records: samples.settings.records }
   const judged = isNear ? NOT_JUDGED : judgedBy(alerts, context, states, watched)
-  return { answers: heard.unread.fingerprints, words: found.words, judged, nearness }
+  return { answers: heard.fingerprint, ...found.words, judged, nearness }
 }
 
 /** When an account that was read at `readAt` counts as read: one that is polled seldom stays fresh for longer. */

@@ -54,8 +54,7 @@ export const NOTHING_NEW: FoundSeries = { series: [], growth: NO_GROWTH, isFirst
 export function foundSeries(before: Readings | undefined, after: Readings): FoundSeries {
   const series = seriesOf(after)
   if (before === undefined) return { series, growth: NO_GROWTH, isFirst: true }
-  const growth = growthBetween({ readings: before, series: seriesOf(before) }, { readings: after, series })
-  return { series, growth, isFirst: false }
+  return { series, growth: growthBetween(before, after), isFirst: false }
 }
 
 /** When the account is polled next: what was read, how that is among the thresholds, and what failed. */

@@ -3,7 +3,7 @@ import type { PollContext } from './poll-context.ts'
 import type { Fetched } from './readings.ts'
 import { mergeReadings, type Readings } from './readings.ts'
 import { mergeSamples, type SampleSettings, type Samples } from './samples.ts'
-import { differingGroups, PROPERTIES, type Seen, wordFingerprints } from './seen.ts'
+import { namesFingerprint, recordsFingerprint, type Seen } from './seen.ts'
 
 /** What a poll read, beside what was known. */
 export interface Findings {
@@ -17,7 +17,7 @@ export interface Findings {
   /** These are the records that are kept. */
   isShownAlike: boolean
   /** Of a poll that read everything: the words that it saw. */
-  words: Seen['words'] | undefined
+  words: Pick<Seen, 'names' | 'records'> | undefined
 }
 
 /** Of a poll that did not read everything, or of pairs that take turns. */
@@ -38,16 +38,14 @@ export function wholeFindings(
   const { packed, seen: last } = context
   const after = mergeReadings(undefined, fetched)
   const shown = mergeSamples({}, fetched, settings)
-  const words = wordFingerprints(after, fetched.associations, settings.records)
-  const differing = differingGroups(last?.words ?? [], words)
-  const isShownAlike = !differing.some(isOfPairs) && packed.hasSamples && Object.keys(shown).length > 0
+  const words = {
+    names: namesFingerprint(after),
+    records: recordsFingerprint(fetched.associations, settings.records),
+  }
+  const isShownAlike = words.records === last?.records && packed.hasSamples && Object.keys(shown).length > 0
   // Numbers can be read without the names, which are most of what it takes to unpack readings, and to pack them.
-  const kept = differing.includes(PROPERTIES) ? undefined : packed.readingsNamedAs(after)
+  const kept = words.names === last?.names ? packed.readingsNamedAs(after) : undefined
   const before = kept === undefined ? context.readings : kept.readings
   const change = changeBetween(before, after, fetched.at, gapMs)
   return { before, after, change, packedTexts: kept?.packedTexts, shown, isShownAlike, words }
-}
-
-function isOfPairs(group: number): boolean {
-  return group !== PROPERTIES
 }

@@ -1,6 +1,5 @@
 import type { AccountForecasts } from './forecast/account-forecasts.ts'
 import { outlookOf } from './forecast/outlook.ts'
-import type { Move } from './moves.ts'
 import type { Readings } from './readings.ts'
 import { type Series, seriesOf } from './series.ts'
 
@@ -25,35 +24,8 @@ export function nearestLimit(
   forecasts: AccountForecasts | undefined,
   now: number,
 ): NearestLimit | undefined {
-  return nearestAmong(seriesOf(readings), forecasts, now)
-}
-
-/**
- * The nearness of an account that had `last`, null where no limit was near, and of which only `moves` moved since; `all` is
- * how it stands now, for where that is not enough.
- */
-export function nearnessAfter(
-  last: number | null,
-  moves: readonly Pick<Move, 'series' | 'was'>[],
-  all: () => Readings,
-  forecasts: AccountForecasts | undefined,
-  now: number,
-): number | null {
-  const of = (some: readonly Series[]) => nearestAmong(some, forecasts, now)?.nearness ?? null
-  const was = of(moves.map((move) => move.was))
-  // It was the nearest one: which it is now, only all can tell.
-  if (was !== null && last !== null && was <= last) return of(seriesOf(all()))
-  const is = of(moves.map(({ series }) => series))
-  return last === null || is === null ? (last ?? is) : Math.min(last, is)
-}
-
-function nearestAmong(
-  all: readonly Series[],
-  forecasts: AccountForecasts | undefined,
-  now: number,
-): NearestLimit | undefined {
   let nearest: NearestLimit | undefined
-  for (const series of all) {
+  for (const series of seriesOf(readings)) {
     const { daysLeft = null } = outlookOf(series, forecasts, now)
     const nearness = nearnessOf(series, daysLeft)
     if (nearness !== undefined && (nearest === undefined || nearness < nearest.nearness)) {

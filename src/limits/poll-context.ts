@@ -1,8 +1,8 @@
 import { decodeGaps, type ReportGaps } from '../provider/report-gaps.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
-import { keptNumbers, keptReadings } from './history/kept-readings.ts'
-import type { KeptNumbers, KeptReadings, KnownNames } from './history/packed-readings.ts'
+import { keptReadings } from './history/kept-readings.ts'
+import type { KeptReadings } from './history/packed-readings.ts'
 import type { Slots } from './history/standing.ts'
 import { type Taken, takenNow } from './polling/call-share.ts'
 import type { Readings } from './readings.ts'
@@ -63,8 +63,6 @@ export interface PackedContext {
   hasSamples: boolean
   /** The readings, whose names are those of `names`. */
   readingsNamedAs(names: Readings): KeptReadings | undefined
-  /** Their numbers, whose names are known. */
-  numbersNamedAs(names: KnownNames): KeptNumbers | undefined
 }
 
 /** The account's fields, in the order of begin-poll.lua; what it adds stands behind them. */
@@ -139,7 +137,6 @@ export class StoredContext implements PollContext {
     const hasSamples = number(FIELDS + 2) === 1
     this.packed = {
       ...{ readings, forecasts: forecast?.toString() ?? '', hasSamples, readingsNamedAs },
-      numbersNamedAs: (names) => keptNumbers(hubId, keys.account(hubId), readings, names),
     }
     for (let place = FIRST_ALERT; place < answer.length; place += 2) {
       this.alertStates[String(answer[place])] = String(answer[place + 1])

@@ -3,7 +3,7 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Change } from './history/change.ts'
-import { type PackedPoll, packPoll } from './history/pack-poll.ts'
+import { packPoll } from './history/pack-poll.ts'
 import { TIME_PLACE } from './history/packed-numbers.ts'
 import { encodeSamples } from './history/packed-samples.ts'
 import type { Slots } from './history/standing.ts'
@@ -62,16 +62,6 @@ export interface QuietResult extends Pick<PollResult, 'polls' | 'nextAt' | 'fres
   keepSamplesMs: number
 }
 
-/** A poll of an account at rest that found some numbers moved, or records changed. */
-export interface MovedResult
-  extends Pick<PollResult, 'polls' | 'nextAt' | 'fields' | 'freshAt' | 'nearness' | 'alerts' | 'samples'> {
-  /** When it was, ms. */
-  at: number
-  pollBecause: string
-  seen: Seen
-  packed: PackedPoll
-}
-
 export class PollStore {
   readonly #store: Store
   readonly #keys: Keys
@@ -117,25 +107,9 @@ export class PollStore {
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { readings, slots, change, packedTexts, fields } = result
-    const { polledAt = '', pollBecause = '', ...others } = fields
+    const { polls, nextAt, readings, slots, change, packedTexts, seen, freshAt = '', alerts } = result
+    const { polledAt: at = '', pollBecause = '', ...fields } = result.fields
     const packed = readings === undefined ? undefined : packPoll(readings, slots, change, packedTexts)
-    return this.#commit(hubId, { ...result, packed, at: polledAt, pollBecause, fields: others })
-  }
-
-  commitMoved(hubId: number, result: MovedResult): Promise<'committed' | 'gone' | 'lost'> {
-    return this.#commit(hubId, result)
-  }
-
-  #commit(
-    hubId: number,
-    result: Pick<PollResult, 'polls' | 'nextAt' | 'fields' | 'freshAt' | 'nearness' | 'alerts' | 'samples' | 'seen'> & {
-      at: number | string
-      pollBecause: string
-      packed: PackedPoll | undefined
-    },
-  ): Promise<'committed' | 'gone' | 'lost'> {
-    const { polls, nextAt, fields, seen, freshAt = '', alerts, at, pollBecause, packed } = result
     const nearness = result.nearness === null ? 'far' : (result.nearness ?? '')
     const kept = samplesArguments(result.samples)
     const lines = [

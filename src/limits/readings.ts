@@ -67,27 +67,6 @@ function withTypesBefore(report: CustomPropertyReport, before: CustomPropertyRep
   return { ...report, byObjectType: [...report.byObjectType, ...kept] }
 }
 
-/** All of `before` as it is at a later moment, with the reports that were read then. */
-export function laterReadings(
-  before: Readings,
-  { customProperties, associations }: LaterReports,
-  at: number,
-): Readings {
-  const later: Readings = { associations: {} }
-  const report = customProperties ?? before.customProperties?.report
-  if (report !== undefined) later.customProperties = { at, report }
-  for (const [pair, reading] of Object.entries(before.associations)) {
-    const read = associations.get(pair)
-    later.associations[pair] = read === undefined ? { ...reading, at } : associationReading(at, read)
-  }
-  return later
-}
-
-interface LaterReports {
-  customProperties: CustomPropertyReport | undefined
-  associations: ReadonlyMap<string, AssociationReport>
-}
-
 /** In place of a report: this pair is still watched, but it was not its turn, or the account was paused before. */
 export const NOT_ASKED: ProviderFailure = {
   class: 'transient',

@@ -105,15 +105,15 @@ export function typeSeries({ objectTypeId, pluralLabel: label, usage, limit }: O
   return { id, metric: 'customProperties.objectType', objectTypeId, label, ...measured(usage, limit) }
 }
 
-export function atLimitSeries(pair: string, { atLimit: usage }: AssociationReading): Series {
+function atLimitSeries(pair: string, { atLimit: usage }: AssociationReading): Series {
   return { id: `at/${pair}`, metric: 'associations.atLimit', ...pairOf(pair), usage, limit: null, percent: null }
 }
 
-export function nearLimitSeries(pair: string, { nearLimit: usage }: AssociationReading): Series {
+function nearLimitSeries(pair: string, { nearLimit: usage }: AssociationReading): Series {
   return { id: `near/${pair}`, metric: 'associations.nearLimit', ...pairOf(pair), usage, limit: null, percent: null }
 }
 
-export function fullestSeries(pair: string, { fullest, limit }: AssociationReading): Series {
+function fullestSeries(pair: string, { fullest, limit }: AssociationReading): Series {
   return { id: `fullest/${pair}`, metric: 'associations.fullest', ...pairOf(pair), ...measured(fullest, limit) }
 }
 

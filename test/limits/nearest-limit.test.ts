@@ -1,8 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nearestLimit, nearnessAfter } from '../../src/limits/nearest-limit.ts'
+import { nearestLimit } from '../../src/limits/nearest-limit.ts'
 import type { Readings } from '../../src/limits/readings.ts'
-import { seriesOf } from '../../src/limits/series.ts'
 
 const NOW = 1_763_719_200_000
 const pace = (perDay: number) => ({ perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0, shareHigh: 0 })
@@ -48,25 +46,5 @@ describe('the limit that an account is nearest to', () => {
     const known = nearestLimit(readings(100), told({ overall: pace(900 / 89) }), NOW)
     const full = nearestLimit(readings(999), undefined, NOW)
     expect(known?.nearness).toBeLessThan(full?.nearness ?? 0)
-  })
-
-  test('is the same, told from what it was and from what moved', () => {
-    const usage = fc.constantFrom(0, 100, 499, 500, 700, 912, 999, 1_000, 1_200)
-    const one = fc.tuple(usage, usage, usage, usage)
-    const forecasts = told({ overall: pace(5), 'type/0-1': pace(30) })
-    fc.assert(
-      fc.property(one, one, ([overall, first, second, fullest], others) => {
-        const before = readings(overall, { '0-1': first, '0-2': second }, fullest)
-        const after = readings(others[0], { '0-1': first, '0-2': others[2] }, fullest)
-        const was = new Map(seriesOf(before).map((series) => [series.id, series]))
-        const moves = seriesOf(after).flatMap((series) => {
-          const old = was.get(series.id) as typeof series
-          return old.usage === series.usage ? [] : [{ series, was: old }]
-        })
-        const nearness = (all: Readings) => nearestLimit(all, forecasts, NOW)?.nearness ?? null
-        expect(nearnessAfter(nearness(before), moves, () => after, forecasts, NOW)).toBe(nearness(after))
-      }),
-      { numRuns: 500 },
-    )
   })
 })

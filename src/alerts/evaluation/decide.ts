@@ -1,6 +1,5 @@
 import type { AccountForecasts } from '../../limits/forecast/account-forecasts.ts'
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
-import type { Move } from '../../limits/moves.ts'
 import { type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesOf } from '../../limits/series.ts'
@@ -32,8 +31,6 @@ export interface PolledAccount extends RuleSubject {
   /** Before this poll; undefined for the first one. */
   before: Readings | undefined
   after: Readings
-  /** Where it is known that all other series have nothing to add: those that may have. */
-  moves?: readonly Pick<Move, 'series' | 'was'>[]
   /** A pair that was not read before is known to have had nothing at or near its limit. */
   pairsSeen?: boolean
   /** The records that this poll was shown. */
@@ -47,10 +44,6 @@ export interface PolledAccount extends RuleSubject {
 /** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
 export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
   const writes: AlertWrites = { changes: [], entries: [] }
-  if (account.moves !== undefined) {
-    for (const { series, was } of account.moves) decideOne(settings, account, series, was, writes, now)
-    return writes
-  }
   const previous = new Map(account.before === undefined ? [] : seriesOf(account.before).map((s) => [s.id, s]))
   const current = seriesOf(account.after)
   for (const series of current) decideOne(settings, account, series, previous.get(series.id), writes, now)

@@ -1,12 +1,6 @@
 import type { AccountKeys } from '../../redis/keys.ts'
 import type { Readings } from '../readings.ts'
-import {
-  decodeNumbers,
-  decodeReadings,
-  type KeptNumbers,
-  type KeptReadings,
-  type KnownNames,
-} from './packed-readings.ts'
+import { decodeReadings, type KeptReadings } from './packed-readings.ts'
 import { readKey } from './unreadable-key.ts'
 
 /**
@@ -22,17 +16,6 @@ export function keptReadings(
 ): KeptReadings | undefined {
   if (stored === null) return undefined
   return readKey(hubId, keys.readings, wayOut(keys), () => decodeReadings(stored, names))
-}
-
-/** As `keptReadings`, of which the names are known. */
-export function keptNumbers(
-  hubId: number,
-  keys: AccountKeys,
-  stored: Buffer | null,
-  names: KnownNames,
-): KeptNumbers | undefined {
-  if (stored === null) return undefined
-  return readKey(hubId, keys.readings, wayOut(keys), () => decodeNumbers(stored, names))
 }
 
 /** Records of the history are told from the readings: without these they say nothing. */

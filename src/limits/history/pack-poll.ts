@@ -1,4 +1,3 @@
-import type { Move } from '../moves.ts'
 import type { Readings } from '../readings.ts'
 import { type Change, valuesOf } from './change.ts'
 import { encodeRecord } from './history-record.ts'
@@ -21,15 +20,6 @@ export function packPoll(
 ): PackedPoll {
   const { slots, record } = packChange(readings, before, change)
   return { readings: encodeReadings(readings, slots, packedTexts), record }
-}
-
-/** The record of a poll at `at` in which these series moved. */
-export function packMoves(at: number, moves: readonly Move[]): Buffer | undefined {
-  if (moves.length === 0) return undefined
-  const change: Change = { at, before: moves.map(({ was: { id, usage, limit } }) => [id, { usage, limit }]) }
-  const values = new Map(moves.map(({ series: { id, usage, limit } }) => [id, { usage, limit }]))
-  const slots = new Map(moves.map(({ series, slot }) => [series.id, slot]))
-  return encodeRecord(change, new Standing(values, slots), noSlot)
 }
 
 export function packChange(

@@ -1,7 +1,7 @@
 import type { CustomPropertyReport } from '../../provider/answers.ts'
 import type { AssociationReading, Readings } from '../readings.ts'
 import { lastReadAt } from './change.ts'
-import { type PackedReader, PackedWriter, UnreadableBytes } from './packed.ts'
+import { type PackedReader, type PackedWriter, UnreadableBytes } from './packed.ts'
 
 const VERSION = 1
 const WITH_CUSTOM_PROPERTIES = 1
@@ -14,23 +14,6 @@ export function packedAt(packed: Buffer): number | undefined {
   const { at, bytes } = TIME_PLACE
   const isOurs = packed.length > at + bytes && Math.floor((packed[0] as number) / 16) === VERSION
   return isOurs ? packed.readUIntBE(at, bytes) : undefined
-}
-
-/** The first part of packed readings; what follows, slots and names, is in `KeptNumbers`. */
-export function packNumbers(readings: Readings): Buffer {
-  const out = new PackedWriter()
-  writeNumbers(out, readings)
-  return out.done()
-}
-
-/** Whether these are the numbers of the packed readings, and each the same age: only the moment may be another. */
-export function areNumbersOf(numbers: Buffer, packed: Buffer): boolean {
-  const from = TIME_PLACE.at + TIME_PLACE.bytes
-  return (
-    numbers[0] === packed[0] &&
-    packed.length >= numbers.length &&
-    numbers.compare(packed, from, numbers.length, from, numbers.length) === 0
-  )
 }
 
 export function writeNumbers(out: PackedWriter, readings: Readings): void {

@@ -33,34 +33,6 @@ export function encodeReadings(readings: Readings, slots: Slots, packedTexts?: B
   return out.done()
 }
 
-/** Readings of which only the numbers were unpacked. */
-export interface KeptNumbers {
-  readings: Readings
-  slots: SlotRuns
-  /** Slots and names as they are packed: those of any readings with the same names. */
-  rest: Buffer
-}
-
-/** What names the numbers of readings. Without types these have no names. */
-export interface KnownNames {
-  types: readonly ObjectTypeNames[] | undefined
-  pairs: readonly string[]
-}
-
-type ObjectTypeNames = Pick<
-  CustomPropertyReport['byObjectType'][number],
-  'objectTypeId' | 'singularLabel' | 'pluralLabel'
->
-
-/** @throws UnreadableBytes where that can't have been written */
-export function decodeNumbers(stored: Buffer, names: KnownNames): KeptNumbers {
-  const input = new PackedReader(stored)
-  const numbers = readNumbers(input)
-  const rest = stored.subarray(input.at)
-  const slots = readSlots(input)
-  return { readings: namedAs(names, numbers), slots, rest }
-}
-
 /** All names in the readings, in the order in which they are packed. */
 function textsOf({ customProperties, associations }: Readings): string[] {
   const types = customProperties?.report.byObjectType ?? []
@@ -77,8 +49,7 @@ export function decodeReadings(stored: Buffer, names?: Readings): KeptReadings {
   const numbers = readNumbers(input)
   const runs = readSlots(input)
   const packedTexts = input.rest()
-  const readings =
-    names === undefined ? named(numbers, new PackedReader(packedTexts)) : namedAs(namesIn(names), numbers)
+  const readings = names === undefined ? named(numbers, new PackedReader(packedTexts)) : namedAs(names, numbers)
   return { readings, slots: slotsOf(readings, runs), packedTexts }
 }
 
@@ -91,20 +62,17 @@ function named({ customProperties, pairs }: Numbers, input: PackedReader): Readi
   return readingsOf({ customProperties, pairs }, texts.slice(types.length * TEXTS_OF_TYPE))
 }
 
-function namedAs({ types, pairs }: KnownNames, numbers: Numbers): Readings {
+/** The numbers under the names of other readings, which are the same. */
+function namedAs(names: Readings, numbers: Numbers): Readings {
+  const types = names.customProperties?.report.byObjectType ?? []
   for (const [n, type] of numbers.customProperties?.report.byObjectType.entries() ?? []) {
-    const named = types?.[n]
+    const named = types[n]
     if (named === undefined) break
     type.objectTypeId = named.objectTypeId
     type.singularLabel = named.singularLabel
     type.pluralLabel = named.pluralLabel
   }
-  return readingsOf(numbers, pairs)
-}
-
-/** The names in readings. */
-function namesIn({ customProperties, associations }: Readings): KnownNames {
-  return { types: customProperties?.report.byObjectType, pairs: Object.keys(associations) }
+  return readingsOf(numbers, Object.keys(names.associations))
 }
 
 function readingsOf({ customProperties, pairs }: Numbers, pairNames: readonly string[]): Readings {

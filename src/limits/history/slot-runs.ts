@@ -23,16 +23,6 @@ export function readSlots(input: PackedReader): SlotRuns {
   return runs
 }
 
-/** The slot of the series in the place, counted from 0. Undefined where there are not so many. */
-export function slotAt(runs: SlotRuns, place: number): number | undefined {
-  let left = place
-  for (const [first, length] of runs) {
-    if (left < length) return first + left
-    left -= length
-  }
-  return undefined
-}
-
 export function countSlots(runs: SlotRuns): number {
   return runs.reduce((sum, [, length]) => sum + length, 0)
 }

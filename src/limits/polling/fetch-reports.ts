@@ -15,11 +15,11 @@ import {
   pairOf,
   type Readings,
 } from '../readings.ts'
+import { answersFingerprint } from '../seen.ts'
 import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
 import type { Taken } from './call-share.ts'
 import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import { objectTypesOf } from './object-types.ts'
-import { UnreadReports } from './unread-reports.ts'
 
 export interface FetchDeps extends AccountCallsDeps {
   provider: ProviderClient
@@ -68,8 +68,8 @@ export interface Heard {
   at: number
   calls: number
   failures: readonly ProviderFailure[]
-  /** All reports there are; undefined where not all came, or some were read already. */
-  unread: UnreadReports | undefined
+  /** Of all reports there are, see `Seen`; undefined where not all came, or some were read already. */
+  fingerprint: string | undefined
   pausedUntil: number | undefined
   read(): Answers
 }
@@ -137,22 +137,17 @@ function heardIn(poll: Poll): Heard {
     at: fetched.at,
     calls: calls.made,
     failures: [...failuresOf(fetched), ...companions.failures],
-    unread: unreadIn(poll),
+    fingerprint: fingerprintOf(poll),
     pausedUntil: calls.pausedUntil,
     read: () => answersOf(poll),
   }
 }
 
-function unreadIn({ asked, fetched }: Poll): UnreadReports | undefined {
-  const { customProperties } = fetched
-  if (asked.pairs === 'auto' || !(customProperties instanceof Unread)) return undefined
-  const associations = new Map<string, Unread<AssociationReport>>()
-  for (const pair of asked.pairs) {
-    const report = fetched.associations.get(pairId(pair))
-    if (!(report instanceof Unread)) return undefined
-    associations.set(pairId(pair), report)
-  }
-  return new UnreadReports(customProperties, associations)
+function fingerprintOf({ asked, fetched }: Poll): string | undefined {
+  if (asked.pairs === 'auto') return undefined
+  const reports = [fetched.customProperties, ...asked.pairs.map((pair) => fetched.associations.get(pairId(pair)))]
+  const unread = reports.filter((report) => report instanceof Unread)
+  return unread.length === reports.length ? answersFingerprint(unread.map(({ body }) => body)) : undefined
 }
 
 /** What can't be read is a failure of its report, and its call one that failed. */

@@ -1,5 +1,5 @@
 import { type Readings, readAt } from '../readings.ts'
-import type { Series } from '../series.ts'
+import { seriesOf } from '../series.ts'
 
 const DAY_MS = 86_400_000
 
@@ -10,16 +10,13 @@ export type Growth = ReadonlyMap<string, number>
  * Growth between two polls: of usage alone, because a limit that moved is not growth. A series that was not read anew is
  * left out, and so is a record that came into sight: below 80 % there is nothing to see, and 0 stands for that.
  */
-export function growthBetween(
-  before: { readings: Readings; series: readonly Series[] },
-  after: { readings: Readings; series: readonly Series[] },
-): Growth {
-  const old = new Map(before.series.map((series) => [series.id, series]))
+export function growthBetween(before: Readings, after: Readings): Growth {
+  const old = new Map(seriesOf(before).map((series) => [series.id, series]))
   const growth = new Map<string, number>()
-  for (const series of after.series) {
+  for (const series of seriesOf(after)) {
     const was = old.get(series.id)
-    const from = readAt(series, before.readings)
-    const to = readAt(series, after.readings)
+    const from = readAt(series, before)
+    const to = readAt(series, after)
     if (was === undefined || from === undefined || to === undefined || to <= from) continue
     if (series.metric === 'associations.fullest' && was.usage === 0) continue
     growth.set(series.id, ((series.usage - was.usage) * DAY_MS) / (to - from))

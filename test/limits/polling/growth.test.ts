@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
 import { growthBetween } from '../../../src/limits/polling/growth.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
-import { seriesOf } from '../../../src/limits/series.ts'
 import { associations, properties, readings } from '../reports.ts'
 
 const DAY = 86_400_000
 
 function growth(before: Readings, after: Readings) {
-  const of = (one: Readings) => ({ readings: one, series: seriesOf(one) })
-  return Object.fromEntries(growthBetween(of(before), of(after)))
+  return Object.fromEntries(growthBetween(before, after))
 }
 
 test('growth is usage per day, from one reading of a series to the next', () => {
