@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
+import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { tokenDrift } from '../tokens/token-drift.ts'
 import type { Vault } from '../tokens/vault.ts'
@@ -134,12 +134,14 @@ function ownerAlone({ times }: Grant, { hubId, scopes }: TokenOwner): Identity {
 
 async function storeAccount(
   deps: ConnectDeps,
-  { accessToken, refreshToken }: Grant,
-  { hubId, scopes, times, fields, ...told }: Identity,
+  grant: Grant,
+  { hubId, scopes, fields, ...told }: Identity,
 ): Promise<Exclude<ConnectOutcome, { is: 'failed' }>> {
   const operation = newOperation()
+  let { accessToken, refreshToken, times } = { ...grant, times: told.times }
+  let [provedAfter, previous] = ['', '' as Buffer | '']
   for (;;) {
-    const { pollAlert, hubDomain: known, ...before } = await openAlerts(deps, hubId)
+    const { pollAlert, hubDomain: known, generation, ...before } = await openAlerts(deps, hubId)
     const hubDomain = told.hubDomain ?? known
     const account = { hubId, hubDomain, now: deps.clock.now() }
     const alerts = bothWrites(
@@ -155,13 +157,36 @@ async function storeAccount(
       ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
       stepJson(fields),
       stepJson(alerts),
-      operation,
+      ...[operation, CLOCK_SLACK_MS, provedAfter, previous],
     )
     if (is === 'stale') continue
+    if (is === 'crossing') {
+      const proved = await proveAlive(deps, refreshToken)
+      if (proved === 'over') return { is: 'reconnected', hubId, hubDomain, scopes }
+      if (proved !== 'unknown') {
+        // The one before stays until the new one has worked once.
+        const isOther = proved.refreshToken.reveal() !== refreshToken.reveal()
+        previous = isOther ? deps.vault.seal(refreshToken, hubId, 'refresh') : previous
+        ;({ accessToken, refreshToken, times } = proved)
+      }
+      provedAfter = generation
+      continue
+    }
     await deps.store.set(deps.keys.delivery.connectedAt, deps.clock.now())
     deps.log.info({ code: 'account.connected', hubId, hubDomain, again: is === 'reconnected' }, 'account connected')
     return { is, hubId, hubDomain, scopes }
   }
+}
+
+/**
+ * Another grant was stored since this one was given, and either may be the newer one. Where the provider does not say, the
+ * one that comes last counts.
+ */
+async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret): Promise<Grant | 'over' | 'unknown'> {
+  const sentAt = clock.now()
+  const answer = await provider.refresh(refreshToken)
+  if (answer.ok) return grantOf(answer.value, answer.value.refreshToken ?? refreshToken, sentAt)
+  return answer.failure.class === 'rejected' ? 'over' : 'unknown'
 }
 
 /** Tried a few times: a hiccup is nothing that somebody in front of a page need hear of. */
@@ -177,13 +202,13 @@ async function readMetadata(deps: ConnectDeps, accessToken: Secret) {
 
 async function openAlerts(deps: ConnectDeps, hubId: number) {
   const { alerts, account } = deps.keys.account(hubId)
-  const [[tokenAlert, pollAlert], [refreshedAt, hubDomain]] = await Promise.all([
+  const [[tokenAlert, pollAlert], [refreshedAt, hubDomain, generation]] = await Promise.all([
     deps.store.hmget(alerts, 'token', 'poll'),
-    deps.store.hmget(account, 'refreshedAt', 'hubDomain'),
+    deps.store.hmget(account, 'refreshedAt', 'hubDomain', 'generation'),
   ])
   return {
     ...{ tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '' },
-    ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '' },
+    ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '', generation: generation ?? '' },
   }
 }
 

@@ -48,8 +48,10 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   return undefined
 }
 
+/** An account may be stored late, with a grant that was given before. */
 async function isConnectedSince({ store, keys }: FinishDeps, hubId: number, at: number): Promise<boolean> {
-  return Number(await store.hget(keys.account(hubId).account, 'connectedAt')) >= at
+  const [grantedAt, connectedAt] = await store.hmget(keys.account(hubId).account, 'grantedAt', 'connectedAt')
+  return Number(grantedAt ?? connectedAt) >= at
 }
 
 /** A grant may wait for longer than its access token lives. */

@@ -84,7 +84,7 @@ declare module 'ioredis' {
     leaveRefresh(...args: Argument[]): Result<number, Context>
     storeTokens(accounts: number, ...args: Argument[]): Result<unknown[], Context>
     recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
-    connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale', Context>
+    connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale' | 'crossing', Context>
     beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
     takeUninstallBuffer(...args: Argument[]): Result<Buffer | Buffer[], Context>
     recordUninstallFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
 import { useRedis } from '../support/test-store.ts'
 import { announce, HUB, metadata, office } from './connected.ts'
 
@@ -201,7 +203,7 @@ describe('connecting again', () => {
       ...{ failures: 3, failureAt: 1, retryAt: 9e12, pollFailures: 2, pollFailureAt: 1 },
     })
     await redis.store.hset(keys.account(HUB).tokens, 'previous', 'x')
-    clock.move(1_000)
+    clock.move(10_000)
     expect(await connectWithCode(deps, code)).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
     const account = await new Registry(redis.store, keys).get(HUB)
     expect(account).toMatchObject({ state: 'active', hubDomain: 'new.example.com', user: null })
@@ -235,6 +237,7 @@ describe('connecting again', () => {
     const [field = '', , state = ''] = opened.changes[0] ?? []
     await redis.store.hset(keys.account(HUB).alerts, field, state)
     await redis.store.sadd(keys.partition(HUB % 64).alerting, HUB)
+    clock.move(10_000)
     await connectWithCode(deps, code)
     expect(await redis.store.exists(keys.account(HUB).alerts)).toBe(0)
     expect(await new Registry(redis.store, keys).alerting()).toEqual([])
@@ -252,6 +255,7 @@ describe('connecting again', () => {
       await redis.store.hset(keys.account(HUB).account, 'state', state)
       await redis.store.zrem(lists.active, HUB)
       await redis.store.zadd(lists[state], HUB, HUB)
+      clock.move(10_000)
       await connectWithCode(deps, code)
       const counts = await new Registry(redis.store, keys).countByState()
       expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([['active', 1]])
@@ -259,12 +263,56 @@ describe('connecting again', () => {
   })
 })
 
-describe('what the provider says of a connection', () => {
-  const connecting = (keys: ReturnType<typeof redis.freshKeys>, says: Parameters<typeof metadata>[0]) =>
-    office(redis.store, keys, {
-      exchangeCode: async () => tokens('access-1', 'refresh-1'),
-      metadata: async () => metadata(says),
+describe('two installs of an account that cross', () => {
+  /** The first one's code was exchanged, and it waits for its metadata until the second one is done. */
+  async function crossed(refresh: ProviderClient['refresh']) {
+    const keys = redis.freshKeys()
+    let go = () => {}
+    const held = new Promise<void>((resolve) => {
+      go = resolve
     })
+    const first = office(redis.store, keys, {
+      ...{ exchangeCode: async () => tokens('access-1', 'refresh-1'), refresh },
+      metadata: () => held.then(() => metadata()),
+    })
+    const second = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-2', 'refresh-2'),
+      metadata: async () => metadata(),
+    })
+    const connecting = connectWithCode(first.deps, code)
+    expect(await connectWithCode(second.deps, code)).toMatchObject({ is: 'connected' })
+    go()
+    const outcome = await connecting
+    return { outcome, stored: await storedTokens(redis.store, keys), asked: first.provider.calls.slice(2) }
+  }
+
+  test('the one that comes last is dropped if the provider takes its refresh token no more', async () => {
+    expect(await crossed(async () => failure('rejected'))).toEqual({
+      outcome: expect.objectContaining({ is: 'reconnected', hubId: HUB }),
+      stored: { access: 'access-2', refresh: 'refresh-2', previous: undefined },
+      asked: [['refresh', 'refresh-1']],
+    })
+  })
+
+  test('the one that comes last is stored if its refresh token is alive, with what came back for it', async () => {
+    const { outcome, stored } = await crossed(async () => tokens('access-3', 'refresh-3'))
+    expect(outcome).toMatchObject({ is: 'reconnected' })
+    expect(stored).toEqual({ access: 'access-3', refresh: 'refresh-3', previous: 'refresh-1' })
+  })
+
+  test('the one that comes last is stored if the provider does not say', async () => {
+    const { stored } = await crossed(async () => failure('transient'))
+    expect(stored).toEqual({ access: 'access-1', refresh: 'refresh-1', previous: undefined })
+  })
+})
+
+describe('what the provider says of a connection', () => {
+  const clock = new HandClock()
+  const connecting = (keys: ReturnType<typeof redis.freshKeys>, says: Parameters<typeof metadata>[0]) => {
+    clock.move(10_000)
+    const does = { exchangeCode: async () => tokens('access-1', 'refresh-1'), metadata: async () => metadata(says) }
+    return office(redis.store, keys, does, clock)
+  }
 
   test('opens an alert when its scopes do not let limits be read, and closes it when they do again', async () => {
     const keys = redis.freshKeys()

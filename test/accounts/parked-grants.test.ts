@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep-grants.ts'
-import { connectWithCode } from '../../src/accounts/connect-account.ts'
+import { connectParked, connectWithCode, type Told } from '../../src/accounts/connect-account.ts'
 import { noteOfGrant, parkGrant, readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
@@ -13,6 +13,7 @@ import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
+import { fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -153,6 +154,21 @@ test('a grant that is older than the account connected since changes nothing the
   await pass(MINUTE)
   expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])
   expect(await calls('delete')).toEqual([])
+})
+
+test('a grant is connected although an older one was stored after it had been given', async () => {
+  const { keys, deps, grant, clock, pass, kept } = await begun()
+  const older = await grant()
+  clock.move(10_000)
+  const newer = await grant()
+  await parkGrant(deps, newer, clock.now())
+  clock.move(10_000)
+  const told = { metadata: { hubId: HUB, scopes: ['oauth'], lifeLeftMs: undefined }, askedAt: 0, answeredAt: 0 }
+  const late = { id: await parkGrant(deps, older, clock.now()), ...older }
+  await connectParked({ ...deps, provider: fakeProvider({}) }, late, told as Told)
+  await pass(2 * MINUTE)
+  expect(await kept()).toEqual([])
+  expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
 })
 
 test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {

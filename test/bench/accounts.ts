@@ -6,6 +6,7 @@ import type { Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { CROSSES_NOBODY } from '../support/accounts.ts'
 import { reportsOf } from './reports.ts'
 
 const CONNECTED_AT = Date.UTC(2026, 0, 1)
@@ -57,7 +58,7 @@ export async function connectAccount(store: Store, keys: Keys, account: BenchAcc
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),
     ...[scopes.join(' '), obtainedAt, expiresAt, obtainedAt],
-    ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES), newOperation()],
+    ...[stepJson({ hubDomain, user }), stepJson(NO_ALERT_WRITES), newOperation(), ...CROSSES_NOBODY],
   )
 }
 

@@ -8,11 +8,6 @@ const SEEDS = 300
 
 /** What is known to happen still, by mix. What is fixed goes out of here. */
 const KNOWN: Partial<Record<MixName, readonly string[]>> = {
-  // The older of two codes that were exchanged may be stored last.
-  'crossing installs': [
-    'a refresh token that a living process saw is lost',
-    'an answer newer than what is stored is dropped',
-  ],
   // It was stored, nobody kept it beside, and a replica that had not heard of it became the master.
   failover: ['a refresh token that a living process saw is lost'],
 }

@@ -17,6 +17,9 @@ export interface SeededAccount {
   lifeMs?: number
 }
 
+/** For `connectAccount`: the grant is the newest, whatever the clock says. */
+export const CROSSES_NOBODY = [Number.MIN_SAFE_INTEGER, '', '']
+
 /** An account as the callback leaves it: connected, active, refresh planned at three fifths of its token's life. */
 export async function seedAccount(store: Store, keys: Keys, account: SeededAccount): Promise<void> {
   const { hubId = 123, hubDomain = 'acme.example.com', obtainedAt, lifeMs = 1_800_000 } = account
@@ -30,7 +33,7 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
     ...['oauth crm.objects.contacts.read', obtainedAt, obtainedAt + lifeMs, obtainedAt + Math.floor(lifeMs * 0.6)],
     JSON.stringify({ hubDomain }),
     JSON.stringify(NO_ALERT_WRITES),
-    newOperation(),
+    ...[newOperation(), ...CROSSES_NOBODY],
   )
   if (is === 'stale') throw new Error('somebody else is at this account')
 }

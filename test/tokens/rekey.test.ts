@@ -7,6 +7,7 @@ import { checkKeys } from '../../src/tokens/canary.ts'
 import { type RekeyWatcher, rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
 import { startWriterReports } from '../../src/tokens/writers.ts'
+import { CROSSES_NOBODY } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -36,7 +37,7 @@ async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
     ...[hubId, 1],
     vault.seal(new Secret(`access-${hubId}`), hubId, 'access'),
     vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'),
-    ...['oauth', 1, 2, 3, '{}', stepJson(NO_ALERT_WRITES), newOperation()],
+    ...['oauth', 1, 2, 3, '{}', stepJson(NO_ALERT_WRITES), newOperation(), ...CROSSES_NOBODY],
   )
   const previous = vault.seal(new Secret(`previous-${hubId}`), hubId, 'refresh')
   await redis.store.hset(keys.account(hubId).tokens, 'previous', previous)

@@ -97,10 +97,12 @@ end
 -- behind: answers of the grant that is stored may still be written over it, those of one before may not.
 local GENERATIONS_OF_A_GRANT = 1000000
 
+local function grantOf(generation) return math.floor(generation / GENERATIONS_OF_A_GRANT) end
+
 -- An account that was forgotten goes on after that: a refresh that has been under way since then is refused too.
 local function beginGrant(forgotten)
   local before = redis.call('HGET', ACCOUNT, 'generation') or redis.call('GET', forgotten)
-  local first = before and (math.floor(before / GENERATIONS_OF_A_GRANT) + 1) * GENERATIONS_OF_A_GRANT or 1
+  local first = before and (grantOf(before) + 1) * GENERATIONS_OF_A_GRANT or 1
   redis.call('HSET', ACCOUNT, 'generation', first)
 end
 
