@@ -19,7 +19,7 @@ test('what npm run build makes runs as plain JavaScript, with its Lua steps, sty
   const version = await run(process.execPath, [main, '--version'], ROOT)
   expect(version).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   const [demo] = await Promise.all([
-    run(process.execPath, [main, 'demo', '--for', '28s', '--json'], ROOT),
+    run(process.execPath, [main, 'demo', '--for', '60s', '--json'], ROOT),
     refreshes(main),
   ])
   expect(demo.code, demo.err).toBe(0)
