@@ -82,8 +82,10 @@ export interface DeliveryKeys {
   counts: string
   /** stream, capped: how transitions ended */
   ends: string
-  /** hash: partition -> number and stream id of the transition that was collected last */
+  /** hash: partition -> number of the transition that was collected last */
   marks: string
+  /** list, capped: number and id of the transitions of a partition that were collected last */
+  collected(partition: number): string
   /** hash: partition and first number of a gap in what was collected -> its last number */
   gaps: string
   /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
@@ -229,6 +231,7 @@ export function createKeys(prefix: string): Keys {
       counts: `${out}:counts`,
       ends: `${out}:ends`,
       marks: `${out}:marks`,
+      collected: (partition) => `${out}:collected:${partition}`,
       gaps: `${out}:gaps`,
       told: `${out}:told`,
       over: `${out}:over`,

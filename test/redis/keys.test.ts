@@ -41,7 +41,7 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, groupTold, delivery, receiver, ...fixed } = keys.delivery
+    const { group, groupState, groupTold, delivery, receiver, collected, ...fixed } = keys.delivery
     const all = [
       ...Object.values(fixed),
       group('ops|rule=x'),
@@ -49,6 +49,7 @@ describe('keys', () => {
       groupTold('ops'),
       delivery('m'),
       receiver('ops'),
+      collected(1),
     ]
     expect(new Set(all.map(slotOf)).size).toBe(1)
     expect(new Set([keys.digests.due, keys.digests.of('ops'), keys.delivery.deliveriesDue].map(slotOf)).size).toBe(1)

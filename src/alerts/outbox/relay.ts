@@ -100,7 +100,7 @@ async function collectBatch(deps: RelayDeps, partition: number, batch: readonly 
         const element = waitingAlert(refOf(partition, Number(number)), alert, held)
         return [key, paceOf(alert, isDigest(key), lately(key, alert)), JSON.stringify(element)]
       })
-      return [id, number, happenedAt(alert, now), why, own.length, ...joins]
+      return [id, alert.id, number, happenedAt(alert, now), why, own.length, ...joins]
     }),
   )
   const [joined, , mark] = answer

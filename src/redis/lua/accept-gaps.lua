@@ -11,9 +11,9 @@ local function takeGap(partition, first, last)
     redis.call('HINCRBY', COUNTS, 'missing', first - 1 - last)
     return true
   end
-  local collected, id = string.match(redis.call('HGET', MARKS, partition) or '0 0-0', '^(%d+) (%S+)$')
+  local collected = string.match(redis.call('HGET', MARKS, partition) or '0', '^%d+')
   if tonumber(collected) + 1 ~= first then return false end
-  redis.call('HSET', MARKS, partition, last .. ' ' .. id)
+  redis.call('HSET', MARKS, partition, last)
   return true
 end
 

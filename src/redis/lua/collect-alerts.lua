@@ -2,32 +2,29 @@
 -- Transitions of one partition join the group of each of their receivers, and the ledger gets them. What was collected
 -- before is passed over, so that it can be done again at any time: the relay may die between this step and taking them off
 -- the outbox. A number that is missing is noted and holds up nobody.
--- KEYS: ledger. ARGV: partition, now, wait, interval (ms), then of each transition, in their order: id in the stream,
---   number ('' = none), when it happened (ms), why nobody gets it, how many groups, then group, pace and element of each.
+-- KEYS: ledger. ARGV: partition, now, wait, interval (ms), then of each transition, in their order: id in the stream, its
+--   own id, number ('' = none), when it happened (ms), why nobody gets it, how many groups, then group, pace and element of each.
 -- Returns { how many joined, id of the first that is left because it has no number, or one that was given out before, or '',
 -- number collected last, gaps ('first-last') ... }.
 local partition, now, wait, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
--- The stream's own ids only grow, whatever becomes of the numbers.
-local function isBehind(id, other)
-  local ms, n = string.match(id, '^(%d+)-(%d+)$')
-  local otherMs, otherN = string.match(other, '^(%d+)-(%d+)$')
-  ms, otherMs = tonumber(ms), tonumber(otherMs)
-  return ms < otherMs or (ms == otherMs and tonumber(n) <= tonumber(otherN))
+-- More than one look takes from the outbox. A copy that is older than all of them is taken for another transition: it is
+-- told twice, and none is lost.
+local MOST_REMEMBERED = 1000
+local lastOnes = collectedKey(partition)
+
+-- By the transition's id: a node that took over may give out a number, or an id of the stream, for the second time.
+local function isCopy(number, transition)
+  return redis.call('LPOS', lastOnes, number .. ' ' .. transition) ~= false
 end
 
-local mark = redis.call('HGET', MARKS, partition)
-local collected, lastId = 0, '0-0'
-if mark then
-  local number, id = string.match(mark, '^(%d+) (%S+)$')
-  collected, lastId = tonumber(number), id
-end
+local collected = tonumber(string.match(redis.call('HGET', MARKS, partition) or '0', '^%d+'))
 local joined, left, gaps = 0, '', {}
 local n = 5
 while n <= #ARGV do
-  local id, number, at, why, groups = ARGV[n], tonumber(ARGV[n + 1]), ARGV[n + 2], ARGV[n + 3], tonumber(ARGV[n + 4])
-  -- A number that is higher was never collected, however old the id: a node that took over may have a clock that is behind.
-  if not (number and number <= collected and isBehind(id, lastId)) then
+  local id, transition, number, at, why, groups = unpack(ARGV, n, n + 5)
+  number, groups = tonumber(number), tonumber(groups)
+  if not (number and number <= collected and isCopy(number, transition)) then
     if not number or number <= collected then
       left = id
       break
@@ -38,7 +35,7 @@ while n <= #ARGV do
       gaps[#gaps + 1] = (collected + 1) .. '-' .. (number - 1)
     end
     collected, joined = number, joined + 1
-    if not isBehind(id, lastId) then lastId = id end
+    redis.call('RPUSH', lastOnes, number .. ' ' .. transition)
     local ref = partition .. '-' .. number
     if groups == 0 then noteEnds({ ref }, 'withheld', why, now)
     else
@@ -46,11 +43,14 @@ while n <= #ARGV do
       redis.call('ZADD', PENDING, at, ref)
     end
     for g = 0, groups - 1 do
-      local group, pace, element = unpack(ARGV, n + 5 + 3 * g, n + 7 + 3 * g)
+      local group, pace, element = unpack(ARGV, n + 6 + 3 * g, n + 8 + 3 * g)
       join(group, ref, element, pace, now, wait, interval)
     end
   end
-  n = n + 5 + 3 * groups
+  n = n + 6 + 3 * groups
 end
-if joined > 0 then redis.call('HSET', MARKS, partition, collected .. ' ' .. lastId) end
+if joined > 0 then
+  redis.call('HSET', MARKS, partition, collected)
+  redis.call('LTRIM', lastOnes, -MOST_REMEMBERED, -1)
+end
 return { joined, left, collected, unpack(gaps) }

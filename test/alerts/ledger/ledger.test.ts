@@ -406,3 +406,21 @@ test('what is committed at a node whose clock is behind is collected all the sam
   expect(await one.told()).toContain(alert.id)
   await one.expectBalance({ committed: 2, pending: 2 })
 })
+
+test('what is committed at a node that is behind, in its numbers and by its clock, is collected all the same, once', async () => {
+  const one = relay()
+  const { outbox, sequence } = one.keys.partition(PARTITION)
+  await onTheWay(one, 3)
+  await redis.store.del(outbox)
+  const alert = anAlert()
+  one.open(alert)
+  await redis.store.set(sequence, 2)
+  await redis.store.xadd(outbox, '5-0', 'alert', JSON.stringify({ alert }), 'number', '2')
+  const dies = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
+  await expect(collectOutbox(dies, NOW + WAIT)).rejects.toThrow('dead')
+  await one.collect(NOW + WAIT)
+  expect(await redis.store.xlen(outbox)).toBe(0)
+  await one.close(NOW + WAIT + INTERVAL)
+  expect((await one.told()).filter((id) => id === alert.id)).toEqual([alert.id])
+  await one.expectBalance({ committed: 4, pending: 4 })
+})

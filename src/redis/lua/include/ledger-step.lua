@@ -13,6 +13,7 @@ local CHUNK = 500
 -- Ends that are remembered, each of one delivery or one collected transition: some 150 bytes, 5 MB when full.
 local MOST_ENDS = 30000
 
+local function collectedKey(partition) return AT .. ':collected:' .. partition end
 local function groupKey(group) return AT .. ':group:' .. group end
 local function groupStateKey(group) return AT .. ':group-state:' .. group end
 local function groupToldKey(group) return AT .. ':group-told:' .. group end
