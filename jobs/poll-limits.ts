@@ -14,6 +14,7 @@ import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { openToken } from '../src/tokens/vault.ts'
 import { type AdmitPollDeps, admitPoll, type PollOccasion } from './admit-poll.ts'
 import { type CommitPollDeps, commitPoll } from './commit-poll.ts'
+import { decidePoll } from './decide-poll.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
 import type { ChunkJob } from './queues.ts'
 import { identifyOne, type RefreshOneDeps, refreshOne } from './refresh-tokens.ts'
@@ -80,7 +81,10 @@ async function pollAccount(
   deps.callBudget?.settle(asked.calls - most)
   if (asked.heard === undefined) return pollLater(deps, hubId, context, 'held')
   if (asked.heard.calls === 0) return pollAfterPause(deps, hubId, asked.heard)
-  const outcome = await commitPoll(deps, { hubId, context: asked.context, settings, heard: asked.heard })
+  const at = Math.max(asked.heard.at, asked.context.polledAt + 1)
+  const readAt = Math.min(at, deps.clock.now())
+  const poll = { hubId, context: asked.context, settings, heard: asked.heard, at, readAt }
+  const outcome = await commitPoll(deps, poll, await decidePoll(deps, poll))
   // Where another poll was faster its plan counts; where an alert changed meanwhile nobody else is at work.
   if (outcome === 'lost') await deps.polls.hold(hubId, asked.context.polls, deps.clock.now())
   return outcome

@@ -1,4 +1,5 @@
 import { type Change, changeBetween } from './history/change.ts'
+import { type PackedPoll, packPoll } from './history/pack-poll.ts'
 import type { PollContext } from './poll-context.ts'
 import type { Fetched } from './readings.ts'
 import { mergeReadings, type Readings } from './readings.ts'
@@ -10,8 +11,7 @@ export interface Findings {
   before: Readings | undefined
   after: Readings
   change: Change | undefined
-  /** The names in the readings as they are packed, where they are those from before. */
-  packedTexts: Buffer | undefined
+  packed: PackedPoll
   /** Of a poll that read everything: the records that it was shown. */
   shown: Samples | undefined
   /** These are the records that are kept. */
@@ -21,11 +21,11 @@ export interface Findings {
 }
 
 /** Of a poll that did not read everything, or of pairs that take turns. */
-export function partialFindings({ readings: before }: PollContext, fetched: Fetched, gapMs: number): Findings {
+export function partialFindings({ readings: before, slots }: PollContext, fetched: Fetched, gapMs: number): Findings {
   const after = mergeReadings(before, fetched)
   const change = changeBetween(before, after, fetched.at, gapMs)
-  const nothing = { packedTexts: undefined, shown: undefined, isShownAlike: false, words: undefined }
-  return { before, after, change, ...nothing }
+  const packed = packPoll(after, slots, change)
+  return { before, after, change, packed, shown: undefined, isShownAlike: false, words: undefined }
 }
 
 /** Of a poll that read everything. */
@@ -47,5 +47,6 @@ export function wholeFindings(
   const kept = words.names === last?.names ? packed.readingsNamedAs(after) : undefined
   const before = kept === undefined ? context.readings : kept.readings
   const change = changeBetween(before, after, fetched.at, gapMs)
-  return { before, after, change, packedTexts: kept?.packedTexts, shown, isShownAlike, words }
+  const now = packPoll(after, context.slots, change, kept?.packedTexts)
+  return { before, after, change, packed: now, shown, isShownAlike, words }
 }

@@ -2,16 +2,12 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
-import type { Change } from './history/change.ts'
-import { packPoll } from './history/pack-poll.ts'
 import { TIME_PLACE } from './history/packed-numbers.ts'
 import { encodeSamples } from './history/packed-samples.ts'
-import type { Slots } from './history/standing.ts'
 import { type PollContext, StoredContext } from './poll-context.ts'
 import type { AskedCalls } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
-import type { Readings } from './readings.ts'
 import type { Samples } from './samples.ts'
 import { encodeSeen, type Seen } from './seen.ts'
 
@@ -25,41 +21,25 @@ export interface PlannedPoll {
   turn: PollTurn | undefined
 }
 
-/** The records that were shown; or those that are kept, all of them read anew at a moment. */
-type KeptAnew = { keepMs: number } & ({ shown: Samples } | { sameAt: number })
-
+/** What a poll found. `unchanged` is all as it was, but read anew at `polledAt`. */
 export interface PollResult {
   polls: string
-  /** As the poll read them. */
-  slots: Slots
   nextAt: number
   /** '' takes one away. */
   fields: Record<string, string>
-  /** Undefined: nothing could be read. */
-  readings: Readings | undefined
-  /** The names in the readings, packed, where they are known to be those from before. */
-  packedTexts?: Buffer | undefined
+  /** Packed, see `packPoll`. Undefined: nothing could be read. */
+  readings: Buffer | 'unchanged' | undefined
+  /** For the history. Undefined: nothing changed. */
+  record?: Buffer | undefined
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
   /** How near its nearest limit is; null: it is near none. Undefined: as it was. */
   nearness?: number | null | undefined
-  /** From the readings before to `readings`. */
-  change: Change | undefined
   /** The records, and how long they are kept from now on, ms. Undefined: they stay as they are. */
-  samples: KeptAnew | undefined
+  samples?: { shown: Samples | 'unchanged'; keepMs: number } | undefined
   alerts: AlertWrites
   /** Undefined: nothing that the next poll could go by. */
-  seen?: Seen | undefined
-}
-
-/** A poll that found all as it was: nothing but its moment is new. */
-export interface QuietResult extends Pick<PollResult, 'polls' | 'nextAt' | 'freshAt' | 'nearness'> {
-  /** When it was, ms. */
-  at: number
-  pollBecause: string
-  seen: Seen
-  /** How long the records are kept from now on, ms; 0: there are none. */
-  keepSamplesMs: number
+  seen?: Seen | 'unchanged' | undefined
 }
 
 export class PollStore {
@@ -107,57 +87,26 @@ export class PollStore {
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { polls, nextAt, readings, slots, change, packedTexts, seen, freshAt = '', alerts } = result
+    const { polls, nextAt, readings = '', record = '', samples, seen, freshAt = '', alerts } = result
     const { polledAt: at = '', pollBecause = '', ...fields } = result.fields
-    const packed = readings === undefined ? undefined : packPoll(readings, slots, change, packedTexts)
     const nearness = result.nearness === null ? 'far' : (result.nearness ?? '')
-    const kept = samplesArguments(result.samples)
-    const lines = [
-      hubId,
-      polls,
-      Math.round(nextAt),
-      at,
-      freshAt,
-      nearness,
-      '',
-      kept.keep,
-      encodeSeen(seen),
-      pollBecause,
-    ]
+    const seenText = seen === 'unchanged' ? '' : encodeSeen(seen)
+    const keepMs = samples?.keepMs ?? ''
+    const lines = [hubId, polls, Math.round(nextAt), at, freshAt, nearness, keepMs, seenText, pollBecause]
     const isNothing = alerts.changes.length === 0 && alerts.entries.length === 0
     return accountSteps(this.#store).commitPoll(
       this.#keys.own(hubId),
-      ...[lines.join('\n'), kept.moment, Object.keys(fields).length === 0 ? '' : stepJson(fields)],
-      ...[packed?.readings ?? '', packed?.record ?? '', isNothing ? '' : stepJson(alerts), kept.samples],
-    )
-  }
-
-  commitQuiet(hubId: number, result: QuietResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { polls, at, nextAt, pollBecause, seen, keepSamplesMs, freshAt = '', nearness } = result
-    const keep = keepSamplesMs === 0 ? '' : keepSamplesMs
-    // It is in the ranking, or it is not: only where it is, others may have taken it out.
-    const near = nearness ?? ''
-    const lines = [hubId, polls, Math.round(nextAt), at, freshAt, near, 'still', keep, encodeSeen(seen), pollBecause]
-    return accountSteps(this.#store).commitPoll(
-      this.#keys.own(hubId),
-      ...[lines.join('\n'), timeBytes(at), '', '', '', '', ''],
+      ...[lines.join('\n'), timeBytes(Number(at)), Object.keys(fields).length === 0 ? '' : stepJson(fields)],
+      ...[readings, record, isNothing ? '' : stepJson(alerts), samplesArgument(samples?.shown)],
     )
   }
 }
 
 const NO_CALLS: AskedCalls = [0, 0, 0, 0]
 
-/** The samples ('' = as they are), the moment of those that stay, and how long they are kept ('' = as long as before, 0 = not at all). */
-function samplesArguments(samples: PollResult['samples']): {
-  samples: Buffer | ''
-  moment: Buffer | ''
-  keep: number | ''
-} {
-  if (samples === undefined) return { samples: '', moment: '', keep: '' }
-  const { keepMs: keep } = samples
-  if ('sameAt' in samples) return { samples: '', moment: timeBytes(samples.sameAt), keep }
-  if (Object.keys(samples.shown).length === 0) return { samples: '', moment: '', keep: 0 }
-  return { samples: encodeSamples(samples.shown), moment: '', keep }
+function samplesArgument(shown: Samples | 'unchanged' | undefined): Buffer | string {
+  if (shown === undefined || shown === 'unchanged') return shown ?? ''
+  return Object.keys(shown).length === 0 ? 'none' : encodeSamples(shown)
 }
 
 function timeBytes(at: number): Buffer {

@@ -21,27 +21,27 @@ export interface Seen {
   records: string
   /** Of all that the judgement rests on beside the numbers; NOT_JUDGED where it has to be made at every poll. */
   judged: string
-  /** As it was ranked; null: it was not. */
-  nearness: number | null
 }
 
 /** No fingerprint looks like this. */
 export const NOT_JUDGED = '-'
 
+/** Never empty. */
 export function encodeSeen(seen: Seen | undefined): string {
-  if (seen === undefined) return ''
-  const { answers, names, records, judged, nearness } = seen
-  return [answers, names, records, judged, nearness ?? '-'].join(' ')
+  if (seen === undefined) return NOTHING_SEEN
+  const { answers, names, records, judged } = seen
+  return [answers, names, records, judged].join(' ')
 }
 
-const PARTS = 5
+const NOTHING_SEEN = '-'
+const PARTS = 4
 
 /** Undefined for what is none. */
 export function decodeSeen(stored: string): Seen | undefined {
   const parts = stored.split(' ')
   if (parts.length !== PARTS) return undefined
-  const [answers = '', names = '', records = '', judged = '', nearness] = parts
-  return { answers, names, records, judged, nearness: nearness === '-' ? null : Number(nearness) }
+  const [answers = '', names = '', records = '', judged = ''] = parts
+  return { answers, names, records, judged }
 }
 
 /** Of answers in the order in which they are asked for. */

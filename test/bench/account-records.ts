@@ -1,3 +1,4 @@
+import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { type Because, encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
@@ -45,8 +46,8 @@ async function fillRecords(store: Store): Promise<void> {
     const fetched = fetchedOf(account, obtainedAt)
     await connectAccount(store, keys, account)
     await polls.commit(hubId, {
-      ...{ polls: '0', slots: new Map(), nextAt: obtainedAt, fields: turnFields(obtainedAt) },
-      ...{ readings: mergeReadings(undefined, fetched), change: undefined },
+      ...{ polls: '0', nextAt: obtainedAt, fields: turnFields(obtainedAt) },
+      ...packPoll(mergeReadings(undefined, fetched), new Map(), undefined),
       samples: { shown: mergeSamples({}, fetched, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
       alerts: alertsOf(account),
     })

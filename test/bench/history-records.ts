@@ -1,6 +1,7 @@
 import { strictEqual } from 'node:assert'
 import { forecastAccount } from '../../src/limits/forecast/forecast-account.ts'
 import { History } from '../../src/limits/history/history.ts'
+import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -92,8 +93,8 @@ async function live(store: Store, keys: Keys, account: BenchAccount, month: Mont
   await store.rpush(keys.account(account.hubId).history, ...month.records)
   const { at } = month.last
   await new PollStore(store, keys).commit(account.hubId, {
-    ...{ polls: '0', slots: month.slots, nextAt: at, fields: turnFields(at) },
-    ...{ readings: month.readings, change: undefined },
+    ...{ polls: '0', nextAt: at, fields: turnFields(at) },
+    ...packPoll(month.readings, month.slots, undefined),
     samples: { shown: mergeSamples({}, month.last, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
     alerts: alertsOf(account),
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { History } from '../../src/limits/history/history.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
+import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -24,19 +25,23 @@ const dueAt = async (keys: Keys) => {
   return score === null ? null : Number(score)
 }
 
+const FIRST = packPoll(readings(NOW + 1_000, properties(5)), new Map(), {
+  at: NOW + 1_000,
+  before: [['overall', undefined]],
+})
+
 function result(more: Partial<PollResult> = {}): PollResult {
   return {
     polls: '0',
-    slots: new Map(),
     nextAt: NOW + 900_000.4,
     fields: { polledAt: String(NOW + 1_000), pollFailures: '' },
-    readings: readings(NOW + 1_000, properties(5)),
-    change: { at: NOW + 1_000, before: [['overall', undefined]] },
-    samples: undefined,
+    ...FIRST,
     alerts: NO_ALERT_WRITES,
     ...more,
   }
 }
+
+const SEEN = { answers: 'answers_', names: 'names___', records: 'records_', judged: 'judged__' }
 
 const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
   changes: [['overall', before, after]],
@@ -62,7 +67,7 @@ describe('a poll', () => {
     await polls.commit(HUB, result({ nearness: 12.5 }))
     expect(await ranked()).toEqual([String(HUB), '12.5'])
     // Nothing could be read.
-    await polls.commit(HUB, result({ polls: '1', readings: undefined, change: undefined }))
+    await polls.commit(HUB, result({ polls: '1', readings: undefined, record: undefined }))
     expect(await ranked()).toEqual([String(HUB), '12.5'])
     await polls.commit(HUB, result({ polls: '2', nearness: null }))
     expect(await ranked()).toEqual([])
@@ -112,7 +117,7 @@ describe('a poll', () => {
     const failed = {
       polls: '1',
       readings: undefined,
-      change: undefined,
+      record: undefined,
       fields: { pollFailures: '1', pollFailureReason: 'x' },
     }
     expect(await polls.commit(HUB, result(failed as Partial<PollResult>))).toBe('committed')
@@ -185,6 +190,52 @@ describe('a poll', () => {
     await redis.store.zadd(keys.partition(HUB % 64).due.poll, until, HUB)
     expect(await polls.commit(HUB, result())).toBe('committed')
     expect(await due()).toBe(until)
+  })
+
+  test('that found all as it was moves nothing but the moment of readings and records', async () => {
+    const { polls, keys } = await account()
+    const own = keys.account(HUB)
+    const shown = samples(NOW + 1_000, { '0-1/0-2': associations(500, [480], 1) })
+    const nearness = 12.5
+    await polls.commit(HUB, result({ samples: { shown, keepMs: 60_000 }, nearness, seen: SEEN }))
+    await redis.store.pexpire(own.samples, 30_000)
+    const before = await dump(redis.store, keys)
+    const later = NOW + 901_000
+    const unchanged: Partial<PollResult> = {
+      ...{ polls: '1', fields: { polledAt: String(later) } },
+      ...{ readings: 'unchanged', record: undefined, seen: 'unchanged' },
+      samples: { shown: 'unchanged', keepMs: 60_000 },
+    }
+    expect(await polls.commit(HUB, result(unchanged))).toBe('committed')
+    const context = await polls.read(HUB)
+    expect(context).toMatchObject({ polls: '2', polledAt: later, readings: readings(later, properties(5)), seen: SEEN })
+    const kept = new KeptSamples(redis.store, keys, { records: 'full', keepMs: 60_000 })
+    expect((await kept.read(HUB))['0-1/0-2']).toEqual({ ...shown['0-1/0-2'], at: later })
+    expect(await redis.store.pttl(own.samples)).toBeGreaterThan(30_000)
+    const after = await dump(redis.store, keys)
+    const touched = Object.keys(after).filter((key) => JSON.stringify(after[key]) !== JSON.stringify(before[key]))
+    expect(touched.sort()).toEqual([own.account, own.readings, own.samples].sort())
+    // What was deleted meanwhile stays deleted.
+    await redis.store.del(own.readings, own.samples)
+    await polls.commit(HUB, result({ ...unchanged, polls: '2' }))
+    expect(await redis.store.exists(own.readings, own.samples)).toBe(0)
+  })
+
+  test('of an account that left the ranking meanwhile leaves nothing that the next one could go by', async () => {
+    const { polls, keys } = await account()
+    const seen = async () => (await polls.read(HUB))?.seen
+    const { nearest } = keys.partition(HUB % 64)
+    await polls.commit(HUB, result({ nearness: 12.5, seen: SEEN }))
+    expect(await seen()).toEqual(SEEN)
+    const refused = [HUB, '1', '9', JSON.stringify({}), JSON.stringify(NO_ALERT_WRITES)]
+    await redis.store.refuseForeignToken(...accountStepKeys(keys, HUB), ...refused)
+    expect(await redis.store.zscore(nearest, HUB)).toBeNull()
+    // One that was under way ends while it is not polled, another one after that.
+    await polls.commit(HUB, result({ polls: '1', nearness: 12.5, seen: SEEN }))
+    await redis.store.hset(keys.account(HUB).account, 'state', 'active')
+    expect(await seen()).toBeUndefined()
+    await polls.commit(HUB, result({ polls: '2', readings: 'unchanged', record: undefined, seen: 'unchanged' }))
+    expect(await seen()).toBeUndefined()
   })
 
   test('whose alerts are all closed takes the account off those that have one', async () => {

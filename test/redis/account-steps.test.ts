@@ -65,7 +65,7 @@ describe('steps on accounts', () => {
     const before = await scriptsRun(store)
     const big = Buffer.alloc(100_000)
     const commits = [1, 2, 3, 4].map((hubId) =>
-      accountSteps(store).commitPoll(keys.own(hubId), ...[`${hubId}\n0\n0${'\n'.repeat(7)}`, '', '', big, '', '', '']),
+      accountSteps(store).commitPoll(keys.own(hubId), ...[`${hubId}\n0\n0${'\n'.repeat(6)}`, '', '', big, '', '', '']),
     )
     expect(await Promise.all(commits)).toEqual(['gone', 'gone', 'gone', 'gone'])
     expect((await scriptsRun(store)) - before).toBe(2)

@@ -2,13 +2,14 @@
 -- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
 -- race changes nothing.
 -- ARGV: lines: hubId, number of the poll as read, next poll, when it was read ('' = it was not), when the account counts as read ('' = it was not),
---     how near its nearest limit is ('' = as it was, 'far' = no ranking has it), 'still' = all readings stay as they are but for their moment,
---     how long samples are kept, ms ('' = as long as before, 0 = not at all), what it saw ('' = nothing to go by), its turn ('' = as it was);
---   moment of what stays; other fields of the account (JSON, '' = none; `parkedUntil`: it is to be parked); readings ('' = as they are); record for the history ('' = nothing changed);
---   alert writes (JSON, '' = none); samples ('' = as they are, but for their moment if it is given).
+--     how near its nearest limit is ('' = as it was, 'far' = no ranking has it), how long samples are kept, ms, what it saw ('' = as before),
+--     its turn ('' = as it was);
+--   when it was read, packed; other fields of the account (JSON, '' = none; `parkedUntil`: it is to be parked); readings ('' = as they are,
+--   'unchanged' = but for their moment); record for the history ('' = nothing changed); alert writes (JSON, '' = none); samples ('' = as they are,
+--   'unchanged' = but for their moment, 'none').
 -- Returns 'committed' | 'gone' | 'lost'.
-local hubId, poll, pollAt, polledAt, freshAt, nearest, still, keepSamples, seen, turn = string.match(ARGV[1],
-  '^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
+local hubId, poll, pollAt, polledAt, freshAt, nearest, keepSamples, seen, turn = string.match(ARGV[1],
+  '^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
 local moment, others, readings, record, writes, samples = unpack(ARGV, 2, 7)
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
@@ -19,13 +20,15 @@ if (a[2] or '0') ~= poll then return 'lost' end
 local alerts = writes ~= '' and cjson.decode(writes) or nil
 if alerts and not alertsAreAsRead(alerts.changes) then return 'lost' end
 
+local isPolled = a[1] ~= 'reauthorize' and a[4] ~= '0'
 -- One command for all that every poll writes.
-local written = { 'polls', poll + 1, 'seen', seen }
-if polledAt ~= '' then written[5], written[6] = 'polledAt', polledAt end
+local written = { 'polls', poll + 1 }
+if polledAt ~= '' then written[3], written[4] = 'polledAt', polledAt end
+-- One that is not polled leaves the ranking: the poll that comes after must not go by this one.
+if seen ~= '' and isPolled then written[#written + 1], written[#written + 2] = 'seen', seen end
 if turn ~= '' then written[#written + 1], written[#written + 2] = 'pollBecause', turn end
 redis.call('HSET', ACCOUNT, unpack(written))
 local fields = others ~= '' and cjson.decode(others) or nil
-local isPolled = a[1] ~= 'reauthorize' and a[4] ~= '0'
 if fields and not isPolled then fields.parkedUntil = nil end
 if fields and fields.parkedUntil then
   if a[1] == 'parked' and a[3] and tonumber(a[3]) > tonumber(fields.parkedUntil) then fields.parkedUntil = a[3] end
@@ -54,14 +57,13 @@ end
 local function moveTo(key, at)
   if redis.call('SETRANGE', key, 1, at) == 1 + #at then redis.call('DEL', key) end
 end
-if still ~= '' then moveTo(readingsKey(), moment)
+if readings == 'unchanged' then moveTo(readingsKey(), moment)
 elseif readings ~= '' then redis.call('SET', readingsKey(), readings) end
-if keepSamples == '0' then redis.call('DEL', samplesKey())
-elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', keepSamples)
-elseif moment ~= '' and keepSamples ~= '' then
+if samples == 'unchanged' then
   moveTo(samplesKey(), moment)
   redis.call('PEXPIRE', samplesKey(), keepSamples)
-end
+elseif samples == 'none' then redis.call('DEL', samplesKey())
+elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', keepSamples) end
 if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
   redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
 end

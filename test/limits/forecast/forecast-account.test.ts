@@ -5,6 +5,7 @@ import { DAY_MS, type DailyValue } from '../../../src/limits/forecast/daily-poin
 import { forecastAccount, forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
+import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Series } from '../../../src/limits/series.ts'
@@ -32,9 +33,9 @@ async function polledDaily(days: number, read: (n: number, at: number) => Readin
     const at = (TODAY - days + n) * DAY_MS + DAY_MS / 2
     const after = read(n, at)
     await polls.commit(HUB, {
-      ...{ polls: context?.polls ?? '', slots: context?.slots ?? new Map(), nextAt: at + 1, fields: {} },
-      ...{ readings: after, samples: undefined, alerts: NO_ALERT_WRITES },
-      change: changeBetween(context?.readings, after, at, 7 * DAY_MS),
+      ...{ polls: context?.polls ?? '', nextAt: at + 1, fields: {} },
+      ...packPoll(after, context?.slots ?? new Map(), changeBetween(context?.readings, after, at, 7 * DAY_MS)),
+      alerts: NO_ALERT_WRITES,
     })
   }
   const deps = { store: redis.store, keys, history: new History(redis.store, keys) }

@@ -5,6 +5,7 @@ import { type TendHistoryDeps, tendHistory } from '../../../jobs/tend-history.ts
 import { Registry } from '../../../src/accounts/registry.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History, type Snapshot } from '../../../src/limits/history/history.ts'
+import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { TendingRounds } from '../../../src/limits/history/tending-rounds.ts'
 import { type Keep, spanOf, type Zones, zonesOf } from '../../../src/limits/history/thin-out.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
@@ -159,7 +160,8 @@ class Life {
       const readings = readsAnything(answers) ? mergeReadings(context.readings, answers) : undefined
       const change = readings === undefined ? undefined : changeBetween(context.readings, readings, at, GAP_MS)
       return polls.commit(HUB, {
-        ...{ polls: context.polls, slots: context.slots, nextAt: at + EVERY_MS, readings, change },
+        ...{ polls: context.polls, nextAt: at + EVERY_MS, readings: undefined },
+        ...(readings === undefined ? {} : packPoll(readings, context.slots, change)),
         ...{ fields: readings === undefined ? {} : { polledAt: String(at) }, samples: undefined },
         alerts: NO_ALERT_WRITES,
       })

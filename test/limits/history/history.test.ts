@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
 import { KeptSamples } from '../../../src/limits/history/kept-samples.ts'
+import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { UnreadableKey } from '../../../src/limits/history/unreadable-key.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
@@ -23,12 +24,9 @@ async function poll(keys: Keys, at: number, after: Readings): Promise<void> {
   if (context === undefined) throw new Error('there is no account')
   const committed = await store.commit(HUB, {
     polls: context.polls,
-    slots: context.slots,
     nextAt: at + 1,
     fields: { polledAt: String(at) },
-    readings: after,
-    change: changeBetween(context.readings, after, at, GAP_MS),
-    samples: undefined,
+    ...packPoll(after, context.slots, changeBetween(context.readings, after, at, GAP_MS)),
     alerts: NO_ALERT_WRITES,
   })
   expect(committed).toBe('committed')

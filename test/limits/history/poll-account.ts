@@ -1,4 +1,5 @@
 import { changeBetween } from '../../../src/limits/history/change.ts'
+import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Store } from '../../../src/redis/connect.ts'
@@ -18,8 +19,8 @@ export async function pollAccount(
   const context = await polls.read(hubId)
   if (context === undefined) throw new Error(`account ${hubId} is not polled`)
   const committed = await polls.commit(hubId, {
-    ...{ polls: context.polls, slots: context.slots, nextAt: at + 900_000, fields: { polledAt: String(at) } },
-    ...{ readings, change: changeBetween(context.readings, readings, at, gapMs), samples: undefined },
+    ...{ polls: context.polls, nextAt: at + 900_000, fields: { polledAt: String(at) } },
+    ...packPoll(readings, context.slots, changeBetween(context.readings, readings, at, gapMs)),
     alerts: NO_ALERT_WRITES,
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)

@@ -119,6 +119,8 @@ local function stopPolling(hubId)
   redis.call('ZREM', firstReadingsKey(), hubId)
   redis.call('ZREM', pollFailingKey(), hubId)
   redis.call('ZREM', nearestKey(), hubId)
+  -- A poll that sees what the last one saw does not rank it anew.
+  redis.call('HDEL', ACCOUNT, 'seen')
 end
 
 -- What a poll says of how the account is watched. One whose scopes let nothing be read is no gap in what is read.

@@ -203,7 +203,7 @@ async function account(forgets: boolean) {
     poll: async (next: NonNullable<typeof said>, minutes: number) => {
       clock.move(minutes * MINUTE)
       said = next
-      if (forgets) await redis.store.hset(keys.account(HUB).account, 'seen', '')
+      if (forgets) await redis.store.hdel(keys.account(HUB).account, 'seen')
       await pollLimits(deps_, { hubIds: [HUB] }, new AbortController().signal)
     },
   }
@@ -225,7 +225,11 @@ async function meddle(keys: Keys, how: string, now: number): Promise<void> {
   if (how === 'readings gone') await redis.store.del(own.readings, own.history)
   if (how === 'forecast gone') await redis.store.del(own.forecast)
   if (how === 'domain') await redis.store.hset(own.account, 'hubDomain', `at-${now}.example.com`)
-  if (how === 'left and came back') await redis.store.zrem(partition.nearest, HUB)
+  // As the steps do after which an account is not polled.
+  if (how === 'left and came back') {
+    await redis.store.zrem(partition.nearest, HUB)
+    await redis.store.hdel(own.account, 'seen')
+  }
   if (how === 'forecast') {
     const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0, shareHigh: 0 } }
     await storeForecasts(redis.store, keys, HUB, { at: now - 2 * 86_400_000, rising, tooFew: {} })

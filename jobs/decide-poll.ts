@@ -1,0 +1,269 @@
+import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
+import { mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
+import { type Findings, partialFindings, wholeFindings } from '../src/limits/findings.ts'
+import { gapsAfter, reportsWithGaps } from '../src/limits/gaps.ts'
+import type { Change } from '../src/limits/history/change.ts'
+import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
+import { packedAt } from '../src/limits/history/packed-numbers.ts'
+import { nearestLimit } from '../src/limits/nearest-limit.ts'
+import { disagreeingPercentage } from '../src/limits/percentage.ts'
+import type { PollContext } from '../src/limits/poll-context.ts'
+import type { PollResult } from '../src/limits/poll-store.ts'
+import type { Answers, Heard } from '../src/limits/polling/fetch-reports.ts'
+import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling/poll-outcome.ts'
+import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
+import { isFailure } from '../src/limits/readings.ts'
+import { mergeSamples, type Samples } from '../src/limits/samples.ts'
+import type { Seen } from '../src/limits/seen.ts'
+import type { ProviderFailure } from '../src/provider/failure.ts'
+import { encodeGaps } from '../src/provider/report-gaps.ts'
+import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import type { Metrics } from '../src/runtime/metrics.ts'
+import { parkedUntil } from '../src/tokens/after-failure.ts'
+import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
+import { logDisagreement } from './log-disagreement.ts'
+import { logGaps } from './log-gaps.ts'
+import { logTypes, logTypesLeftOut } from './log-types.ts'
+import { type FoundSeries, foundSeries, NOTHING_NEW } from './plan-next-poll.ts'
+import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
+
+export interface DecidePollDeps extends PollAlertDeps {
+  samples: KeptSamples
+  alerts: AlertSettings
+  endpoint: TokenEndpoint
+  announce: TokenAnnouncer
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+}
+
+/** A poll whose calls were made, and the account as it was when it began. */
+export interface HeardPoll {
+  hubId: number
+  context: PollContext
+  settings: AccountPollSettings
+  heard: Heard
+  /** Never before the poll that came before, whatever this machine's clock says. */
+  at: number
+  /** But the next one counts from when it really was. */
+  readAt: number
+}
+
+/** The same, its answers read. */
+interface ReadPoll extends HeardPoll {
+  answers: Answers
+  outcome: PollOutcome
+}
+
+/** What a poll adds to what is known of the account. */
+export interface Decision {
+  outcome: 'committed' | 'failed' | 'blocked'
+  /** What is committed beside the next turn. */
+  parts: Pick<PollResult, 'readings' | 'record' | 'samples' | 'nearness' | 'alerts' | 'fields'>
+  /** Undefined: nothing could be read. */
+  found: FoundSeries | undefined
+  changedAt: number
+  failures: readonly ProviderFailure[]
+  /** What the next poll may go by: only a poll that read everything saw it. */
+  saw: Omit<Seen, 'judged'> | 'unchanged' | undefined
+  /** What is to be said once it is committed. */
+  log: () => void
+}
+
+/** Readings that are further apart than so many periods have a gap between them. */
+const GAP_PERIODS = 2
+
+/** What a poll found: readings, change, records, alerts. Where nothing can be new, the answers are not even parsed. */
+export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise<Decision> {
+  const { heard } = poll
+  if (isUnchanged(deps, poll)) {
+    deps.endpoint.noteOthers(heard.calls, 0)
+    return unchanged(deps, poll)
+  }
+  const answers = heard.read()
+  const outcome = outcomeOf(answers)
+  noteCalls(deps, answers, outcome)
+  deps.metrics.reportGaps.inc({}, reportsWithGaps(answers))
+  return decideAnew(deps, { ...poll, answers, outcome })
+}
+
+/** Whether the answers are those of the last poll, and one that sees the same has nothing to add but its moment. */
+function isUnchanged(deps: DecidePollDeps, { context, settings, heard, at }: HeardPoll): boolean {
+  const { seen, polledAt, packed } = context
+  if (seen === undefined || seen.answers !== heard.fingerprint || packed.readings === null) return false
+  // Anything but what that poll left there is for whoever unpacks it to tell of.
+  if (packedAt(packed.readings) !== polledAt) return false
+  // The history tells of a gap.
+  if (at - polledAt > gapOf(settings)) return false
+  const watched = watchedBy(deps, settings)
+  // Records that are gone, however that came, are stored anew.
+  if (packed.hasSamples !== (watched.records !== 'none' && settings.pairs.length > 0)) return false
+  return mayRest(deps.alerts, context, watched, at)
+}
+
+function unchanged({ samples }: DecidePollDeps, { context, at }: HeardPoll): Decision {
+  const { keepMs } = samples.settings
+  return {
+    outcome: 'committed',
+    parts: {
+      readings: 'unchanged',
+      samples: context.packed.hasSamples ? { shown: 'unchanged', keepMs } : undefined,
+      alerts: NO_ALERT_WRITES,
+      fields: { polledAt: String(at) },
+    },
+    found: NOTHING_NEW,
+    changedAt: context.changedAt,
+    failures: [],
+    saw: 'unchanged',
+    log: () => {},
+  }
+}
+
+async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decision> {
+  const { hubId, context, answers, outcome, at } = poll
+  const { failures, readAnything } = outcome
+  const now = deps.clock.now()
+  const found = readAnything ? findingsOf(deps, poll) : undefined
+  const shown = found === undefined ? {} : await samplesAfter(deps, poll, found)
+  const parked = parkedBy(deps, poll, now)
+  const changedAt = hasMoved(found?.change) ? at : context.changedAt
+  const disagreement =
+    context.disagreed || found === undefined ? undefined : disagreeingPercentage(found.after, answers.associations)
+  const leftOut = typesLeftOut(context, answers)
+  const gaps = gapsAfter(context.gaps, answers)
+  logTroubles(deps.log, poll, disagreement)
+  return {
+    outcome: readAnything ? 'committed' : failures.length > 0 ? 'failed' : 'blocked',
+    parts: {
+      ...found?.packed,
+      readings: found?.packed.readings,
+      samples: found && {
+        shown: found.isShownAlike ? 'unchanged' : shown,
+        keepMs: deps.samples.settings.keepMs,
+      },
+      nearness: found && (nearestLimit(found.after, context.forecasts, at)?.nearness ?? null),
+      alerts: bothWrites(await judge(deps, poll, found, shown), parked.alerts),
+      fields: {
+        ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
+        ...recordFields(context, outcome, readAnything ? at : undefined, now),
+        ...parked.fields,
+        ...(disagreement === undefined ? {} : { disagreed: '1' }),
+        ...companionFields(context, answers),
+        ...(encodeGaps(gaps) === encodeGaps(context.gaps) ? {} : { gaps: encodeGaps(gaps) }),
+        ...(leftOut === context.typesLeftOut ? {} : { typesLeftOut: leftOut === 0 ? '' : String(leftOut) }),
+      },
+    },
+    found: found && foundSeries(found.before, found.after),
+    changedAt,
+    failures,
+    saw: sawIn(poll, found),
+    log: () => {
+      if (found !== undefined) logTypes(deps.log, hubId, found.before, found.after)
+      logGaps(deps.log, hubId, context.gaps, gaps)
+      logTypesLeftOut(deps.log, hubId, context.typesLeftOut, leftOut)
+    },
+  }
+}
+
+/** An account that moves to another data centre: its token is not to be refreshed before, and may end meanwhile. */
+function parkedBy(
+  { announce }: DecidePollDeps,
+  { hubId, context, outcome }: ReadPoll,
+  now: number,
+): { fields: Record<string, string>; alerts: AlertWrites } {
+  const failure = outcome.failures.find(({ class: kind }) => kind === 'parked')
+  if (failure === undefined) return { fields: {}, alerts: NO_ALERT_WRITES }
+  const until = Math.round(parkedUntil(failure, now))
+  const { hubDomain, alertStates, obtainedAt, expiresAt } = context
+  const account = { hubId, hubDomain, expiresAt, refreshedAt: obtainedAt, tokenAlert: alertStates.token ?? '', now }
+  return {
+    fields: { parkedUntil: String(until) },
+    alerts: until > expiresAt ? announce.failing(account, failure.message) : NO_ALERT_WRITES,
+  }
+}
+
+function gapOf({ everyMs }: AccountPollSettings): number {
+  return GAP_PERIODS * everyMs
+}
+
+/** What is asked of an account, and kept of it. */
+export function watchedBy({ samples }: Pick<DecidePollDeps, 'samples'>, { pairs }: AccountPollSettings): Watched {
+  return { pairs, records: samples.settings.records }
+}
+
+function findingsOf({ samples }: DecidePollDeps, { context, settings, answers, outcome, at }: ReadPoll): Findings {
+  const fetched = { ...answers, at }
+  const gapMs = gapOf(settings)
+  // A report with gaps is judged beside the last one, and must be read anew next time.
+  return outcome.readAll && settings.pairs !== 'auto' && reportsWithGaps(fetched) === 0
+    ? wholeFindings(context, fetched, samples.settings, gapMs)
+    : partialFindings(context, fetched, gapMs)
+}
+
+function sawIn({ heard }: HeardPoll, found: Findings | undefined): Decision['saw'] {
+  if (found?.words === undefined || heard.fingerprint === undefined) return undefined
+  return { answers: heard.fingerprint, ...found.words }
+}
+
+/** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
+function hasMoved(change: Change | undefined): boolean {
+  return change?.before.some(([, was]) => was !== undefined) ?? false
+}
+
+/** For the share of errors that is allowed. A refusal for want of a scope is an answer. */
+function noteCalls({ endpoint }: DecidePollDeps, answers: Answers, { failures }: PollOutcome): void {
+  const errors = answers.failedCalls - (answers.failures.length - failures.length)
+  endpoint.noteOthers(answers.calls - errors, errors)
+}
+
+async function samplesAfter(
+  { samples }: DecidePollDeps,
+  { hubId, answers, outcome, at }: ReadPoll,
+  found: Findings,
+): Promise<Samples> {
+  if (found.shown !== undefined) return found.shown
+  const before = outcome.readAll ? {} : await samples.read(hubId)
+  return mergeSamples(before, { ...answers, at }, samples.settings)
+}
+
+async function judge(
+  deps: DecidePollDeps,
+  poll: ReadPoll,
+  found: Findings | undefined,
+  samples: Samples,
+): Promise<AlertWrites> {
+  const { hubId, context, settings, outcome, at } = poll
+  const { hubDomain, alertStates: states, forecasts } = context
+  const pairsSeen = settings.pairs === 'auto' && context.pairsSeen
+  const account = { hubId, hubDomain, pairsSeen, samples, forecasts, states }
+  const series = found === undefined ? NO_ALERT_WRITES : decideAlerts(deps.alerts, { ...account, ...found }, at)
+  return bothWrites(series, await pollAlertWrites(deps, poll, outcome, deps.clock.now()))
+}
+
+/** What was known before, where the report could not be read. */
+function typesLeftOut(before: PollContext, { customProperties }: Answers): number {
+  return isFailure(customProperties) ? before.typesLeftOut : (customProperties.typesLeftOut ?? 0)
+}
+
+function companionFields(context: PollContext, { companionsAwayUntil, pairsSeen }: Answers): Record<string, string> {
+  return {
+    ...(companionsAwayUntil === undefined ? {} : { companionsAwayUntil: String(companionsAwayUntil) }),
+    ...(pairsSeen === undefined || context.pairsSeen ? {} : { pairsSeen: '1' }),
+  }
+}
+
+function logTroubles(log: Logger, { hubId, context, outcome }: ReadPoll, disagreement: string | undefined): void {
+  const { failures, refused } = outcome
+  const [failure] = failures
+  if (failure !== undefined) {
+    const { class: kind, code: reason, message } = failure
+    log.warn({ code: `poll.${kind}`, hubId, reason, calls: failures.length }, message)
+  }
+  if (refused !== undefined && context.pollBlockedSince === 0) {
+    log.warn({ code: 'poll.forbidden', hubId, ...refused }, 'a scope is missing: not everything can be read')
+  }
+  logDisagreement(log, hubId, disagreement)
+}
