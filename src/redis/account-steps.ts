@@ -18,20 +18,20 @@ export interface AccountSteps {
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
 
-/** One for each connection: who shares that shares the calls. */
-export function accountSteps(store: Store): AccountSteps {
+/** One for each connection: who shares that shares the calls. A poll's steps wait for as long as the first who asks says, ms. */
+export function accountSteps(store: Store, gatherMs = GATHER_MS): AccountSteps {
   const before = OF_STORE.get(store)
   if (before !== undefined) return before
   const groupOf = store instanceof Cluster ? hashTagOf : () => ''
-  const gathered = <Answer>(send: Send, gatherMs = 0): ((key: string, ...args: Argument[]) => Promise<Answer>) => {
-    const gathering = new Gathering<Answer>(send, groupOf, gatherMs)
+  const gathered = <Answer>(send: Send, waitMs = 0): ((key: string, ...args: Argument[]) => Promise<Answer>) => {
+    const gathering = new Gathering<Answer>(send, groupOf, waitMs)
     return (key, ...args) => gathering.ask(key, args)
   }
   const steps: AccountSteps = {
     beginRefresh: gathered((...call) => store.beginRefreshBuffer(...call)),
     storeTokens: gathered((...call) => store.storeTokens(...call)),
-    beginPoll: gathered((...call) => store.beginPollBuffer(...call), GATHER_MS),
-    commitPoll: gathered((...call) => store.commitPoll(...call), GATHER_MS),
+    beginPoll: gathered((...call) => store.beginPollBuffer(...call), gatherMs),
+    commitPoll: gathered((...call) => store.commitPoll(...call), gatherMs),
     claimDue: gathered((...call) => store.claimDue(...call)),
     dueTokens: gathered((...call) => store.dueTokens(...call)),
     readOutbox: gathered((...call) => store.readOutbox(...call)),

@@ -8,6 +8,7 @@ import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { closeAlerts } from '../../src/alerts/kinds/close-alerts.ts'
 import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
+import { accountSteps } from '../../src/redis/account-steps.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
@@ -18,7 +19,9 @@ import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import type { Vault } from '../../src/tokens/vault.ts'
+import { type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
+import type { StandInReceiver } from './receiver.ts'
 import { type StepWatcher, simulatedStore } from './simulated-store.ts'
 import type { Process, World } from './world.ts'
 
@@ -32,11 +35,14 @@ export interface Scene {
   keys: Keys
   vault: Vault
   provider: StandInProvider
+  receiver: StandInReceiver
+  /** Deliveries that were handed on, for whichever daemon takes them. */
+  jobs: string[]
   watch: StepWatcher
 }
 
 /** A process with parts of its own, and what it may be told to do. */
-export interface Daemon {
+export interface Daemon extends AlertParts {
   process: Process
   connect(hubId: number, code: string): Promise<unknown>
   import(hubId: number, refreshToken: string): Promise<unknown>
@@ -68,9 +74,12 @@ const openDoor = {
   sendCode: async (send: () => Promise<object>) => ({ is: 'sent', ...(await send()) }),
 } as unknown as TokenEndpoint
 
-export function startDaemon({ world, real, keys, vault, provider, watch }: Scene, name: string): Daemon {
+export function startDaemon(scene: Scene, name: string): Daemon {
+  const { world, real, keys, vault, provider, watch } = scene
   const process = world.addProcess(name)
   const store = simulatedStore(world, process, real, watch)
+  // Real time is no part of a run.
+  accountSteps(store, 0)
   const clock = world.clockOf(process)
   const due = new DueSets(store, keys)
   const deps: RefreshTokensDeps & UninstallJobDeps = {
@@ -93,6 +102,7 @@ export function startDaemon({ world, real, keys, vault, provider, watch }: Scene
   const refresh = (hubIds: number[]) => refreshTokens(deps, { hubIds }, never)
   const runUninstall = (hubIds: number[]) => uninstall(deps, { hubIds }, never)
   return {
+    ...alertParts(scene, process, deps, pages),
     process,
     refresh,
     runUninstall,

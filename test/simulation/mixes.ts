@@ -1,7 +1,16 @@
 import type { Fault } from './faults.ts'
 import type { Rotation } from './provider.ts'
 
-export type Actor = 'connect' | 'import' | 'refresh' | 'refresh now' | 'uninstall' | 'run uninstall' | 'sweep'
+export type Actor =
+  | 'connect'
+  | 'import'
+  | 'refresh'
+  | 'refresh now'
+  | 'uninstall'
+  | 'run uninstall'
+  | 'sweep'
+  | 'poll'
+  | 'sweep alerts'
 
 /** What happens in a run, and what goes wrong. */
 export interface Mix {
@@ -10,6 +19,8 @@ export interface Mix {
   connected?: boolean
   /** Whether an account may be installed twice at the same time. */
   crossing?: boolean
+  /** In the end all accounts are polled, and all that was committed is told. */
+  alerts?: boolean
   actors: readonly Actor[]
   faults: readonly Fault[]
 }
@@ -24,6 +35,7 @@ const everybody = [
   'sweep',
   'sweep',
 ] as const
+const most = ['answer lost', 'late', 'death', 'provider answer lost', 'provider away', 'time jump'] as const
 const rotations = ['same', 'rotating', 'overlapping'] as const
 
 export const MIXES = {
@@ -41,9 +53,14 @@ export const MIXES = {
     actors: ['refresh now', 'refresh now', 'sweep'],
     faults: ['failover', 'late', 'time jump'],
   },
+  alerts: {
+    ...{ rotations: ['same'], connected: true, alerts: true },
+    actors: ['poll', 'poll', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts', 'sweep'],
+    faults: [...most, 'provider answer lost', 'provider away', 'provider away'],
+  },
   everything: {
     ...{ rotations, actors: everybody },
-    faults: ['answer lost', 'late', 'death', 'provider answer lost', 'provider away', 'time jump'],
+    faults: most,
   },
 } satisfies Record<string, Mix>
 

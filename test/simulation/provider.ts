@@ -24,6 +24,8 @@ const LOST = { class: 'transient', code: 'network', message: 'the connection bro
 export class StandInProvider {
   readonly rotation: Rotation
   readonly issued = new Map<string, IssuedToken>()
+  /** How many custom properties an account has, of 1,000. */
+  readonly usage = new Map<number, number>()
   readonly #codes = new Map<string, number>()
   readonly #access = new Map<string, number>()
   #count = 0
@@ -97,6 +99,12 @@ export class StandInProvider {
           const hubId = this.#access.get(access.reveal()) ?? 0
           const value = { hubId, hubDomain: `${hubId}.example.com`, user: 'ada', scopes: ['oauth'] }
           return { ok: true as const, value: { ...value, lifeLeftMs: undefined } }
+        }),
+      customProperties: (access: Secret) =>
+        ask(`usage ${access.reveal()}`, () => {
+          const overallUsage = this.usage.get(this.#access.get(access.reveal()) ?? 0) ?? 0
+          const value = { overallLimit: 1_000, overallUsage, reportedPercentage: overallUsage / 10, byObjectType: [] }
+          return { ok: true as const, value }
         }),
       skewMs: () => undefined,
     }

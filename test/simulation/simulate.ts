@@ -3,15 +3,19 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { FAULTS, type Outside } from './faults.ts'
-import { HUBS } from './hubs.ts'
 import { type Intents, judge, type Stored, type Violation } from './judge.ts'
+import { judgeAlerts } from './judge-alerts.ts'
 import type { Actor, Mix } from './mixes.ts'
+import { HUBS } from './partitions.ts'
 import { StandInProvider } from './provider.ts'
+import { StandInReceiver } from './receiver.ts'
 import { restore, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { World } from './world.ts'
 
 const DAEMONS = 3
 const ACTORS = 12
+/** The way of an alert is long. */
+const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
 /** Rounds of sweeps after which all must have come to its end. */
 const MOST_ROUNDS = 60
@@ -30,6 +34,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
   await run.goWrong()
   const isStuck = !(await run.heal())
   const violations = await judge(run.scene, HUBS, run.intents, run.stored)
+  if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, HUBS)))
   if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
   return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
 }
@@ -53,6 +58,7 @@ class Simulation {
       ...{ world, real, keys: createKeys('s') },
       vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
       provider: new StandInProvider(world.dice.pick(mix.rotations)),
+      ...{ receiver: new StandInReceiver(), jobs: [] },
       watch: (step, hubId, answer) => this.#watch(step, hubId, answer),
     }
     world.note(`the provider's refresh tokens: ${this.scene.provider.rotation}`)
@@ -64,14 +70,17 @@ class Simulation {
   }
 
   async goWrong(): Promise<void> {
-    const { world } = this.scene
+    const { world, jobs } = this.scene
     const { dice } = world
-    let toBegin = ACTORS
-    let faultsLeft = this.#mix.faults.length === 0 ? 0 : 1 + dice.below(MOST_FAULTS)
+    let toBegin = this.#mix.alerts === true ? ACTORS_OF_ALERTS : ACTORS
+    let faultsLeft =
+      this.#mix.faults.length === 0 ? 0 : 1 + dice.below(this.#mix.alerts === true ? 2 * MOST_FAULTS : MOST_FAULTS)
     for (;;) {
       for (const process of world.living) if (process.isCut && dice.chance(0.04)) this.#reconnect(process)
       const { pending } = world
-      if (toBegin > 0 && dice.chance(pending.length === 0 ? 0.9 : 0.15)) {
+      if (jobs.length > 0 && dice.chance(0.2)) {
+        await this.#deliver()
+      } else if (toBegin > 0 && dice.chance(pending.length === 0 ? 0.9 : 0.15)) {
         toBegin--
         await this.#begin(dice.pick(this.#mix.actors))
       } else if (faultsLeft > 0 && dice.chance(0.08)) {
@@ -95,6 +104,7 @@ class Simulation {
     // Before anybody looks whether there is more to do.
     await this.#finish(world.settle())
     const last = startDaemon(this.scene, 'last')
+    if (this.#mix.alerts === true) return this.#tellAll(last)
     const until = world.now + KEEP_MS + 3_600_000
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweep())
@@ -104,10 +114,33 @@ class Simulation {
     return false
   }
 
+  /** Whether all accounts could be polled, and all that was committed came to its end. */
+  async #tellAll(last: Daemon): Promise<boolean> {
+    const { world, jobs } = this.scene
+    for (const hubId of HUBS) if (!(await this.#pollInTheEnd(last, hubId))) return false
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const next = await this.#finish(last.sweepAlerts())
+      const isIdle = jobs.length === 0
+      await this.#finish(Promise.all(jobs.splice(0).map((job) => last.deliver(job))))
+      if (next === undefined && isIdle) return true
+      await this.#move(Math.max(10_000, (next ?? 0) - world.now))
+    }
+    return false
+  }
+
+  /** Whether it could be polled: its token may have to be refreshed before. */
+  async #pollInTheEnd(last: Daemon, hubId: number): Promise<boolean> {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      await this.#move(60_000)
+      await this.#finish(last.sweep())
+      if ((await this.#finish(last.poll(hubId))) === 'committed') return true
+    }
+    return false
+  }
+
   async #begin(actor: Actor): Promise<void> {
     const { world, provider } = this.scene
-    const living = this.#daemons.filter(({ process }) => process.isAlive)
-    const daemon = living.length === 0 ? this.#newDaemon() : world.dice.pick(living)
+    const daemon = this.#anyDaemon()
     const hubId = world.dice.pick(HUBS)
     if (actor === 'connect' || actor === 'import') {
       if (this.#mix.crossing !== true && this.#granting.get(hubId)?.process.isAlive === true) return
@@ -115,6 +148,25 @@ class Simulation {
     }
     world.note(`${daemon.process.name} BEGINS to ${actor} ${hubId}`)
     this.#toEnd(daemon, actor, hubId, this.#work(daemon, actor, hubId, provider))
+    await world.settle()
+  }
+
+  /** Somebody makes properties, or deletes some. */
+  #use(hubId: number): void {
+    const { world, provider } = this.scene
+    const usage = world.dice.pick([500, 850, 970])
+    provider.usage.set(hubId, usage)
+    world.note(`${hubId} USES ${usage}`)
+  }
+
+  /** Some daemon takes a job. It may be done twice: whoever took it may have been taken for dead. */
+  async #deliver(): Promise<void> {
+    const { world, jobs } = this.scene
+    const job = world.dice.pick(jobs)
+    if (world.dice.chance(0.8)) jobs.splice(jobs.indexOf(job), 1)
+    const daemon = this.#anyDaemon()
+    world.note(`${daemon.process.name} DELIVERS ${job}`)
+    void daemon.deliver(job)
     await world.settle()
   }
 
@@ -134,6 +186,11 @@ class Simulation {
         return daemon.runUninstall([hubId])
       case 'sweep':
         return daemon.sweep()
+      case 'poll':
+        if (this.scene.world.dice.chance(0.6)) this.#use(hubId)
+        return daemon.poll(hubId)
+      case 'sweep alerts':
+        return daemon.sweepAlerts()
     }
   }
 
@@ -147,6 +204,11 @@ class Simulation {
       (outcome) => end((outcome as { is?: string } | undefined)?.is ?? String(outcome)),
       (error: unknown) => end(String(error)),
     )
+  }
+
+  #anyDaemon(): Daemon {
+    const living = this.#daemons.filter(({ process }) => process.isAlive)
+    return living.length === 0 ? this.#newDaemon() : this.scene.world.dice.pick(living)
   }
 
   #newDaemon(): Daemon {

@@ -37,6 +37,7 @@ export class World {
   readonly schedule: string[] = []
   readonly faults: Record<string, number> = {}
   now = Date.parse('2026-11-21T10:00:00.000Z')
+  #named = 0
 
   constructor(seed: number) {
     this.dice = new Dice(seed)
@@ -74,6 +75,12 @@ export class World {
         return () => process.repeated.delete(one)
       },
     }
+  }
+
+  /** Deliveries that are due at one moment are in the order of their names, which are random: here they are numbered. */
+  namesInOrder(args: readonly unknown[]): unknown[] {
+    const numbered = () => `msg_${String(++this.#named).padStart(6, '0')}`
+    return args.map((arg) => (/^msg_[0-9a-f]{24}$/.test(String(arg)) ? numbered() : arg))
   }
 
   note(line: string): void {
@@ -152,5 +159,8 @@ function shortly(value: unknown): string {
   if (Buffer.isBuffer(value)) return `${value.length} bytes`
   if (Array.isArray(value)) return `[${value.length > 6 ? value.length : value.map(shortly)}]`
   if (typeof value === 'object' && value !== null) return 'ok' in value && value.ok === false ? 'failed' : 'ok'
-  return String(value).slice(0, 30)
+  // Redis names the entries of a stream by its own clock.
+  return String(value)
+    .slice(0, 30)
+    .replace(/^\d{13}-\d+$/, 'id')
 }
