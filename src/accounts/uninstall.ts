@@ -86,12 +86,12 @@ export type UninstallOutcome =
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
   const owner = newLeaseOwner()
   const { longestMs } = REFRESH_LEASE
-  const takenAt = deps.clock.now()
+  const sinceTaken = deps.clock.stopwatch()
   const taken = await deps.store.takeUninstallBuffer(...accountStepKeys(deps.keys, hubId), ...[hubId, owner, longestMs])
   if (!Array.isArray(taken)) return withoutAttempt(deps, hubId, taken.toString())
 
   const { lease } = deps.keys.account(hubId)
-  const kept = keepLease(deps.store, deps.clock, { key: lease, owner, ms: longestMs }, takenAt)
+  const kept = keepLease(deps.store, deps.clock, { key: lease, owner, ms: longestMs }, sinceTaken)
   try {
     return await deleteAndFinish(deps, readAttempt(hubId, taken))
   } finally {

@@ -4,6 +4,8 @@ import { every } from './every.ts'
 /** The time, passed in everywhere so that a test can hold it still. Milliseconds since 1970, UTC. */
 export interface Clock {
   now(): number
+  /** Tells how many ms have passed since. Never too few: a clock that was set back is not believed. */
+  stopwatch(): () => number
   /** Resolves after `ms`, or at once when `signal` aborts: whoever waits looks at the signal itself. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
   /** Does it each time so many ms have passed, until the returned function is called. */
@@ -12,6 +14,11 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  // The one that nobody can set may stand still while the machine sleeps.
+  stopwatch: () => {
+    const [at, steadyAt] = [Date.now(), performance.now()]
+    return () => Math.max(Date.now() - at, performance.now() - steadyAt)
+  },
   wait: async (ms, signal) => {
     await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
       if (signal?.aborted !== true) throw error

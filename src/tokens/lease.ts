@@ -25,21 +25,22 @@ export interface Lease {
   end(): void
 }
 
-/** Keeps a lease alive that was asked for at `takenAt`, ms, until it is ended. */
+/** Keeps a lease alive until it is ended; `sinceTaken` counts from when it was asked for. */
 export function keepLease(
   store: Store,
   clock: Clock,
   lease: { key: string; owner: string; ms: number },
-  takenAt: number,
+  sinceTaken: () => number,
 ): Lease {
-  let until = takenAt + lease.ms
+  let since = sinceTaken
+  let isLost = false
   const renew = async () => {
-    const askedAt = clock.now()
+    const sinceAsked = clock.stopwatch()
     // Redis may be away: then nothing is known, and it ends when it would have.
     const renewed = await store.renewLease(lease.key, lease.owner, lease.ms).catch(() => undefined)
-    if (renewed === 1) until = askedAt + lease.ms
-    if (renewed === 0) until = 0
+    if (renewed === 1) since = sinceAsked
+    if (renewed === 0) isLost = true
   }
   const end = clock.every(lease.ms / 3, renew)
-  return { isHeld: () => clock.now() < until, end }
+  return { isHeld: () => !isLost && since() < lease.ms, end }
 }

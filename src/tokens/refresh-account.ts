@@ -86,8 +86,8 @@ export async function refreshAccount(
   const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newLeaseOwner()
-  const takenAt = deps.clock.now()
-  const begun = await deps.tokens.begin(hubId, owner, takenAt).catch((error: unknown) => {
+  const sinceTaken = deps.clock.stopwatch()
+  const begun = await deps.tokens.begin(hubId, owner, deps.clock.now()).catch((error: unknown) => {
     deps.endpoint.leave()
     throw error
   })
@@ -115,7 +115,7 @@ export async function refreshAccount(
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
   const lease = { key: deps.tokens.leaseKey(hubId), owner, ms: context.leaseMs }
-  const kept = keepLease(deps.store, deps.clock, lease, takenAt)
+  const kept = keepLease(deps.store, deps.clock, lease, sinceTaken)
   try {
     const attempt = { hubId, owner, context, dueAt }
     // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.

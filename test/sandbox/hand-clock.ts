@@ -5,7 +5,14 @@ export class HandClock implements Clock {
   #now = Date.parse('2026-11-21T10:00:00.000Z')
   #sleepers: { until: number; wake: () => void }[] = []
   #watchers: (() => void)[] = []
+  /** Nobody sets it back. */
+  #passed = 0
   readonly every = systemClock.every
+
+  stopwatch(): () => number {
+    const at = this.#passed
+    return () => this.#passed - at
+  }
 
   now(): number {
     return this.#now
@@ -26,6 +33,7 @@ export class HandClock implements Clock {
 
   move(ms: number): void {
     this.#now += ms
+    this.#passed += Math.max(0, ms)
     const due = this.#sleepers.filter(({ until }) => until <= this.#now)
     this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#now)
     for (const { wake } of due) wake()

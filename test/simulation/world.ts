@@ -38,6 +38,8 @@ export class World {
   readonly faults: Record<string, number> = {}
   now = Date.parse('2026-11-21T10:00:00.000Z')
   #named = 0
+  /** By clocks that nobody sets back. */
+  #passed = 0
 
   constructor(seed: number) {
     this.dice = new Dice(seed)
@@ -68,6 +70,10 @@ export class World {
   clockOf(process: Process): Clock {
     return {
       now: () => this.now,
+      stopwatch: () => {
+        const at = this.#passed
+        return () => this.#passed - at
+      },
       wait: (ms) => new Promise((wake) => process.sleepers.push({ until: this.now + ms, wake })),
       every: (everyMs, work) => {
         const one = { everyMs, at: this.now + everyMs, work }
@@ -136,6 +142,7 @@ export class World {
 
   async move(ms: number): Promise<void> {
     this.now += ms
+    this.#passed += Math.max(0, ms)
     for (const process of this.living) {
       const awake = process.sleepers.filter(({ until }) => until <= this.now)
       process.sleepers = process.sleepers.filter(({ until }) => until > this.now)

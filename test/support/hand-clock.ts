@@ -7,10 +7,17 @@ export class HandClock implements Clock {
   #watchers: (() => void)[] = []
   /** How long each wait so far was asked to be. */
   readonly waits: number[] = []
+  /** Nobody sets it back. */
+  #passed = 0
   readonly every = systemClock.every
 
   constructor(now = Date.parse('2026-11-21T10:00:00.000Z')) {
     this.#now = now
+  }
+
+  stopwatch(): () => number {
+    const at = this.#passed
+    return () => this.#passed - at
   }
 
   now(): number {
@@ -33,6 +40,7 @@ export class HandClock implements Clock {
 
   move(ms: number): void {
     this.#now += ms
+    this.#passed += Math.max(0, ms)
     const due = this.#sleepers.filter(({ until }) => until <= this.#now)
     this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#now)
     for (const { wake } of due) wake()

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import type { Store } from '../../src/redis/connect.ts'
+import { keepLease } from '../../src/tokens/lease.ts'
+import { HandClock } from '../support/hand-clock.ts'
+
+const LEASE = { key: 'lease', owner: 'me', ms: 15_000 }
+/** Nobody answers. */
+const away = { renewLease: () => new Promise(() => {}) } as unknown as Store
+
+test.each([-3_600_000, 0, 3_600_000])(
+  'a lease that is not renewed ends, though the clock is set by %i ms meanwhile',
+  (set) => {
+    const clock = new HandClock()
+    const lease = keepLease(away, clock, LEASE, clock.stopwatch())
+    expect(lease.isHeld()).toBe(true)
+    clock.move(set)
+    clock.move(15_000)
+    expect(lease.isHeld()).toBe(false)
+    lease.end()
+  },
+)
