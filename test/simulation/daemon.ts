@@ -18,10 +18,11 @@ import { Secret } from '../../src/runtime/secret.ts'
 import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
-import type { Vault } from '../../src/tokens/vault.ts'
+import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 import { type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
+import { type RekeyParts, rekeyParts } from './rekey-parts.ts'
 import { type StepWatcher, simulatedStore } from './simulated-store.ts'
 import type { Process, World } from './world.ts'
 
@@ -33,7 +34,10 @@ export interface Scene {
   world: World
   real: Store
   keys: Keys
+  /** Opens all that any daemon sealed. */
   vault: Vault
+  /** What a daemon that starts, or takes the config over, finds in it. */
+  config: { keys: readonly VaultKey[]; rekeys: boolean }
   provider: StandInProvider
   receiver: StandInReceiver
   /** Deliveries that were handed on, for whichever daemon takes them. */
@@ -42,7 +46,7 @@ export interface Scene {
 }
 
 /** A process with parts of its own, and what it may be told to do. */
-export interface Daemon extends AlertParts {
+export interface Daemon extends AlertParts, RekeyParts {
   process: Process
   connect(hubId: number, code: string): Promise<unknown>
   import(hubId: number, refreshToken: string): Promise<unknown>
@@ -74,13 +78,14 @@ const openDoor = {
   sendCode: async (send: () => Promise<object>) => ({ is: 'sent', ...(await send()) }),
 } as unknown as TokenEndpoint
 
-export function startDaemon(scene: Scene, name: string): Daemon {
-  const { world, real, keys, vault, provider, watch } = scene
+export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config.keys): Daemon {
+  const { world, real, keys, provider, watch } = scene
   const process = world.addProcess(name)
   const store = simulatedStore(world, process, real, watch)
   // Real time is no part of a run.
   accountSteps(store, 0)
   const clock = world.clockOf(process)
+  const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys)
   const deps: RefreshTokensDeps & UninstallJobDeps = {
     ...{ store, keys, vault, clock, due, log, metrics },
@@ -103,6 +108,7 @@ export function startDaemon(scene: Scene, name: string): Daemon {
   const runUninstall = (hubIds: number[]) => uninstall(deps, { hubIds }, never)
   return {
     ...alertParts(scene, process, deps, pages),
+    ...rekeyParts(scene, name, vault, store, clock),
     process,
     refresh,
     runUninstall,

@@ -11,6 +11,8 @@ export type Actor =
   | 'sweep'
   | 'poll'
   | 'sweep alerts'
+  | 'reload'
+  | 'rekey'
 
 /** What happens in a run, and what goes wrong. */
 export interface Mix {
@@ -21,6 +23,8 @@ export interface Mix {
   crossing?: boolean
   /** In the end all accounts are polled, and all that was committed is told. */
   alerts?: boolean
+  /** Daemons are given a new key first, one after the other, and what is stored is encrypted anew. */
+  rekeys?: boolean
   actors: readonly Actor[]
   faults: readonly Fault[]
 }
@@ -57,6 +61,22 @@ export const MIXES = {
     ...{ rotations: ['same'], connected: true, alerts: true },
     actors: ['poll', 'poll', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts', 'sweep'],
     faults: [...most, 'provider answer lost', 'provider away', 'provider away'],
+  },
+  rekey: {
+    ...{ rotations, connected: true, rekeys: true },
+    actors: [
+      'connect',
+      'import',
+      'refresh now',
+      'refresh now',
+      'reload',
+      'reload',
+      'reload',
+      'rekey',
+      'rekey',
+      'sweep',
+    ],
+    faults: most,
   },
   everything: {
     ...{ rotations, actors: everybody },

@@ -5,12 +5,15 @@ import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { FAULTS, type Outside } from './faults.ts'
 import { type Intents, judge, type Stored, type Violation } from './judge.ts'
 import { judgeAlerts } from './judge-alerts.ts'
+import { judgeKeys } from './judge-keys.ts'
 import type { Actor, Mix } from './mixes.ts'
 import { HUBS } from './partitions.ts'
 import { StandInProvider } from './provider.ts'
 import { StandInReceiver } from './receiver.ts'
+import { NEW_KEY, OLD_KEY } from './rekey-parts.ts'
 import { restore, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { World } from './world.ts'
+import { ageWriters } from './writers-time.ts'
 
 const DAEMONS = 3
 const ACTORS = 12
@@ -35,6 +38,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
   const isStuck = !(await run.heal())
   const violations = await judge(run.scene, HUBS, run.intents, run.stored)
   if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, HUBS)))
+  violations.push(...run.keyTroubles)
   if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
   return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
 }
@@ -43,6 +47,10 @@ class Simulation {
   readonly scene: Scene
   readonly intents: Intents = new Map()
   readonly stored: Stored = new Map()
+  /** What was found when a rekey said that it is done. */
+  readonly keyTroubles: Violation[] = []
+  #isRekeyed = false
+  #commands = 0
   readonly #mix: Mix
   readonly #daemons: Daemon[]
   /** Accounts that a daemon is about to connect: a customer does one thing at a time. */
@@ -52,11 +60,13 @@ class Simulation {
   #behind: { snapshot: Snapshot; calls: number } | undefined
 
   constructor(real: Store, mix: Mix, seed: number) {
-    const world = new World(seed)
+    // An alert is known by the ms in which it opened: none opens twice in one.
+    const world = new World(seed, mix.alerts === true ? 1 : 0)
     this.#mix = mix
     this.scene = {
       ...{ world, real, keys: createKeys('s') },
-      vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+      vault: createVault([NEW_KEY, OLD_KEY]),
+      config: { keys: [OLD_KEY, NEW_KEY], rekeys: mix.rekeys === true },
       provider: new StandInProvider(world.dice.pick(mix.rotations)),
       ...{ receiver: new StandInReceiver(), jobs: [] },
       watch: (step, hubId, answer) => this.#watch(step, hubId, answer),
@@ -90,6 +100,7 @@ class Simulation {
       } else if (pending.length > 0) {
         await world.perform(dice.pick(pending))
         await this.#failOver()
+        await this.#judgeRekeyed('when a rekey is done')
       } else if (toBegin === 0) {
         return
       }
@@ -108,7 +119,7 @@ class Simulation {
     const until = world.now + KEEP_MS + 3_600_000
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweep())
-      if (next === undefined || next > until) return true
+      if (next === undefined || next > until) return this.#mix.rekeys !== true || this.#rekeyInTheEnd(last)
       await this.#move(Math.max(1_000, next - world.now))
     }
     return false
@@ -128,6 +139,49 @@ class Simulation {
     return false
   }
 
+  /** A command that was begun with the config from before. */
+  #command(): Daemon {
+    return startDaemon(this.scene, `c${++this.#commands}`, [OLD_KEY, NEW_KEY])
+  }
+
+  async #import(daemon: Daemon, hubId: number, refreshToken: string): Promise<unknown> {
+    const outcome = await daemon.import(hubId, refreshToken)
+    if (!this.#daemons.includes(daemon)) {
+      await daemon.leave()
+      this.scene.world.kill(daemon.process)
+    }
+    return outcome
+  }
+
+  #reloadAll(): Promise<unknown> {
+    this.scene.config.keys = [NEW_KEY, OLD_KEY]
+    const living = this.#daemons.filter(({ process }) => process.isAlive)
+    return Promise.all(living.map((daemon) => daemon.reload()))
+  }
+
+  async #rekey(daemon: Daemon): Promise<unknown> {
+    const rekeyed = await daemon.rekey()
+    if (rekeyed.is === 'clean') this.#isRekeyed = true
+    return rekeyed
+  }
+
+  /** Whether it can be brought to its end once all daemons have the new key first. */
+  async #rekeyInTheEnd(last: Daemon): Promise<boolean> {
+    this.#isRekeyed = true
+    await this.#judgeRekeyed('later')
+    await this.#finish(Promise.all([this.#reloadAll(), last.reload()]))
+    await this.#finish(this.#rekey(last))
+    const isDone = this.#isRekeyed
+    await this.#judgeRekeyed('in the end')
+    return isDone
+  }
+
+  async #judgeRekeyed(when: string): Promise<void> {
+    if (!this.#isRekeyed) return
+    this.#isRekeyed = false
+    this.keyTroubles.push(...(await judgeKeys(this.scene, HUBS, when)))
+  }
+
   /** Whether it could be polled: its token may have to be refreshed before. */
   async #pollInTheEnd(last: Daemon, hubId: number): Promise<boolean> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -140,10 +194,11 @@ class Simulation {
 
   async #begin(actor: Actor): Promise<void> {
     const { world, provider } = this.scene
-    const daemon = this.#anyDaemon()
+    let daemon = this.#anyDaemon()
     const hubId = world.dice.pick(HUBS)
     if (actor === 'connect' || actor === 'import') {
       if (this.#mix.crossing !== true && this.#granting.get(hubId)?.process.isAlive === true) return
+      if (this.#mix.rekeys === true && actor === 'import') daemon = this.#command()
       this.#granting.set(hubId, daemon)
     }
     world.note(`${daemon.process.name} BEGINS to ${actor} ${hubId}`)
@@ -175,7 +230,7 @@ class Simulation {
       case 'connect':
         return daemon.connect(hubId, provider.authorize(hubId))
       case 'import':
-        return daemon.import(hubId, provider.grant(hubId))
+        return this.#import(daemon, hubId, provider.grant(hubId))
       case 'refresh':
         return daemon.refresh([hubId])
       case 'refresh now':
@@ -186,6 +241,10 @@ class Simulation {
         return daemon.runUninstall([hubId])
       case 'sweep':
         return daemon.sweep()
+      case 'reload':
+        return this.#reloadAll()
+      case 'rekey':
+        return this.#rekey(daemon)
       case 'poll':
         if (this.scene.world.dice.chance(0.6)) this.#use(hubId)
         return daemon.poll(hubId)
@@ -268,6 +327,7 @@ class Simulation {
         else if (left >= 0) await real.del(lease)
       }
     }
+    if (ms > 0 && this.#mix.rekeys === true) await ageWriters(real, keys, ms)
     await world.move(ms)
   }
 

@@ -41,8 +41,12 @@ export class World {
   /** By clocks that nobody sets back. */
   #passed = 0
 
-  constructor(seed: number) {
+  /** How long a call takes, ms. */
+  readonly callMs: number
+
+  constructor(seed: number, callMs = 0) {
     this.dice = new Dice(seed)
+    this.callMs = callMs
   }
 
   addProcess(name: string): Process {
@@ -113,6 +117,7 @@ export class World {
   /** Does one of them, and lets whoever asked go on. */
   async perform({ process, from, call }: { process: Process; from: Call[]; call: Call }): Promise<void> {
     const isAgain = call.runs > 0
+    this.now += this.callMs
     const [value, error] = await this.runOnce(process, call)
     from.splice(from.indexOf(call), 1)
     this.note(`${process.name} ${call.label}${isAgain ? ' AGAIN' : ''} -> ${shortly(error ?? value)}`)
