@@ -118,6 +118,7 @@ export class World {
   async perform({ process, from, call }: { process: Process; from: Call[]; call: Call }): Promise<void> {
     const isAgain = call.runs > 0
     this.now += this.callMs
+    this.#passed += this.callMs
     const [value, error] = await this.runOnce(process, call)
     from.splice(from.indexOf(call), 1)
     this.note(`${process.name} ${call.label}${isAgain ? ' AGAIN' : ''} -> ${shortly(error ?? value)}`)
