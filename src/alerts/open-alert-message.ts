@@ -2,7 +2,7 @@ import { type AccountForecasts, decodeForecasts } from '../limits/forecast/accou
 import { outlookOf } from '../limits/forecast/outlook.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
-import { parseSeriesId, type Series, seriesOf } from '../limits/series.ts'
+import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
@@ -62,7 +62,7 @@ function readable<T>(read: () => T): T | undefined {
  */
 export function openAlertMessages(settings: OpenAlertSettings, account: AlertedAccount, now: number): Alert[] {
   const { states, readings } = account
-  const numbers = new Map(readings === undefined ? [] : seriesOf(readings).map((series) => [series.id, series]))
+  const numbers = seriesById(readings)
   return Object.entries(states).flatMap(([field, stored]) => {
     const state = decodeState(stored)
     if (state.level === 'ok') return []

@@ -1,5 +1,5 @@
 import { keptReadings } from '../limits/history/kept-readings.ts'
-import { parseSeriesId, type SeriesName, seriesOf } from '../limits/series.ts'
+import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
@@ -49,7 +49,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     store.getBuffer(own.readings),
   ])
   const kept = keptReadings(hubId, own, stored)
-  const numbers = new Map(kept === undefined ? [] : seriesOf(kept.readings).map((series) => [series.id, series]))
+  const numbers = seriesById(kept?.readings)
   return Object.entries(states).flatMap(([field, value]) => {
     const state = decodeState(value)
     if (state.level === 'ok') return []

@@ -33,28 +33,39 @@ type ObjectTypeReport = CustomPropertyReport['byObjectType'][number]
 /** What a series is about, without its numbers. */
 export type SeriesName = Pick<Series, 'metric' | 'objectTypeId' | 'from' | 'to'>
 
-const OF_READINGS = new WeakMap<Readings, readonly Series[]>()
-
-/**
- * All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1.
- *
- * Made once for readings, which nobody changes: a poll that finds something new asks eleven times.
- */
-export function seriesOf(readings: Readings): readonly Series[] {
-  const before = OF_READINGS.get(readings)
-  if (before !== undefined) return before
-  const all: Series[] = []
-  addCustomProperties(all, readings)
-  addAssociations(all, readings)
-  const series = withoutRepeats(all)
-  OF_READINGS.set(readings, series)
-  return series
+interface AllSeries {
+  list: readonly Series[]
+  byId: ReadonlyMap<string, Series>
 }
 
-/** A report that names an object type twice has one series of it: the first. */
-function withoutRepeats(all: readonly Series[]): readonly Series[] {
-  if (new Set(all.map(({ id }) => id)).size === all.length) return all
-  return [...new Map(all.toReversed().map((series) => [series.id, series])).values()].toReversed()
+const OF_READINGS = new WeakMap<Readings, AllSeries>()
+
+/** All series of an account's last reports, in a stable order. Direction matters: 0-1 to 0-2 is not 0-2 to 0-1. */
+export function seriesOf(readings: Readings): readonly Series[] {
+  return allSeries(readings).list
+}
+
+/** The same by id; none where nothing was read. */
+export function seriesById(readings: Readings | undefined): AllSeries['byId'] {
+  return readings === undefined ? new Map() : allSeries(readings).byId
+}
+
+/** Made once for readings, which nobody changes: a poll that finds something new asks eleven times. */
+function allSeries(readings: Readings): AllSeries {
+  const before = OF_READINGS.get(readings)
+  if (before !== undefined) return before
+  const list: Series[] = []
+  const byId = new Map<string, Series>()
+  const add = (series: Series) => {
+    // A report that names an object type twice has one series of it: the first.
+    if (byId.has(series.id)) return
+    byId.set(series.id, series)
+    list.push(series)
+  }
+  addCustomProperties(add, readings)
+  addAssociations(add, readings)
+  OF_READINGS.set(readings, { list, byId })
+  return { list, byId }
 }
 
 const METRIC_OF: ReadonlyMap<string, Metric> = new Map([
@@ -84,15 +95,17 @@ export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string
   return objectTypeId === undefined ? word : `${word}/${encodeURIComponent(objectTypeId)}`
 }
 
-function addCustomProperties(all: Series[], { customProperties }: Readings): void {
+function addCustomProperties(add: (series: Series) => void, { customProperties }: Readings): void {
   if (customProperties === undefined) return
-  all.push(overallSeries(customProperties.report))
-  for (const type of customProperties.report.byObjectType) all.push(typeSeries(type))
+  add(overallSeries(customProperties.report))
+  for (const type of customProperties.report.byObjectType) add(typeSeries(type))
 }
 
-function addAssociations(all: Series[], { associations }: Readings): void {
+function addAssociations(add: (series: Series) => void, { associations }: Readings): void {
   for (const [pair, reading] of Object.entries(associations)) {
-    all.push(atLimitSeries(pair, reading), nearLimitSeries(pair, reading), fullestSeries(pair, reading))
+    add(atLimitSeries(pair, reading))
+    add(nearLimitSeries(pair, reading))
+    add(fullestSeries(pair, reading))
   }
 }
 

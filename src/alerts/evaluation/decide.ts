@@ -2,7 +2,7 @@ import type { AccountForecasts } from '../../limits/forecast/account-forecasts.t
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
 import { type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
-import { parseSeriesId, type Series, seriesOf } from '../../limits/series.ts'
+import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import { decodeState, encodeState, toldState, transitionId } from '../alert-state.ts'
@@ -44,10 +44,10 @@ export interface PolledAccount extends RuleSubject {
 /** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
 export function decideAlerts(settings: AlertSettings, account: PolledAccount, now: number): AlertWrites {
   const writes: AlertWrites = { changes: [], entries: [] }
-  const previous = new Map(account.before === undefined ? [] : seriesOf(account.before).map((s) => [s.id, s]))
-  const current = seriesOf(account.after)
-  for (const series of current) decideOne(settings, account, series, previous.get(series.id), writes, now)
-  closeVanished(settings, account, previous, new Set(current.map(({ id }) => id)), writes, now)
+  const previous = seriesById(account.before)
+  const current = seriesById(account.after)
+  for (const series of current.values()) decideOne(settings, account, series, previous.get(series.id), writes, now)
+  closeVanished(settings, account, previous, current, writes, now)
   return writes
 }
 
@@ -115,8 +115,8 @@ function withNames(state: SeriesState, series: Series, { after, samples }: Polle
 function closeVanished(
   settings: AlertSettings,
   account: PolledAccount,
-  previous: Map<string, Series>,
-  current: Set<string>,
+  previous: ReadonlyMap<string, Series>,
+  current: ReadonlyMap<string, Series>,
   writes: AlertWrites,
   now: number,
 ): void {

@@ -1,5 +1,5 @@
 import type { Readings } from '../readings.ts'
-import { seriesOf } from '../series.ts'
+import { seriesById } from '../series.ts'
 
 /** What one series stood at. `limit` is null where there is none to compare with. */
 export interface Value {
@@ -29,16 +29,18 @@ export function changeBetween(
 ): Change | undefined {
   const readAt = before === undefined ? undefined : lastReadAt(before)
   const missing = readAt !== undefined && at - readAt > gapMs
-  const changed = differences(valuesOf(before), valuesOf(after))
+  const changed = differences(seriesById(before), seriesById(after))
   if (changed.length === 0 && !missing) return undefined
   return { at, ...(missing ? { missingSince: readAt } : {}), before: changed }
 }
 
 /** The values of all series of an account's last reports, by series id. */
 export function valuesOf(readings: Readings | undefined): Map<string, Value> {
-  return new Map(
-    readings === undefined ? [] : seriesOf(readings).map(({ id, usage, limit }) => [id, { usage, limit }] as const),
-  )
+  return new Map(Array.from(seriesById(readings).values(), (series) => [series.id, plainValue(series)]))
+}
+
+function plainValue({ usage, limit }: Value): Value {
+  return { usage, limit }
 }
 
 /** When any of it was read last, ms; undefined where nothing was. */
@@ -56,8 +58,8 @@ function differences(before: ReadonlyMap<string, Value>, after: ReadonlyMap<stri
   const changed: Change['before'] = []
   for (const [id, value] of after) {
     const was = before.get(id)
-    if (was === undefined || !sameValue(was, value)) changed.push([id, was])
+    if (was === undefined || !sameValue(was, value)) changed.push([id, was && plainValue(was)])
   }
-  for (const [id, was] of before) if (!after.has(id)) changed.push([id, was])
+  for (const [id, was] of before) if (!after.has(id)) changed.push([id, plainValue(was)])
   return changed
 }

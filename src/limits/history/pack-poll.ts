@@ -1,5 +1,6 @@
 import type { Readings } from '../readings.ts'
-import { type Change, valuesOf } from './change.ts'
+import { seriesById } from '../series.ts'
+import type { Change } from './change.ts'
 import { encodeRecord } from './history-record.ts'
 import { encodeReadings } from './packed-readings.ts'
 import { type Slots, Standing, slotsFor } from './standing.ts'
@@ -27,7 +28,7 @@ export function packChange(
   before: Slots,
   change: Change | undefined,
 ): { slots: Slots; record: Buffer | undefined } {
-  const values = valuesOf(readings)
+  const values = seriesById(readings)
   const slots = slotsFor([...values.keys()], before)
   if (change === undefined) return { slots, record: undefined }
   const slotBefore = (id: string) => before.get(id) ?? noSlot(id)

@@ -66,6 +66,7 @@ export class Standing {
  * its slot to others, because the record of its end carries its name.
  */
 export function slotsFor(ids: readonly string[], before: Slots): Slots {
+  if (ids.length === before.size && ids.every((id) => before.has(id))) return before
   const kept = new Map<number, string>()
   for (const id of ids) {
     const slot = before.get(id)

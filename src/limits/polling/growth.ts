@@ -1,5 +1,5 @@
 import { type Readings, readAt } from '../readings.ts'
-import { seriesOf } from '../series.ts'
+import { seriesById, seriesOf } from '../series.ts'
 
 const DAY_MS = 86_400_000
 
@@ -11,7 +11,7 @@ export type Growth = ReadonlyMap<string, number>
  * left out, and so is a record that came into sight: below 80 % there is nothing to see, and 0 stands for that.
  */
 export function growthBetween(before: Readings, after: Readings): Growth {
-  const old = new Map(seriesOf(before).map((series) => [series.id, series]))
+  const old = seriesById(before)
   const growth = new Map<string, number>()
   for (const series of seriesOf(after)) {
     const was = old.get(series.id)

@@ -73,15 +73,24 @@ export function recordFields(
   readAt: number | undefined,
   now: number,
 ): Record<string, string> {
-  const [failure] = outcome.failures
-  const { count, since } = failingAfter(before, outcome, now)
   return {
     ...(readAt === undefined ? {} : { polledAt: String(readAt) }),
-    pollFailures: failure === undefined ? '' : String(count),
-    pollFailureReason: failure?.message ?? '',
-    pollFailureAt: failure === undefined ? '' : String(now),
-    pollFailingSince: failure === undefined ? '' : String(since),
+    ...failureFields(before, outcome, now),
     ...blockedFields(before, outcome, now),
+  }
+}
+
+function failureFields(before: PollRecord, outcome: PollOutcome, now: number): Record<string, string> {
+  const [failure] = outcome.failures
+  if (failure === undefined) {
+    // Mostly there is nothing to take away.
+    if (before.pollFailures === 0 && before.pollFailingSince === 0) return {}
+    return { pollFailures: '', pollFailureReason: '', pollFailureAt: '', pollFailingSince: '' }
+  }
+  const { count, since } = failingAfter(before, outcome, now)
+  return {
+    ...{ pollFailures: String(count), pollFailureReason: failure.message },
+    ...{ pollFailureAt: String(now), pollFailingSince: String(since) },
   }
 }
 
@@ -92,7 +101,9 @@ function blockedFields(
 ): Record<string, string> {
   // What failed may have been refused as well: nothing new is known of the rest.
   if (failures.length > 0 && (refused === undefined || pollBlockedSince > 0)) return {}
-  if (refused === undefined) return { pollBlocked: '', pollBlockedSince: '', pollBlockedScopes: '' }
+  if (refused === undefined) {
+    return pollBlockedSince === 0 ? {} : { pollBlocked: '', pollBlockedSince: '', pollBlockedScopes: '' }
+  }
   return {
     pollBlocked: readAnything || failures.length > 0 ? 'part' : 'all',
     pollBlockedSince: String(pollBlockedSince > 0 ? pollBlockedSince : now),

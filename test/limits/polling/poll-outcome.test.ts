@@ -26,6 +26,7 @@ describe('what a poll says of its account', () => {
   test('that reads everything takes away whatever was held against it', () => {
     const outcome = outcomeOf(fetched(READ, PAIR))
     expect(outcome).toEqual({ readAnything: true, readAll: true, failures: [], refused: undefined })
+    expect(recordFields(NEW, outcome, NOW, NOW)).toEqual({ polledAt: String(NOW) })
     const before = { pollFailures: 3, pollFailingSince: NOW - 5, pollBlockedSince: NOW - 5 }
     expect(recordFields(before, outcome, NOW, NOW)).toEqual({
       ...{ polledAt: String(NOW), pollFailures: '', pollFailureReason: '', pollFailureAt: '', pollFailingSince: '' },
@@ -59,7 +60,7 @@ describe('what a poll says of its account', () => {
       ...{ readAnything: false, readAll: false, failures: [] },
       refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
     })
-    expect(recordFields(NEW, outcome, undefined, NOW)).toMatchObject({
+    expect(recordFields({ ...NEW, pollFailures: 1 }, outcome, undefined, NOW)).toMatchObject({
       ...{ pollFailures: '', pollBlocked: 'all', pollBlockedSince: String(NOW), pollBlockedScopes: 'contacts' },
     })
     const known = { ...NEW, pollBlockedSince: NOW - 7 }
