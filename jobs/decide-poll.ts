@@ -78,8 +78,8 @@ const GAP_PERIODS = 2
 
 /** What a poll found: readings, change, records, alerts. Where nothing can be new, the answers are not even parsed. */
 export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise<Decision> {
-  const { heard } = poll
-  if (isUnchanged(deps, poll)) {
+  const { context, heard } = poll
+  if (heard.fingerprint !== undefined && context.seen?.answers === heard.fingerprint && isAtRest(deps, poll)) {
     deps.endpoint.noteOthers(heard.calls, 0)
     return unchanged(deps, poll)
   }
@@ -87,13 +87,18 @@ export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise
   const outcome = outcomeOf(answers)
   noteCalls(deps, answers, outcome)
   deps.metrics.reportGaps.inc({}, reportsWithGaps(answers))
-  return decideAnew(deps, { ...poll, answers, outcome })
+  const read = { ...poll, answers, outcome }
+  const found = outcome.readAnything ? findingsOf(deps, read) : undefined
+  // Other bytes may say the same.
+  return found?.isAsBefore === true && isAtRest(deps, poll)
+    ? unchanged(deps, poll, found)
+    : decideAnew(deps, read, found)
 }
 
-/** Whether the answers are those of the last poll, and one that sees the same has nothing to add but its moment. */
-function isUnchanged(deps: DecidePollDeps, { context, settings, heard, at }: HeardPoll): boolean {
+/** Whether a poll that sees what the last one saw has nothing to add but its moment. */
+function isAtRest(deps: DecidePollDeps, { context, settings, at }: HeardPoll): boolean {
   const { seen, polledAt, packed } = context
-  if (seen === undefined || seen.answers !== heard.fingerprint || packed.readings === null) return false
+  if (seen === undefined || packed.readings === null) return false
   // Anything but what that poll left there is for whoever unpacks it to tell of.
   if (packedAt(packed.readings) !== polledAt) return false
   // The history tells of a gap.
@@ -104,7 +109,9 @@ function isUnchanged(deps: DecidePollDeps, { context, settings, heard, at }: Hea
   return mayRest(deps.alerts, context, watched, at)
 }
 
-function unchanged({ samples }: DecidePollDeps, { context, at }: HeardPoll): Decision {
+/** `found`: what it read, where that was needed to tell. */
+function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, found?: Findings): Decision {
+  const { context, at } = poll
   const { keepMs } = samples.settings
   return {
     outcome: 'committed',
@@ -112,21 +119,21 @@ function unchanged({ samples }: DecidePollDeps, { context, at }: HeardPoll): Dec
       readings: 'unchanged',
       samples: context.packed.hasSamples ? { shown: 'unchanged', keepMs } : undefined,
       alerts: NO_ALERT_WRITES,
+      nearness: found && nearnessOf(found, poll),
       fields: { polledAt: String(at) },
     },
     found: NOTHING_NEW,
     changedAt: context.changedAt,
     failures: [],
-    saw: 'unchanged',
+    saw: found === undefined ? 'unchanged' : sawIn(poll, found),
     log: () => {},
   }
 }
 
-async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decision> {
+async function decideAnew(deps: DecidePollDeps, poll: ReadPoll, found: Findings | undefined): Promise<Decision> {
   const { hubId, context, answers, outcome, at } = poll
   const { failures, readAnything } = outcome
   const now = deps.clock.now()
-  const found = readAnything ? findingsOf(deps, poll) : undefined
   const shown = found === undefined ? {} : await samplesAfter(deps, poll, found)
   const parked = parkedBy(deps, poll, now)
   const changedAt = hasMoved(found?.change) ? at : context.changedAt
@@ -144,7 +151,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decisio
         shown: found.isShownAlike ? 'unchanged' : shown,
         keepMs: deps.samples.settings.keepMs,
       },
-      nearness: found && (nearestLimit(found.after, context.forecasts, at)?.nearness ?? null),
+      nearness: found && nearnessOf(found, poll),
       alerts: bothWrites(await judge(deps, poll, found, shown), parked.alerts),
       fields: {
         ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
@@ -201,6 +208,11 @@ function findingsOf({ samples }: DecidePollDeps, { context, settings, answers, o
   return outcome.readAll && settings.pairs !== 'auto' && reportsWithGaps(fetched) === 0
     ? wholeFindings(context, fetched, samples.settings, gapMs)
     : partialFindings(context, fetched, gapMs)
+}
+
+/** Null: it is near no limit. */
+function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | null {
+  return nearestLimit(after, context.forecasts, at)?.nearness ?? null
 }
 
 function sawIn({ heard }: HeardPoll, found: Findings | undefined): Decision['saw'] {

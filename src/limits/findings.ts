@@ -1,5 +1,6 @@
 import { type Change, changeBetween } from './history/change.ts'
 import { type PackedPoll, packPoll } from './history/pack-poll.ts'
+import { differInMomentOnly } from './history/packed-numbers.ts'
 import type { PollContext } from './poll-context.ts'
 import type { Fetched } from './readings.ts'
 import { mergeReadings, type Readings } from './readings.ts'
@@ -16,6 +17,8 @@ export interface Findings {
   shown: Samples | undefined
   /** These are the records that are kept. */
   isShownAlike: boolean
+  /** Nothing that was read is another than before. */
+  isAsBefore: boolean
   /** Of a poll that read everything: the words that it saw. */
   words: Pick<Seen, 'names' | 'records'> | undefined
 }
@@ -25,7 +28,7 @@ export function partialFindings({ readings: before, slots }: PollContext, fetche
   const after = mergeReadings(before, fetched)
   const change = changeBetween(before, after, fetched.at, gapMs)
   const packed = packPoll(after, slots, change)
-  return { before, after, change, packed, shown: undefined, isShownAlike: false, words: undefined }
+  return { before, after, change, packed, shown: undefined, isShownAlike: false, isAsBefore: false, words: undefined }
 }
 
 /** Of a poll that read everything. */
@@ -48,5 +51,10 @@ export function wholeFindings(
   const before = kept === undefined ? context.readings : kept.readings
   const change = changeBetween(before, after, fetched.at, gapMs)
   const now = packPoll(after, context.slots, change, kept?.packedTexts)
-  return { before, after, change, packed: now, shown, isShownAlike, words }
+  const isAsBefore =
+    packed.readings !== null &&
+    differInMomentOnly(now.readings, packed.readings) &&
+    words.names === last?.names &&
+    words.records === last.records
+  return { before, after, change, packed: now, shown, isShownAlike, isAsBefore, words }
 }

@@ -169,9 +169,16 @@ async function account(forgets: boolean) {
   )
   await seedAccount(redis.store, keys, { obtainedAt: clock.now(), lifeMs: 400 * 86_400_000 })
   const settings = { rules: 0, for: 0, records: 'full' as RecordChoice }
+  let unchanged = 0
+  class CountingPolls extends PollStore {
+    override commit(...[hubId, result]: Parameters<PollStore['commit']>) {
+      if (result.readings === 'unchanged') unchanged++
+      return super.commit(hubId, result)
+    }
+  }
   const job = (): PollLimitsDeps => ({
     ...deps,
-    ...{ due: new DueSets(redis.store, keys), polls: new PollStore(redis.store, keys), metrics: createMetrics() },
+    ...{ due: new DueSets(redis.store, keys), polls: new CountingPolls(redis.store, keys), metrics: createMetrics() },
     share: new CallShare(redis.store, keys, { requests: 100, perMs: 10_000 }, clock),
     ...{ random: () => 0.5, stillPolling: async () => {}, inFlight: new InFlight(64) },
     ...{
@@ -193,6 +200,7 @@ async function account(forgets: boolean) {
   return {
     keys,
     parsed: () => parsed,
+    unchanged: () => unchanged,
     meddle: async (how: string) => {
       await meddle(keys, how, clock.now())
       if (how === 'rules') settings.rules = 1 - settings.rules
@@ -256,6 +264,7 @@ async function left(keys: Keys) {
 
 test('whoever knows what was seen last leaves the same, and tells the same, as who judges every answer anew', async () => {
   let saved = 0
+  let unchangedInOtherBytes = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 6 }), async (steps) => {
       const [knows, forgets] = await Promise.all([account(false), account(true)])
@@ -266,14 +275,18 @@ test('whoever knows what was seen last leaves the same, and tells the same, as w
         for (const change of [(first: Said) => first, ...again]) {
           said = change(said)
           if (otherBytes) served++
+          const before = knows.unchanged()
           await Promise.all([knows, forgets].map((one) => one.poll({ poll: said, served }, minutes)))
+          if (otherBytes) unchangedInOtherBytes += knows.unchanged() - before
           expect(await left(knows.keys)).toEqual(await left(forgets.keys))
         }
       }
       saved += forgets.parsed() - knows.parsed()
+      expect(forgets.unchanged()).toBe(0)
     }),
     { numRuns: 40 },
   )
   // It proves nothing if nothing was left out.
   expect(saved).toBeGreaterThan(10)
+  expect(unchangedInOtherBytes).toBeGreaterThan(10)
 })

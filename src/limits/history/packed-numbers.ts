@@ -16,6 +16,12 @@ export function packedAt(packed: Buffer): number | undefined {
   return isOurs ? packed.readUIntBE(at, bytes) : undefined
 }
 
+/** Whether packed readings are the same but for their moment. */
+export function differInMomentOnly(one: Buffer, other: Buffer): boolean {
+  const from = TIME_PLACE.at + TIME_PLACE.bytes
+  return one[0] === other[0] && one.subarray(from).equals(other.subarray(from))
+}
+
 export function writeNumbers(out: PackedWriter, readings: Readings): void {
   const { customProperties, associations } = readings
   const pairs = Object.values(associations)
