@@ -9,12 +9,13 @@ export type Fault =
   | 'provider away'
   | 'time jump'
   | 'failover'
+  | 'failover of deliveries'
 
 /** What a fault does to time and to Redis. */
 export interface Outside {
   move(ms: number): Promise<void>
-  /** All that is stored is what it was then, so many calls from now. */
-  loseWrites(calls: number): Promise<boolean>
+  /** What is stored under names like these is what it was then, so many calls from now. */
+  loseWrites(calls: number, of: string): Promise<boolean>
 }
 
 /** Each says whether there was anything to do it to. */
@@ -58,7 +59,9 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     return true
   },
   /** A replica that is behind becomes the master. */
-  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20)),
+  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), '*'),
+  /** The same of the node of a Cluster that has groups, deliveries and the ledger. */
+  'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), '*:{delivery}:*'),
 }
 
 function oneOf(world: World, fits: (process: Process) => boolean): Process | undefined {

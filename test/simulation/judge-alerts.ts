@@ -7,13 +7,13 @@ import type { Scene } from './daemon.ts'
 import type { Violation } from './judge.ts'
 import { askedForUsed } from './partitions.ts'
 
-/** What must hold of alerts once all has come to its end, by the receiver's own record. */
-export async function judgeAlerts(scene: Scene, hubIds: readonly number[]): Promise<Violation[]> {
+/** What must hold of alerts once all has come to its end, by the receiver's own record. Where it was lost that something was told, it is told again. */
+export async function judgeAlerts(scene: Scene, hubIds: readonly number[], isToldTwice: boolean): Promise<Violation[]> {
   const got = [...scene.receiver.got.values()].flat()
   const names = got.flatMap(({ id, supersedes = [] }) => [id, ...supersedes])
   const named = new Set(names)
   const violations: Violation[] = []
-  if (named.size < names.length) violations.push({ what: 'what was committed is told twice', hubId: 0 })
+  if (named.size < names.length && !isToldTwice) violations.push({ what: 'what was committed is told twice', hubId: 0 })
   for (const hubId of hubIds) {
     const own = got.filter(({ kind, account }) => kind === 'limit' && account?.hubId === hubId)
     const firing = lastOfEach(own).filter(({ status }) => status === 'firing')

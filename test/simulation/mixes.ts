@@ -23,6 +23,8 @@ export interface Mix {
   crossing?: boolean
   /** In the end all accounts are polled, and all that was committed is told. */
   alerts?: boolean
+  /** What was told may be told again. */
+  loses?: boolean
   /** Daemons are given a new key first, one after the other, and what is stored is encrypted anew. */
   rekeys?: boolean
   actors: readonly Actor[]
@@ -40,6 +42,7 @@ const everybody = [
   'sweep',
 ] as const
 const most = ['answer lost', 'late', 'death', 'provider answer lost', 'provider away', 'time jump'] as const
+const alerting = ['poll', 'poll', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts', 'sweep'] as const
 const rotations = ['same', 'rotating', 'overlapping'] as const
 
 export const MIXES = {
@@ -58,9 +61,12 @@ export const MIXES = {
     faults: ['failover', 'late', 'time jump'],
   },
   alerts: {
-    ...{ rotations: ['same'], connected: true, alerts: true },
-    actors: ['poll', 'poll', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts', 'sweep'],
+    ...{ rotations: ['same'], connected: true, alerts: true, actors: alerting },
     faults: [...most, 'provider answer lost', 'provider away', 'provider away'],
+  },
+  'alerts and failover': {
+    ...{ rotations: ['same'], connected: true, alerts: true, loses: true, actors: alerting },
+    faults: ['failover of deliveries', 'late', 'answer lost', 'time jump'],
   },
   rekey: {
     ...{ rotations, connected: true, rekeys: true },

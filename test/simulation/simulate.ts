@@ -37,7 +37,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
   await run.goWrong()
   const isStuck = !(await run.heal())
   const violations = await judge(run.scene, HUBS, run.intents, run.stored)
-  if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, HUBS)))
+  if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, HUBS, mix.loses === true)))
   violations.push(...run.keyTroubles)
   if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
   return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
@@ -55,7 +55,10 @@ class Simulation {
   readonly #daemons: Daemon[]
   /** Accounts that a daemon is about to connect: a customer does one thing at a time. */
   readonly #granting = new Map<number, Daemon>()
-  readonly #outside: Outside = { move: (ms) => this.#move(ms), loseWrites: (calls) => this.#loseWrites(calls) }
+  readonly #outside: Outside = {
+    move: (ms) => this.#move(ms),
+    loseWrites: (calls, of) => this.#loseWrites(calls, of),
+  }
   /** What a replica has, that becomes the master in so many calls. */
   #behind: { snapshot: Snapshot; calls: number } | undefined
 
@@ -299,9 +302,9 @@ class Simulation {
     }
   }
 
-  async #loseWrites(calls: number): Promise<boolean> {
+  async #loseWrites(calls: number, of: string): Promise<boolean> {
     if (this.#behind !== undefined) return false
-    this.#behind = { snapshot: await takeSnapshot(this.scene.real), calls }
+    this.#behind = { snapshot: await takeSnapshot(this.scene.real, of), calls }
     this.scene.world.note(`a replica is behind, by ${calls} calls in the end`)
     return true
   }

@@ -60,9 +60,11 @@ async function collectPartition(
     const lost = await readLost(deps, partition, { mark: before, last: upTo, waiting }, now)
     if (waiting.length + lost.length === 0) return collected
     const batch = lost.length === 0 ? waiting : [...waiting, ...lost].toSorted(byNumber)
-    const [joined, left, mark, ...gaps] = await collectBatch(deps, partition, batch, now)
+    const [joined, left, mark, ...gaps] = await collectBatch(deps, partition, before, batch, now)
+    const hasForgotten = mark < before
     collected += joined
     before = mark
+    if (hasForgotten) continue
     // Another daemon may have collected some meanwhile: they were passed over.
     const joining = joined === 0 ? [] : batch.filter(({ number }) => Number(number) <= mark).slice(-joined)
     const recovered = joining.filter(({ id }) => id === NOT_IN_STREAM)
@@ -80,7 +82,13 @@ function byNumber(one: Committed, other: Committed): number {
   return Number(one.number) - Number(other.number)
 }
 
-async function collectBatch(deps: RelayDeps, partition: number, batch: readonly Committed[], now: number) {
+async function collectBatch(
+  deps: RelayDeps,
+  partition: number,
+  before: number,
+  batch: readonly Committed[],
+  now: number,
+) {
   const { ledger } = deps.keys.delivery
   const [heardOf, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
   const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardOf) }))
@@ -91,7 +99,7 @@ async function collectBatch(deps: RelayDeps, partition: number, batch: readonly 
     now,
   )
   const answer = await deps.store.collectAlerts(
-    ...[ledger, partition, now, deps.group.waitMs, deps.group.intervalMs],
+    ...[ledger, partition, now, deps.group.waitMs, deps.group.intervalMs, before],
     ...routed.flatMap(({ id, number, entry: { alert }, why }, n) => {
       const own = groups[n] ?? []
       const joins = own.flatMap((key) => {

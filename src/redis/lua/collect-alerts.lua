@@ -2,8 +2,9 @@
 -- Transitions of one partition join the group of each of their receivers, and the ledger gets them. What was collected
 -- before is passed over, so that it can be done again at any time: the relay may die between this step and taking them off
 -- the outbox. A number that is missing is noted and holds up nobody.
--- KEYS: ledger. ARGV: partition, now, wait, interval (ms), then of each transition, in their order: id in the stream, its
---   own id, number ('' = none), when it happened (ms), why nobody gets it, how many groups, then group, pace and element of each.
+-- KEYS: ledger. ARGV: partition, now, wait, interval (ms), the number that the relay knows as collected last, then of each
+--   transition, in their order: id in the stream, its own id, number ('' = none), when it happened (ms), why nobody gets it,
+--   how many groups, then group, pace and element of each.
 -- Returns { how many joined, id of the first that is left because it has no number, or one that was given out before, or '',
 -- number collected last, gaps ('first-last') ... }.
 local partition, now, wait, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -20,7 +21,9 @@ end
 
 local collected = tonumber(string.match(redis.call('HGET', MARKS, partition) or '0', '^%d+'))
 local joined, left, gaps = 0, '', {}
-local n = 5
+-- A node was lost since: what it forgot is not among these, and would be passed over.
+if collected < tonumber(ARGV[5]) then return { 0, '', collected } end
+local n = 6
 while n <= #ARGV do
   local id, transition, number, at, why, groups = unpack(ARGV, n, n + 5)
   number, groups = tonumber(number), tonumber(groups)

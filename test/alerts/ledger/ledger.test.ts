@@ -192,6 +192,32 @@ describe('what the node of the deliveries forgets after it was collected', () =>
     await one.expectBalance({ missing: 0, committed: isMore ? 5 : 4 })
   })
 
+  test('is not passed over by a relay that had read before what was collected', async () => {
+    const one = relay()
+    const alerts = Array.from({ length: 3 }, () => anAlert())
+    await one.commit({ alert: alerts[0] ?? anAlert() })
+    await one.collect(NOW)
+    let restore: (() => Promise<void>) | undefined = await remembered(one)
+    await one.commit({ alert: alerts[1] ?? anAlert() })
+    await one.collect(NOW)
+    await one.commit({ alert: alerts[2] ?? anAlert() })
+    const store = new Proxy(redis.store, {
+      get: (real, name) => {
+        const value = Reflect.get(real, name)
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          if (name === 'collectAlerts') await restore?.()
+          if (name === 'collectAlerts') restore = undefined
+          return value.apply(real, args)
+        }
+      },
+    })
+    expect(await collectOutbox({ ...one.deps, store }, NOW)).toBe(2)
+    await one.close(NOW + WAIT)
+    expect((await one.told()).sort()).toEqual(alerts.map(({ id }) => id).sort())
+    await one.expectBalance({ missing: 0, committed: 3 })
+  })
+
   test.each([
     ['the first ones of a partition are told', 2, NOW, 2],
     ['more than a few are not, where it forgets all it ever had', 21, NOW, 0],
