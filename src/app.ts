@@ -20,6 +20,7 @@ import { ROLES, type Role } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
+import { onReady } from './redis/on-ready.ts'
 import { watchFileRoom } from './runtime/file-room.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { nowAndThen } from './runtime/now-and-then.ts'
@@ -28,6 +29,7 @@ import { AccessTokens } from './tokens/access-token.ts'
 import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkKeys } from './tokens/canary.ts'
 import { storeSealed } from './tokens/sealed-answers.ts'
+import { storeYoungAgain } from './tokens/unstored.ts'
 import { startWriterReports } from './tokens/writers.ts'
 
 export interface App {
@@ -108,6 +110,7 @@ export async function startApp(
       )
     })
   void unseal()
+  onReady(parts.store, () => void storeYoungAgain({ ...running.work, unstored }))
   // Also what a command left there, or what waits for a Redis that has its data again.
   const endUnsealing = nowAndThen(unseal, UNSEAL_EVERY_MS)
   lifecycle.onClose('the looks at sealed answers', async () => endUnsealing())

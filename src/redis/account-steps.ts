@@ -5,7 +5,7 @@ import type { Argument } from './scripts.ts'
 /** The steps on one account, or one due set, that are asked for many times at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
-  storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown'>
+  storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'>
   beginPoll(account: string, asking: string): Promise<(Buffer | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */

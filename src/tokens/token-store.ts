@@ -85,12 +85,13 @@ export class TokenStore {
     await this.#store.releaseLease(this.leaseKey(hubId), owner)
   }
 
-  storeTokens(hubId: number, owner: string, tokens: NewTokens): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown'> {
+  /** `again`: they were stored before, and may have been lost. */
+  storeTokens(hubId: number, owner: string, tokens: NewTokens, again = false): ReturnType<AccountSteps['storeTokens']> {
     const { obtainedAt, expiresAt } = tokens.times
     const pollAt = tokens.pollAt === 'unchanged' ? '-' : tokens.pollAt
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt}`,
+      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt} ${again ? 'again' : '-'}`,
       tokens.access,
       tokens.refresh ?? '',
       isNothing(tokens.alerts) ? '' : stepJson(tokens.alerts),

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
 import { ask, connectAll, eventually, hubIdsOf, journalOf } from '../support/fleet.ts'
@@ -90,4 +90,29 @@ test.concurrent('a daemon that is told to stop while Redis is away leaves its an
   expectSealed(scene, folder)
   await scene.redis.again()
   await expectNobodyLost(it)
+})
+
+test.concurrent('what Redis had taken and lost again, as it died before that was on the disk, is stored once more', async (context) => {
+  const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: 60_000 })
+  const daemon = await scene.daemon(SETTINGS)
+  const hubIds = await hubIdsOf(scene.sandbox.url)
+  await connectAll(daemon.url, hubIds)
+  const { accountOf } = lookInto(() => scene)
+  const obtained = () => Promise.all(hubIds.map(async (hubId) => (await accountOf(daemon, hubId)).token.obtainedAt))
+  const refreshAll = async () => {
+    for (const hubId of hubIds) {
+      expect((await ask(`${daemon.url}/api/v1/accounts/${hubId}/refresh`, { method: 'POST' })).status).toBe(200)
+    }
+  }
+  const [disk, copy] = [join(scene.folder, 'appendonlydir'), join(scene.folder, 'copy')]
+  cpSync(disk, copy, { recursive: true })
+  await refreshAll()
+  const before = await obtained()
+  await scene.redis.end('SIGKILL')
+  rmSync(disk, { recursive: true })
+  cpSync(copy, disk, { recursive: true })
+  await scene.redis.again()
+  await eventually('all is stored again', async () => String(await obtained().catch(() => [])) === String(before))
+  await refreshAll()
+  expect((await journalOf(scene.sandbox.url)).filter(({ status }) => status >= 400)).toEqual([])
 })

@@ -11,13 +11,14 @@ import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { onReady } from '../../src/redis/on-ready.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
+import { storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 import { type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
@@ -104,6 +105,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     queues: { wake: async () => {} } as never,
     random: () => 0.5,
   }
+  onReady(store, () => void storeYoungAgain(deps))
   const refresh = (hubIds: number[]) => refreshTokens(deps, { hubIds }, never)
   const runUninstall = (hubIds: number[]) => uninstall(deps, { hubIds }, never)
   return {

@@ -20,6 +20,8 @@ const ACTORS = 12
 /** The way of an alert is long. */
 const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
+/** No replica is behind by more. */
+const LAG_MS = 10_000
 /** Rounds of sweeps after which all must have come to its end. */
 const MOST_ROUNDS = 60
 
@@ -60,7 +62,7 @@ class Simulation {
     loseWrites: (calls, of) => this.#loseWrites(calls, of),
   }
   /** What a replica has, that becomes the master in so many calls. */
-  #behind: { snapshot: Snapshot; calls: number } | undefined
+  #behind: { snapshot: Snapshot; calls: number; leftMs: number } | undefined
 
   constructor(real: Store, mix: Mix, seed: number) {
     // An alert is known by the ms in which it opened: none opens twice in one.
@@ -89,7 +91,7 @@ class Simulation {
     let faultsLeft =
       this.#mix.faults.length === 0 ? 0 : 1 + dice.below(this.#mix.alerts === true ? 2 * MOST_FAULTS : MOST_FAULTS)
     for (;;) {
-      for (const process of world.living) if (process.isCut && dice.chance(0.04)) this.#reconnect(process)
+      for (const process of world.living) if (process.isCut && dice.chance(0.04)) world.connect(process)
       const { pending } = world
       if (jobs.length > 0 && dice.chance(0.2)) {
         await this.#deliver()
@@ -114,7 +116,8 @@ class Simulation {
   async heal(): Promise<boolean> {
     const { world } = this.scene
     world.note('EVERYTHING HEALS')
-    for (const process of world.living) this.#reconnect(process)
+    this.#behind = undefined
+    for (const process of world.living) world.connect(process)
     // Before anybody looks whether there is more to do.
     await this.#finish(world.settle())
     const last = startDaemon(this.scene, 'last')
@@ -279,11 +282,6 @@ class Simulation {
     return daemon
   }
 
-  #reconnect(process: Daemon['process']): void {
-    if (process.isCut) this.scene.world.note(`${process.name} is connected again`)
-    process.isCut = false
-  }
-
   /** What is pending is done, in any order, until the work is. */
   async #finish<T>(work: Promise<T>): Promise<T> {
     const { world } = this.scene
@@ -304,22 +302,29 @@ class Simulation {
 
   async #loseWrites(calls: number, of: string): Promise<boolean> {
     if (this.#behind !== undefined) return false
-    this.#behind = { snapshot: await takeSnapshot(this.scene.real, of), calls }
+    this.#behind = { snapshot: await takeSnapshot(this.scene.real, of), calls, leftMs: LAG_MS }
     this.scene.world.note(`a replica is behind, by ${calls} calls in the end`)
     return true
   }
 
+  /** Connections to where the accounts are break with it. */
   async #failOver(): Promise<void> {
-    if (this.#behind === undefined || --this.#behind.calls > 0) return
+    const { world, real } = this.scene
+    if (this.#behind === undefined || (--this.#behind.calls > 0 && this.#behind.leftMs >= 0)) return
     const { snapshot } = this.#behind
     this.#behind = undefined
-    await restore(this.scene.real, snapshot)
-    this.scene.world.noteFault('failover', 'the writes since are lost')
+    await restore(real, snapshot)
+    world.noteFault('failover', 'the writes since are lost')
+    if (snapshot.of === '*') for (const process of world.living) process.isCut = true
   }
 
   /** Leases in Redis end by its own clock: they are made shorter by as much. */
   async #move(ms: number): Promise<void> {
     const { world, real, keys } = this.scene
+    if (this.#behind !== undefined && ms > 0) {
+      this.#behind.leftMs -= ms
+      if (this.#behind.leftMs < 0) await this.#failOver()
+    }
     world.note(`TIME moves by ${ms / 1_000} s`)
     if (ms > 0) {
       const leases = HUBS.map((hubId) => keys.lease(hubId))

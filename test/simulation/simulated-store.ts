@@ -10,10 +10,16 @@ type Command = (...args: unknown[]) => Promise<unknown>
 
 /** A process' connection: each command waits for its turn, then the real Redis does it. */
 export function simulatedStore(world: World, process: Process, real: Store, watch: StepWatcher): Store {
-  return new Proxy(real, {
+  const store: Store = new Proxy(real, {
     get(target, name) {
       const own = Reflect.get(target, name, target)
       if (typeof own !== 'function' || typeof name !== 'string') return own
+      if (name === 'on') {
+        return (event: string, hear: () => void) => {
+          if (event === 'ready') process.onReady.push(hear)
+          return store
+        }
+      }
       if (name === 'multi' || name === 'pipeline') return () => chain(world, process, target, name)
       return (...given: unknown[]) => {
         const known = knownAnswer(name, given)
@@ -30,6 +36,7 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
       }
     },
   })
+  return store
 }
 
 /** What would be another one with each run: random names, by which is sorted, and what Redis judges by its own clock. */

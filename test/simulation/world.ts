@@ -18,6 +18,8 @@ export interface Process {
   isAlive: boolean
   /** Its connection to the store is broken: nothing is done for it until it connects again. */
   isCut: boolean
+  /** Who hears that it is there again. */
+  onReady: (() => void)[]
   /** One connection: what was asked first is done first, and after a reconnect what was not answered is asked again. */
   store: Call[]
   /** In any order. */
@@ -54,6 +56,7 @@ export class World {
       name,
       isAlive: true,
       isCut: false,
+      onReady: [],
       store: [],
       provider: [],
       sleepers: [],
@@ -136,6 +139,13 @@ export class World {
       if (error === undefined) throw new Error(`${process.name} ${call.label} failed with nothing`)
       return [undefined, error]
     }
+  }
+
+  connect(process: Process): void {
+    if (!process.isCut) return
+    this.note(`${process.name} is connected again`)
+    process.isCut = false
+    for (const hear of process.onReady) hear()
   }
 
   kill(process: Process): void {

@@ -4,10 +4,11 @@
 -- beside the one that it may still have; so does one that is forgotten already. Of one that was never here nothing is known:
 -- a Redis that was emptied must not end what is alive at the provider.
 -- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
---   poll ('-' = as it is); access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
--- Returns 'stored' | 'lost' | 'uninstalled' | 'unknown'.
-local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt =
-  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+--   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'); access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
+-- Returns 'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held' (one that was lost waits for whoever has the lease: what he
+-- is redeeming for it is newer).
+local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again =
+  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
 local ASKED_AGAIN_MS = 15000
@@ -17,6 +18,8 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'st
 -- Done before, and the answer was lost with the connection.
 if a[4] == owner then return isLive(a[1]) and 'stored' or 'uninstalled' end
 if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(generation) then return 'unknown' end
+-- More than it would have written has been written since: it was not lost, or it is over.
+if again == 'again' and tonumber(a[2] or generation + 2) > generation + 1 then return 'lost' end
 if not isLive(a[1]) then
   endRefreshing(owner)
   if refresh ~= '' then
@@ -44,6 +47,7 @@ if tonumber(a[2]) > tonumber(generation) or isOfFormerGrant then
   endRefreshing(owner)
   return 'lost'
 end
+if again == 'again' and redis.call('EXISTS', leaseKey()) == 1 then return 'held' end
 
 if refresh ~= '' then
   -- The one before stays until the new one has worked once.

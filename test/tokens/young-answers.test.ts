@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { Secret } from '../../src/runtime/secret.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
+import { type Answer, storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
+import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { useRedis } from '../support/test-store.ts'
+
+const redis = useRedis()
+const HUB = 123
+const NEW = { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }
+
+/** An answer was stored, and Redis is as it was before. */
+async function lost() {
+  const keys = redis.freshKeys()
+  const clock = new HandClock()
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+  clock.move(10_000)
+  const tokens = new TokenStore(redis.store, keys)
+  const sealed: Answer[] = []
+  const unstored = new Unstored((answers) => void sealed.push(...answers))
+  const deps = { tokens, vault, unstored, clock, log: logLines().log }
+  const answer = (more: Partial<Answer> = {}): Answer => ({
+    ...{ hubId: HUB, owner: 'me', generation: '1', access: new Secret('access-2'), refresh: new Secret('refresh-2') },
+    times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
+    ...{ refreshAt: clock.now() + 900_000, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
+    ...more,
+  })
+  const all = await Promise.all(
+    Object.values(keys.account(HUB)).map(async (key) => ({ key, was: await redis.store.dumpBuffer(key) })),
+  )
+  expect(await storeAnswer(deps, answer())).toBe('stored')
+  const lose = () =>
+    Promise.all(
+      all.map(({ key, was }) => (was === null ? redis.store.del(key) : redis.store.restore(key, 0, was, 'REPLACE'))),
+    )
+  const field = (name: string) => redis.store.hget(keys.account(HUB).account, name)
+  return { keys, clock, deps, answer, lose, sealed, field, stored: () => storedTokens(redis.store, keys, HUB) }
+}
+
+test('what Redis took and lost is stored again', async () => {
+  const one = await lost()
+  await one.lose()
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-1' })
+  await storeYoungAgain(one.deps)
+  expect([await one.stored(), await one.field('generation')]).toEqual([NEW, '2'])
+})
+
+test('where nothing was lost nothing changes, however often', async () => {
+  const one = await lost()
+  const before = await dump(redis.store, one.keys)
+  await storeYoungAgain(one.deps)
+  await Promise.all([storeYoungAgain(one.deps), storeYoungAgain(one.deps)])
+  expect(await dump(redis.store, one.keys)).toEqual(before)
+  expect([one.deps.unstored.has(HUB), one.deps.unstored.young.length]).toEqual([false, 1])
+})
+
+test('several of one account that were lost end with the last of them', async () => {
+  const one = await lost()
+  const next = { owner: 'other', generation: '2', access: new Secret('access-3'), refresh: new Secret('refresh-3') }
+  await storeAnswer(one.deps, one.answer(next))
+  await one.lose()
+  await storeYoungAgain(one.deps)
+  expect([await one.stored(), await one.field('generation')]).toEqual([
+    { access: 'access-3', refresh: 'refresh-3', previous: 'refresh-2' },
+    '3',
+  ])
+})
+
+test('an account that was connected, refreshed or uninstalled since stays as it is', async () => {
+  const one = await lost()
+  const { clock, keys, deps, answer } = one
+  const young = () => storeYoungAgain(deps)
+  const others = { ...deps, unstored: new Unstored(() => {}) }
+  clock.move(10_000)
+  await storeAnswer(others, answer({ owner: 'other', generation: '2', refresh: new Secret('refresh-3') }))
+  await young()
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-3' })
+  await seedAccount(redis.store, keys, { obtainedAt: clock.now(), refreshToken: 'refresh-4' })
+  await young()
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-4' })
+  await redis.store.hset(keys.account(HUB).account, { state: 'uninstalled' })
+  await redis.store.del(keys.account(HUB).tokens)
+  await young()
+  expect([await one.stored(), await one.field('state')]).toEqual([{}, 'uninstalled'])
+})
+
+test('the token of one that is uninstalled with those before it is deleted, too', async () => {
+  const one = await lost()
+  await one.lose()
+  await redis.store.hset(one.keys.account(HUB).account, { state: 'uninstalling', generation: 2 })
+  await storeYoungAgain(one.deps)
+  expect([await one.stored(), await one.field('state')]).toMatchObject([
+    { refresh: 'refresh-2', previous: 'refresh-1' },
+    'uninstalling',
+  ])
+})
+
+test('it waits for whoever redeems a token of the account by then, and what that brings counts', async () => {
+  const one = await lost()
+  await one.lose()
+  await one.deps.tokens.begin(HUB, 'other', one.clock.now())
+  const storing = storeYoungAgain(one.deps)
+  await one.clock.sleeper()
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-1' })
+  const newer = one.answer({ owner: 'other', refresh: new Secret('refresh-3') })
+  await storeAnswer({ ...one.deps, unstored: new Unstored(() => {}) }, newer)
+  one.clock.move(250)
+  await storing
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-3' })
+})
+
+test('a process that ends while it waits seals what it has', async () => {
+  const one = await lost()
+  await one.lose()
+  await one.deps.tokens.begin(HUB, 'other', one.clock.now())
+  const storing = storeYoungAgain(one.deps)
+  await one.clock.sleeper()
+  one.deps.unstored.end()
+  await storing
+  expect(one.sealed.map(({ refresh }) => refresh?.reveal())).toEqual(['refresh-2'])
+})
+
+test('what was stored a minute ago goes with the next answer', async () => {
+  const one = await lost()
+  for (const generation of ['2', '3']) {
+    one.clock.move(61_000)
+    await storeAnswer(one.deps, one.answer({ owner: generation, generation }))
+    expect(one.deps.unstored.young.map((answer) => answer.generation)).toEqual([generation])
+  }
+})
