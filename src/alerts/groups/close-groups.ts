@@ -6,7 +6,7 @@ import { joinRefs, partitionOfRef } from '../ledger/transition-ref.ts'
 import { alertOf } from '../matter.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { readCircumstances } from './circumstances.ts'
-import { type ComposedGroup, composeGroup } from './compose-group.ts'
+import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
 import { earlierGroups, isDigest, receiverOf } from './group.ts'
 import { readHeard } from './heard.ts'
 import { heldField, lookAgainAt } from './held.ts'
@@ -68,7 +68,8 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
   if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now, restAt)
   // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
-  if (waiting.length === 0) await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs, '')
+  if (waiting.length === 0)
+    await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs, '', '')
 }
 
 interface ReadGroup {
@@ -165,9 +166,10 @@ async function withhold(
   let at = taken
   for (const some of chunksOf(withhold)) {
     const args = some.flatMap(({ places, transitions, why }) => [joinRefs(places), joinRefs(transitions), why])
-    const over = some.flatMap(({ isOver, alert }) => (isOver ? [heldField(receiver, alertOf(alert))] : []))
+    const over = (when: Over) =>
+      some.flatMap((one) => (one.over === when ? [heldField(receiver, alertOf(one.alert))] : [])).join(' ')
     const answer = await store.withholdAlerts(
-      ...[keys.delivery.ledger, key, at, now, group.intervalMs, over.join(' ')],
+      ...[keys.delivery.ledger, key, at, now, group.intervalMs, over('now'), over('before')],
       ...args,
     )
     if (answer === 'lost') return undefined

@@ -14,13 +14,16 @@ export interface ComposedGroup {
   /** Places of all that the messages carry. */
   places: TransitionRef[]
   hold: { alert: HeldAlert; places: TransitionRef[] }[]
-  withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string; isOver: boolean; alert: Alert }[]
+  withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string; over: Over; alert: Alert }[]
   /** What is told that would have hurried, each with its level; also where something newer of the same alert supersedes it. */
   told: string[]
   /** Ids of alerts that the messages say fire, and are resolved. */
   firing: string[]
   resolved: string[]
 }
+
+/** Of an alert that nobody is told of: whether it is over by this, or the receiver has heard of its end before. */
+export type Over = 'now' | 'before' | 'no'
 
 export interface GroupToCompose {
   key: string
@@ -84,22 +87,22 @@ function judge({ key, holdOf, heardOf, group, now }: GroupToCompose, waiting: re
   const all = asOne(waiting)
   const heard = heardOf(all.alert)
   const places = waiting.map(placeOf)
-  const withheld = (why: string, isOver: boolean): Verdict => {
+  const withheld = (why: string, over: Over): Verdict => {
     const transitions = all.of.map(([ref]) => ref)
-    return { is: 'withheld', alert: all.alert, places, transitions, why, isOver }
+    return { is: 'withheld', alert: all.alert, places, transitions, why, over }
   }
-  if (heard.is === 'over') return withheld('over before it was told', true)
+  if (heard.is === 'over') return withheld('over before it was told', 'before')
   if (all.alert.status === 'firing') {
     const held = holdOf(all.alert)
     if (held !== undefined) return { is: 'held', alert: { ...all, group: key, held }, places }
-    if (isToldLately(all, heard, group.intervalMs, now)) return withheld('told a short while ago', false)
+    if (isToldLately(all, heard, group.intervalMs, now)) return withheld('told a short while ago', 'no')
     return { is: 'told', alert: heard.is === 'nothing' ? asNews(all) : all, places }
   }
   if (heard.is === 'told') return { is: 'told', alert: all, places }
   const because = heldBefore(waiting, holdOf)
-  if (because !== undefined) return withheld(withheldBecause(because), true)
+  if (because !== undefined) return withheld(withheldBecause(because), 'now')
   const hasFired = waiting.some(({ alert }) => alert.status === 'firing')
-  return hasFired ? { is: 'told', alert: all, places } : withheld('this receiver never heard that it fires', true)
+  return hasFired ? { is: 'told', alert: all, places } : withheld('this receiver never heard that it fires', 'now')
 }
 
 /** A repeat that comes due just after the receiver was told: what it heard then had been held back for long. */

@@ -5,7 +5,7 @@ import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
-import { aRelay, DAY, dyingAt, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
+import { aRelay, DAY, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from '../outbox/a-relay.ts'
 
 const redis = useRedis()
 const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, redis.freshKeys(), more)
@@ -201,21 +201,32 @@ describe('what the node of the deliveries forgets after it was collected', () =>
     await one.commit({ alert: alerts[1] ?? anAlert() })
     await one.collect(NOW)
     await one.commit({ alert: alerts[2] ?? anAlert() })
-    const store = new Proxy(redis.store, {
-      get: (real, name) => {
-        const value = Reflect.get(real, name)
-        if (typeof value !== 'function') return value
-        return async (...args: unknown[]) => {
-          if (name === 'collectAlerts') await restore?.()
-          if (name === 'collectAlerts') restore = undefined
-          return value.apply(real, args)
-        }
-      },
+    const store = overtakenAt(redis.store, 'collectAlerts', async () => {
+      await restore?.()
+      restore = undefined
     })
     expect(await collectOutbox({ ...one.deps, store }, NOW)).toBe(2)
     await one.close(NOW + WAIT)
     expect((await one.told()).sort()).toEqual(alerts.map(({ id }) => id).sort())
     await one.expectBalance({ missing: 0, committed: 3 })
+  })
+
+  test('is no reason to withhold what is over: its receiver need not have heard of it', async () => {
+    const one = relay()
+    const alert = anAlert({ id: 'aaaa-1' })
+    await one.commit({ alert }, { alert: { ...alert, id: 'aaaa-2', reason: 'recovered', status: 'resolved' } })
+    await one.collect(NOW)
+    const restore = await remembered(one)
+    let isFirst = true
+    const others = overtakenAt(redis.store, 'zmscore', async () => {
+      if (isFirst) await one.close(NOW + WAIT)
+      isFirst = false
+    })
+    const store = overtakenAt(others, 'withholdAlerts', restore)
+    await closeGroups({ ...one.deps, store }, NOW + WAIT)
+    await one.close(NOW + WAIT)
+    expect(await one.told()).toEqual(['aaaa-2'])
+    await one.expectBalance({ withheld: 0, pending: 2 })
   })
 
   test.each([
