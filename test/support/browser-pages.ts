@@ -98,6 +98,8 @@ async function openWindow(browser: Browser, url: string, look: Look, session?: S
   return { page, faults }
 }
 
+const BOARD_JOB = /\/queues\/board\/api\/queues\/[^/]+\/\d+$/
+
 function noteFaults(page: Page, origin: string, faults: string[]): void {
   page.on('console', (message) => {
     // The answer that it tells of is looked at below.
@@ -120,6 +122,8 @@ function noteFaults(page: Page, origin: string, faults: string[]): void {
     if (why !== 'net::ERR_ABORTED') faults.push(`failed: ${request.url()} ${why}`)
   })
   page.on('response', (response) => {
+    // The board asks for its job every few seconds; one that has ended is gone.
+    if (response.status() === 404 && BOARD_JOB.test(response.url())) return
     if (response.status() >= 400 && !response.request().isNavigationRequest())
       faults.push(`failed: ${response.url()} ${response.status()}`)
   })

@@ -108,13 +108,21 @@ async function collectBatch(
         const element = waitingAlert(refOf(partition, Number(number)), alert, held)
         return [key, paceOf(alert, isDigest(key), lately(key, alert)), JSON.stringify(element)]
       })
-      return [id, alert.id, number, happenedAt(alert, now), why, own.length, ...joins]
+      return [id, identityOf(alert), number, happenedAt(alert, now), why, own.length, ...joins]
     }),
   )
   const [joined, , mark] = answer
   if (joined === 0) return answer
   for (const { number, entry, to } of routed) if (Number(number) <= mark) note(deps, entry.alert, to)
   return answer
+}
+
+/**
+ * What a copy of a transition shares with it. Not its id alone: one that a node lost with its number may be followed by another
+ * one that counts as the same in its alert.
+ */
+function identityOf({ id, status, level }: Alert): string {
+  return `${id} ${status} ${level}`
 }
 
 /** The receivers that were sent an alert as firing, of those that are over now: the routes may be others since. */

@@ -47,28 +47,31 @@ const because = z.discriminatedUnion('is', [
 ])
 
 /** The next poll of an account beside its moment, which stands in the due set. */
-const turnSchema = z.strictObject({
+export interface PollTurn {
   /** When its regular turn is, ms; before that a poll is an early one. */
-  regularAt: z.number(),
-  /** How urgent an early poll is, 0 to 1. */
-  urgency: z.number().min(0).max(1),
-  because,
-})
+  regularAt: number
+  /** How urgent an early poll is, 0 to 1, in hundredths. */
+  urgency: number
+  because: Because
+}
 
 export type Level = z.infer<typeof level>
 export type Near = z.infer<typeof near>
 export type Rising = z.infer<typeof rising>
 export type Because = z.infer<typeof because>
-export type PollTurn = z.infer<typeof turnSchema>
+
+/** A list: above 64 bytes Redis keeps the whole record of an account in a dearer form, and few turns are that long. */
+const stored = z.tuple([z.number(), z.number().min(0).max(1), because])
 
 export function encodeTurn({ regularAt, urgency, because }: PollTurn): string {
-  return JSON.stringify({ regularAt, urgency, because } satisfies PollTurn)
+  return JSON.stringify([regularAt, Math.round(urgency * 100) / 100, because] satisfies z.infer<typeof stored>)
 }
 
 /** Undefined for what is none: the account then has its turn when it is due. */
-export function decodeTurn(stored: string | undefined): PollTurn | undefined {
+export function decodeTurn(text: string | undefined): PollTurn | undefined {
   try {
-    return turnSchema.safeParse(JSON.parse(stored ?? '')).data
+    const [regularAt, urgency, because] = stored.parse(JSON.parse(text ?? ''))
+    return { regularAt, urgency, because }
   } catch {
     return undefined
   }

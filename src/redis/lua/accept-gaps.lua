@@ -13,7 +13,7 @@ local function takeGap(partition, first, last)
   end
   local collected = string.match(redis.call('HGET', MARKS, partition) or '0', '^%d+')
   if tonumber(collected) + 1 ~= first then return false end
-  redis.call('HSET', MARKS, partition, last)
+  redis.call('HSET', MARKS, partition, last .. ' 0-0')
   return true
 end
 

@@ -461,3 +461,19 @@ test('what is committed at a node that is behind, in its numbers and by its cloc
   expect((await one.told()).filter((id) => id === alert.id)).toEqual([alert.id])
   await one.expectBalance({ committed: 4, pending: 4 })
 })
+
+test('what comes in the place of a lost commit, under its number and as the same change of its alert, is collected', async () => {
+  const one = relay()
+  const { outbox, sequence } = one.keys.partition(PARTITION)
+  const alert = anAlert()
+  await one.commit({ alert })
+  await one.collect(NOW)
+  // Its node fails over and has lost it; the next poll finds that it is over.
+  await redis.store.del(outbox)
+  await redis.store.set(sequence, 1)
+  const end = { alert: { ...alert, status: 'resolved' } }
+  await redis.store.xadd(outbox, '5-0', 'alert', JSON.stringify(end), 'number', '1')
+  await one.collect(NOW + WAIT)
+  expect(await redis.store.xlen(outbox)).toBe(0)
+  await one.expectBalance({ committed: 2 })
+})
