@@ -118,8 +118,12 @@ class Simulation {
     world.note('EVERYTHING HEALS')
     this.#behind = undefined
     for (const process of world.living) world.connect(process)
-    // Before anybody looks whether there is more to do.
+    // Before anybody looks whether there is more to do. Who waits to try again does so.
     await this.#finish(world.settle())
+    for (let round = 0; round < MOST_ROUNDS && world.living.some(({ sleepers }) => sleepers.length > 0); round++) {
+      await this.#move(1_000)
+      await this.#finish(world.settle())
+    }
     const last = startDaemon(this.scene, 'last')
     if (this.#mix.alerts === true) return this.#tellAll(last)
     const until = world.now + KEEP_MS + 3_600_000
