@@ -27,9 +27,15 @@ const LOOK_EVERY_MS = 20
  * lost there any more.
  */
 export class Unstored {
-  readonly #accounts = new Map<number, Answer | undefined>()
-  /** Redis has taken them, and may lose them still. The oldest first. */
-  readonly #young: { answer: Answer; age: () => number }[] = []
+  /** How many are at work on each account. */
+  readonly #inHand = new Map<number, number>()
+  /** Neither stored nor sealed. */
+  readonly #kept = new Set<Answer>()
+  /** Redis has taken them, and may lose them still: how long ago. The oldest first. */
+  readonly #young = new Map<Answer, () => number>()
+  /** Young ones that are to be stored again, and those that somebody is at. */
+  readonly #asked = new Set<Answer>()
+  readonly #running = new Set<Answer>()
   readonly #seal: (answers: readonly Answer[]) => void
   readonly #ending = new AbortController()
 
@@ -40,32 +46,55 @@ export class Unstored {
   }
 
   has(hubId: number): boolean {
-    return this.#accounts.has(hubId)
+    return this.#inHand.has(hubId)
   }
 
   /** The account is in hand for as long as this work is under way. */
   async hold<T>(hubId: number, work: () => Promise<T>): Promise<T> {
-    this.#accounts.set(hubId, undefined)
+    this.#inHand.set(hubId, (this.#inHand.get(hubId) ?? 0) + 1)
     try {
       return await work()
     } finally {
-      this.#accounts.delete(hubId)
+      const others = (this.#inHand.get(hubId) ?? 1) - 1
+      if (others > 0) this.#inHand.set(hubId, others)
+      else this.#inHand.delete(hubId)
     }
   }
 
   keep(answer: Answer): void {
-    this.#accounts.set(answer.hubId, answer)
+    this.#kept.add(answer)
   }
 
-  /** Redis has taken it. While Redis is away nothing comes in, and nothing goes. */
-  keepYoung(answer: Answer, clock: Clock): void {
-    const firstYoung = this.#young.findIndex(({ age }) => age() <= DURABLE_MS)
-    this.#young.splice(0, firstYoung === -1 ? this.#young.length : firstYoung)
-    this.#young.push({ answer, age: clock.stopwatch() })
+  /**
+   * Redis has it, or something newer. What it took a minute before that goes: while Redis is away nothing is settled, and
+   * nothing goes.
+   */
+  settle(answer: Answer, isStored: boolean, clock: Clock): void {
+    this.#kept.delete(answer)
+    if (isStored) {
+      this.#young.delete(answer)
+      this.#young.set(answer, clock.stopwatch())
+    }
+    for (const [oldest, age] of this.#young) {
+      if (age() <= DURABLE_MS) return
+      this.#young.delete(oldest)
+    }
   }
 
   get young(): Answer[] {
-    return this.#young.map(({ answer }) => answer)
+    return [...this.#young.keys()]
+  }
+
+  /** Never twice at once for an answer: asked for while it is under way, it is done once more after that. */
+  async withYoung(work: (answer: Answer) => Promise<void>): Promise<void> {
+    const run = async (answer: Answer) => {
+      this.#asked.add(answer)
+      if (this.#running.has(answer)) return
+      this.#running.add(answer)
+      while (this.#asked.delete(answer)) await this.hold(answer.hubId, () => work(answer))
+      this.#running.delete(answer)
+    }
+    await Promise.all(this.young.map(run))
   }
 
   /** Aborted: the process ends, and what Redis refuses from now on is sealed in place of being tried again. */
@@ -77,22 +106,20 @@ export class Unstored {
     this.#ending.abort()
   }
 
-  /** The account's answer, unless it is sealed already. */
-  seal(hubId: number): void {
-    const answer = this.#accounts.get(hubId)
-    if (answer === undefined) return
-    this.#seal([answer])
-    this.#accounts.set(hubId, undefined)
+  /** Unless it is sealed already. It is the next start's from then on. */
+  seal(...answers: Answer[]): void {
+    const own = answers.filter((answer) => this.#kept.has(answer))
+    if (own.length === 0) return
+    this.#seal(own)
+    for (const answer of own) for (const its of [this.#kept, this.#young, this.#asked]) its.delete(answer)
   }
 
   /** Waits a while for what is under way. What has come by then is sealed; what comes later is as well, as it comes. */
   async close(clock: Clock, patienceMs: number): Promise<void> {
     this.end()
     const until = clock.now() + patienceMs
-    while (this.#accounts.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
-    const left = [...this.#accounts.values()].filter((answer) => answer !== undefined)
-    if (left.length > 0) this.#seal(left)
-    for (const { hubId } of left) this.#accounts.set(hubId, undefined)
+    while (this.#inHand.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
+    this.seal(...this.#kept)
   }
 }
 
@@ -123,26 +150,28 @@ export async function storeAnswer(
   for (let attempt = 1; ; attempt++) {
     try {
       const is = await deps.tokens.storeTokens(hubId, owner, encrypted(deps.vault, answer), again)
-      if (is === 'stored' && !again) deps.unstored.keepYoung(answer, deps.clock)
-      if (is === 'unknown') return leaveForNow(deps, hubId, attempt)
-      if (is !== 'held') return is
+      if (is === 'unknown') return leaveForNow(deps, answer, attempt)
+      if (is !== 'held') {
+        deps.unstored.settle(answer, is === 'stored', deps.clock)
+        return is
+      }
     } catch (error) {
       if (attempt % SAID_EVERY === 1 && !deps.unstored.ending.aborted) {
         deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
       }
     }
     if (deps.unstored.ending.aborted) {
-      deps.unstored.seal(hubId)
+      deps.unstored.seal(answer)
       return 'left'
     }
     await deps.clock.wait(STORE_AGAIN_MS, deps.unstored.ending)
   }
 }
 
-function leaveForNow(deps: StoreAnswerDeps, hubId: number, attempt: number): 'left' {
-  deps.unstored.seal(hubId)
+function leaveForNow(deps: StoreAnswerDeps, answer: Answer, attempt: number): 'left' {
+  deps.unstored.seal(answer)
   deps.log.error(
-    { code: 'token.not-stored', hubId, attempt },
+    { code: 'token.not-stored', hubId: answer.hubId, attempt },
     'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
   )
   return 'left'
@@ -150,18 +179,19 @@ function leaveForNow(deps: StoreAnswerDeps, hubId: number, attempt: number): 'le
 
 /**
  * A Redis that took over, or was started again, may have lost what it had taken last. What has come in since wins: where
- * nothing was lost, this does nothing.
+ * nothing was lost, this does nothing. Never throws: nobody waits for it.
  */
 export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
-  const { unstored } = deps
-  const storeAgain = (answer: Answer) => {
-    if (unstored.has(answer.hubId)) return storeAnswer(deps, answer, true)
-    return unstored.hold(answer.hubId, () => {
-      unstored.keep(answer)
-      return storeAnswer(deps, answer, true)
+  await deps.unstored.withYoung(async (answer) => {
+    deps.unstored.keep(answer)
+    await storeAnswer(deps, answer, true).catch((error: unknown) => {
+      const { hubId } = answer
+      deps.log.error(
+        { code: 'token.not-stored', hubId, err: error },
+        'new tokens could be neither stored again nor sealed',
+      )
     })
-  }
-  await Promise.all(unstored.young.map(storeAgain))
+  })
 }
 
 function encrypted(vault: Vault, { hubId, owner: _, access, refresh, ...rest }: Answer): NewTokens {

@@ -13,15 +13,19 @@ const HUB = 123
 const NEW = { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }
 
 /** An answer was stored, and Redis is as it was before. */
-async function lost() {
+async function lost(seal: (answers: readonly Answer[]) => void = () => {}) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   clock.move(10_000)
   const tokens = new TokenStore(redis.store, keys)
   const sealed: Answer[] = []
-  const unstored = new Unstored((answers) => void sealed.push(...answers))
-  const deps = { tokens, vault, unstored, clock, log: logLines().log }
+  const unstored = new Unstored((answers) => {
+    seal(answers)
+    sealed.push(...answers)
+  })
+  const logged = logLines()
+  const deps = { tokens, vault, unstored, clock, log: logged.log }
   const answer = (more: Partial<Answer> = {}): Answer => ({
     ...{ hubId: HUB, owner: 'me', generation: '1', access: new Secret('access-2'), refresh: new Secret('refresh-2') },
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
@@ -37,7 +41,10 @@ async function lost() {
       all.map(({ key, was }) => (was === null ? redis.store.del(key) : redis.store.restore(key, 0, was, 'REPLACE'))),
     )
   const field = (name: string) => redis.store.hget(keys.account(HUB).account, name)
-  return { keys, clock, deps, answer, lose, sealed, field, stored: () => storedTokens(redis.store, keys, HUB) }
+  const empty = () => redis.store.del(...all.map(({ key }) => key))
+  const stored = () => storedTokens(redis.store, keys, HUB)
+  const refreshTokensSealed = () => sealed.map(({ refresh }) => refresh?.reveal())
+  return { keys, clock, deps, logged, answer, lose, empty, refreshTokensSealed, field, stored }
 }
 
 test('what Redis took and lost is stored again', async () => {
@@ -120,7 +127,7 @@ test('a process that ends while it waits seals what it has', async () => {
   await one.clock.sleeper()
   one.deps.unstored.end()
   await storing
-  expect(one.sealed.map(({ refresh }) => refresh?.reveal())).toEqual(['refresh-2'])
+  expect(one.refreshTokensSealed()).toEqual(['refresh-2'])
 })
 
 test('what was stored a minute ago goes with the next answer', async () => {
@@ -130,4 +137,89 @@ test('what was stored a minute ago goes with the next answer', async () => {
     await storeAnswer(one.deps, one.answer({ owner: generation, generation }))
     expect(one.deps.unstored.young.map((answer) => answer.generation)).toEqual([generation])
   }
+})
+
+test('a Redis that comes and goes while it refuses writes is asked by one run for each answer, and once more after it', async () => {
+  const one = await lost()
+  await one.lose()
+  const { tokens, clock } = one.deps
+  const asked: string[] = []
+  let refuses = true
+  tokens.storeTokens = (...given) => {
+    asked.push(given[1])
+    if (refuses) return Promise.reject(new Error('NOREPLICAS'))
+    return TokenStore.prototype.storeTokens.apply(tokens, given)
+  }
+  const runs = Array.from({ length: 5 }, () => storeYoungAgain(one.deps))
+  await clock.sleeper()
+  expect(asked).toEqual(['me'])
+  refuses = false
+  clock.move(250)
+  await Promise.all(runs)
+  expect([asked.length, await one.stored()]).toEqual([3, NEW])
+})
+
+test('where another answer of the account is in hand, what is sealed at the end is each of them, once', async () => {
+  const one = await lost()
+  const { tokens, unstored, clock } = one.deps
+  await one.lose()
+  await tokens.begin(HUB, 'other', clock.now())
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const work = unstored.hold(HUB, () => {
+    unstored.keep(one.answer({ owner: 'other', refresh: new Secret('refresh-3') }))
+    return promise
+  })
+  const storing = storeYoungAgain(one.deps)
+  await clock.sleeper()
+  unstored.end()
+  await storing
+  expect(one.refreshTokensSealed()).toEqual(['refresh-2'])
+  await unstored.close(clock, 0)
+  expect(one.refreshTokensSealed()).toEqual(['refresh-2', 'refresh-3'])
+  resolve()
+  await work
+})
+
+test('an account stays in hand until the last of those that are at it is done', async () => {
+  const { unstored } = (await lost()).deps
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const longer = unstored.hold(HUB, () => promise)
+  await unstored.hold(HUB, async () => {})
+  expect(unstored.has(HUB)).toBe(true)
+  resolve()
+  await longer
+  expect(unstored.has(HUB)).toBe(false)
+})
+
+test('a data folder that takes nothing is logged, and ends nothing', async () => {
+  const one = await lost(() => {
+    throw new Error('ENOSPC')
+  })
+  await one.lose()
+  await one.deps.tokens.begin(HUB, 'other', one.clock.now())
+  const storing = storeYoungAgain(one.deps)
+  await one.clock.sleeper()
+  one.deps.unstored.end()
+  await storing
+  expect(one.logged.lines()).toContainEqual(expect.objectContaining({ code: 'token.not-stored', hubId: HUB }))
+})
+
+test('what an emptied Redis does not know is sealed once, however often it comes back', async () => {
+  const one = await lost()
+  await one.empty()
+  for (let n = 0; n < 3; n++) await storeYoungAgain(one.deps)
+  expect([one.refreshTokensSealed(), one.deps.unstored.young]).toEqual([['refresh-2'], []])
+})
+
+test('after a minute it goes with the next connection, too, if Redis has it; if not it is young again', async () => {
+  const one = await lost()
+  for (let n = 0; n < 2; n++) {
+    await one.lose()
+    one.clock.move(61_000)
+    await storeYoungAgain(one.deps)
+    expect([await one.stored(), one.deps.unstored.young.length]).toEqual([NEW, 1])
+  }
+  one.clock.move(61_000)
+  await storeYoungAgain(one.deps)
+  expect([await one.stored(), one.deps.unstored.young.length]).toEqual([NEW, 0])
 })

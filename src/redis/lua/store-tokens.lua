@@ -5,8 +5,8 @@
 -- a Redis that was emptied must not end what is alive at the provider.
 -- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
 --   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'); access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
--- Returns 'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held' (one that was lost waits for whoever has the lease: what he
--- is redeeming for it is newer).
+-- Returns 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
+-- lost waits for whoever has the lease: what he is redeeming for it is newer).
 local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again =
   string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
@@ -15,8 +15,8 @@ local ASKED_AGAIN_MS = 15000
 
 releaseLease(owner)
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'connectedAt')
--- Done before, and the answer was lost with the connection.
-if a[4] == owner then return isLive(a[1]) and 'stored' or 'uninstalled' end
+-- Done before: the answer was lost with the connection, or nothing was.
+if a[4] == owner then return not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored' end
 if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(generation) then return 'unknown' end
 -- More than it would have written has been written since: it was not lost, or it is over.
 if again == 'again' and tonumber(a[2] or generation + 2) > generation + 1 then return 'lost' end
