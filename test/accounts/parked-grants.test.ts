@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep-grants.ts'
 import { connectParked, connectWithCode, type Told } from '../../src/accounts/connect-account.ts'
+import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import { noteOfGrant, parkGrant, readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
@@ -169,6 +170,31 @@ test('a grant is connected although an older one was stored after it had been gi
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
   expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
+})
+
+test.each([
+  ['import replaces the account', 'an import'],
+  ['earlier version of the daemon connects the account', 'an earlier version'],
+])('a grant changes nothing once an %s', async (_, by) => {
+  const { keys, deps, clock, grant, install, pass, kept } = await begun()
+  expect(await install()).toMatchObject({ is: 'connected' })
+  clock.move(10_000)
+  await parkGrant(deps, await grant(), clock.now())
+  clock.move(10_000)
+  if (by === 'an import') {
+    const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
+    const lines = async function* () {
+      yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
+    }
+    const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
+    expect(await importAccounts(deps, lines(), options)).toMatchObject({ replaced: 1 })
+  } else {
+    // It knows of no `grantedAt`, and leaves that of the connection before.
+    await redis.store.hset(keys.account(HUB).account, { connectedAt: clock.now() })
+  }
+  const tokens = await storedTokens(redis.store, keys, HUB)
+  await pass(2 * MINUTE)
+  expect([await kept(), await storedTokens(redis.store, keys, HUB)]).toEqual([[], tokens])
 })
 
 test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {

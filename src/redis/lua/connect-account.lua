@@ -27,8 +27,8 @@ redis.call('DEL', tokensKey())
 redis.call('HSET', tokensKey(), 'access', access, 'refresh', refresh, 'scopes', scopes)
 if previous ~= '' then redis.call('HSET', tokensKey(), 'previous', previous) end
 forgetTroubles()
-redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
-  'refreshedAt', obtainedAt)
+redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt .. ' ' .. now, 'obtainedAt', obtainedAt,
+  'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
 beginGrant(KEYS[2])
 setFields(fields)
 setState(hubId, 'active')

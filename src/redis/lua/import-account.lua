@@ -15,7 +15,7 @@ local state = redis.call('HGET', ACCOUNT, 'state')
 if state and not replace then return isLive(state) and 'kept' or 'uninstalled' end
 redis.call('DEL', tokensKey())
 redis.call('HSET', tokensKey(), 'refresh', refresh)
-redis.call('HDEL', ACCOUNT, 'refreshedAt')
+redis.call('HDEL', ACCOUNT, 'refreshedAt', 'grantedAt')
 forgetTroubles()
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
 redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0)
