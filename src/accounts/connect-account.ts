@@ -1,6 +1,6 @@
 import type { TokenAnswer, TokenMetadata, TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
-import type { ProviderFailure } from '../provider/failure.ts'
+import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { opensLimits } from '../provider/scopes.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -14,7 +14,7 @@ import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { tokenDrift } from '../tokens/token-drift.ts'
 import type { Vault } from '../tokens/vault.ts'
 import { type AskedMetadata, askMetadata, type ScopesAnnouncer } from './metadata.ts'
-import { forgetGrant, type Grant, noteOfGrant, parkGrant, planGrant } from './parked-grants.ts'
+import { CROSSING, forgetGrant, type Grant, noteOfGrant, parkGrant, planGrant, replaceGrant } from './parked-grants.ts'
 
 export interface ConnectDeps {
   provider: ProviderClient
@@ -35,7 +35,8 @@ export interface CodeDeps extends ConnectDeps {
 
 export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
-  | { is: 'failed'; step: 'token' | 'metadata'; failure: ProviderFailure }
+  /** `proof`: another grant of the account was stored meanwhile, and the provider does not say which of them counts. */
+  | { is: 'failed'; step: 'token' | 'metadata' | 'proof'; failure: ProviderFailure }
 
 /** The code is as good as before: the provider takes none until then, ms. */
 export interface Waits {
@@ -43,7 +44,7 @@ export interface Waits {
   until: number
 }
 
-/** The grant is kept; whose it is, is asked again by and by. */
+/** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
 export interface Parked {
   is: 'parked'
   failure: ProviderFailure
@@ -61,25 +62,39 @@ export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<Con
   const { refreshToken, owner } = answer.value
   if (refreshToken === undefined) return withoutRefreshToken()
   const grant = grantOf(answer.value, refreshToken, sentAt)
-  if (owner !== undefined) return storeAccount(deps, grant, ownerAlone(grant, owner))
+  if (owner !== undefined) return connectGrant(deps, grant, ownerAlone(grant, owner))
   // The code is spent: from here on the grant must be found by somebody, whatever becomes of this process.
   const id = await parkGrant(deps, grant, deps.clock.now())
   const asked = await readMetadata(deps, grant.accessToken)
-  if (asked.result.ok) return connectParked(deps, { id, ...grant }, { ...asked, metadata: asked.result.value })
+  if (asked.result.ok) {
+    return connectGrant(deps, { id, ...grant }, identity(grant, { ...asked, metadata: asked.result.value }))
+  }
   await planGrant(deps, id, deps.clock.now())
   return { is: 'parked', failure: asked.result.failure }
 }
 
-/** Stores the account of a grant that was parked. */
-export async function connectParked(
+/** Stores the account of a grant whose code is spent. One of which nobody can say whether it counts is parked, or stays so. */
+export async function connectGrant(
   deps: ConnectDeps,
-  grant: Grant & { id: string },
-  told: Told,
-): Promise<Exclude<ConnectOutcome, { is: 'failed' }>> {
-  await noteOfGrant(deps, grant.id, { hubId: told.metadata.hubId })
-  const outcome = await storeAccount(deps, grant, identity(grant, told))
-  await forgetGrant(deps, grant.id)
-  return outcome
+  grant: Grant & { id?: string },
+  whose: Identity,
+): Promise<ConnectOutcome | Parked> {
+  const { clock } = deps
+  let { id } = grant
+  if (id !== undefined) await noteOfGrant(deps, id, { hubId: whose.hubId })
+  const keep = async (latest: Grant) => {
+    if (id === undefined) id = await parkGrant(deps, latest, clock.now())
+    else await replaceGrant(deps, id, latest, clock.now())
+  }
+  const outcome = await storeAccount(deps, grant, whose, keep)
+  if (id === undefined) return outcome
+  if (outcome.is !== 'failed' || outcome.step !== 'proof') {
+    await forgetGrant(deps, id)
+    return outcome
+  }
+  await noteOfGrant(deps, id, { hubId: CROSSING })
+  await planGrant(deps, id, clock.now())
+  return { is: 'parked', failure: outcome.failure }
 }
 
 /**
@@ -99,7 +114,10 @@ export async function connectWithRefreshToken(
   const grant = grantOf(answer.value, latest, sentAt)
   const asked = await readMetadata(deps, grant.accessToken)
   if (!asked.result.ok) return { is: 'failed', step: 'metadata', failure: asked.result.failure }
-  return storeAccount(deps, grant, identity(grant, { ...asked, metadata: asked.result.value }))
+  const whose = identity(grant, { ...asked, metadata: asked.result.value })
+  return storeAccount(deps, grant, whose, async ({ refreshToken }) => {
+    if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
+  })
 }
 
 /** An answer's life counts from when the request was sent. */
@@ -112,7 +130,7 @@ export interface Told extends Pick<AskedMetadata, 'askedAt' | 'answeredAt'> {
   metadata: TokenMetadata
 }
 
-interface Identity {
+export interface Identity {
   hubId: number
   /** Undefined: as it is known. */
   hubDomain: string | undefined
@@ -121,7 +139,7 @@ interface Identity {
   fields: Record<string, string>
 }
 
-function identity(grant: Grant, { metadata, ...asked }: Told): Identity {
+export function identity(grant: Grant, { metadata, ...asked }: Told): Identity {
   const { hubId, hubDomain = '', scopes, user = '', lifeLeftMs } = metadata
   const { times, driftMs } = tokenDrift(grant.times, { ...asked, lifeLeftMs })
   return { hubId, hubDomain, scopes, times, fields: { hubDomain, user, tokenDriftMs: String(driftMs ?? '') } }
@@ -136,7 +154,9 @@ async function storeAccount(
   deps: ConnectDeps,
   grant: Grant,
   { hubId, scopes, fields, ...told }: Identity,
-): Promise<Exclude<ConnectOutcome, { is: 'failed' }>> {
+  /** Gets what is to be proved, and what came of that, before anything else can fail. */
+  keep: (latest: Grant) => Promise<void>,
+): Promise<ConnectOutcome> {
   const operation = newOperation()
   let { accessToken, refreshToken, times } = { ...grant, times: told.times }
   let [provedAfter, previous] = ['', '' as Buffer | '']
@@ -161,14 +181,22 @@ async function storeAccount(
     )
     if (is === 'stale') continue
     if (is === 'crossing') {
-      const proved = await proveAlive(deps, refreshToken)
-      if (proved === 'over') return { is: 'reconnected', hubId, hubDomain, scopes }
-      if (proved !== 'unknown') {
-        // The one before stays until the new one has worked once.
-        const isOther = proved.refreshToken.reveal() !== refreshToken.reveal()
-        previous = isOther ? deps.vault.seal(refreshToken, hubId, 'refresh') : previous
-        ;({ accessToken, refreshToken, times } = proved)
+      await keep({ accessToken, refreshToken, times })
+      const proof = await proveAlive(deps, refreshToken)
+      if ('is' in proof) {
+        if (proof.is === 'unknown') return { is: 'failed', step: 'proof', failure: proof.failure }
+        const { failure } = proof
+        const facts = { code: 'grant.superseded', hubId, reason: failure.code } as const
+        deps.log.warn(facts, `a grant is dropped, the provider has another one for it: ${failure.message}`)
+        if (!(await works(deps, hubId))) return { is: 'failed', step: 'token', failure }
+        return { is: 'reconnected', hubId, hubDomain, scopes }
       }
+      if (proof.refreshToken.reveal() !== refreshToken.reveal()) {
+        await keep(proof)
+        // The one before stays until the new one has worked once.
+        previous = deps.vault.seal(refreshToken, hubId, 'refresh')
+      }
+      ;({ accessToken, refreshToken, times } = proof)
       provedAfter = generation
       continue
     }
@@ -179,23 +207,52 @@ async function storeAccount(
 }
 
 /**
- * Another grant was stored since this one was given, and either may be the newer one. Where the provider does not say, the
- * one that comes last counts.
+ * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
+ * the older one. That it refuses one counts when it says so twice.
  */
-async function proveAlive({ provider, clock }: ConnectDeps, refreshToken: Secret): Promise<Grant | 'over' | 'unknown'> {
-  const sentAt = clock.now()
-  const answer = await provider.refresh(refreshToken)
-  if (answer.ok) return grantOf(answer.value, answer.value.refreshToken ?? refreshToken, sentAt)
-  return answer.failure.class === 'rejected' ? 'over' : 'unknown'
+async function proveAlive(
+  { provider, clock }: ConnectDeps,
+  refreshToken: Secret,
+): Promise<Grant | { is: 'over' | 'unknown'; failure: ProviderFailure }> {
+  let refusals = 0
+  const { sentAt, result } = await askPatiently(
+    clock,
+    async () => {
+      const sentAt = clock.now()
+      const result = await provider.refresh(refreshToken)
+      if (!result.ok && result.failure.class === 'rejected') refusals++
+      return { sentAt, result }
+    },
+    (failure) => failure.class === 'transient' || refusals === 1,
+  )
+  if (result.ok) return grantOf(result.value, result.value.refreshToken ?? refreshToken, sentAt)
+  return { is: refusals > 1 ? 'over' : 'unknown', failure: result.failure }
+}
+
+async function works({ store, keys }: ConnectDeps, hubId: number): Promise<boolean> {
+  const state = await store.hget(keys.account(hubId).account, 'state')
+  return state === 'active' || state === 'failing' || state === 'parked'
+}
+
+function readMetadata(deps: ConnectDeps, accessToken: Secret): Promise<AskedMetadata> {
+  return askPatiently(
+    deps.clock,
+    () => askMetadata(deps, accessToken),
+    (failure) => failure.class === 'transient',
+  )
 }
 
 /** Tried a few times: a hiccup is nothing that somebody in front of a page need hear of. */
-async function readMetadata(deps: ConnectDeps, accessToken: Secret) {
-  let asked = await askMetadata(deps, accessToken)
+async function askPatiently<A extends { result: ProviderResult<unknown> }>(
+  clock: Clock,
+  ask: () => Promise<A>,
+  isHiccup: (failure: ProviderFailure) => boolean,
+): Promise<A> {
+  let asked = await ask()
   for (const pause of [500, 1_500, 3_000]) {
-    if (asked.result.ok || asked.result.failure.class !== 'transient') break
-    await deps.clock.wait(Math.min(asked.result.failure.retryAfterMs ?? pause, 5_000))
-    asked = await askMetadata(deps, accessToken)
+    if (asked.result.ok || !isHiccup(asked.result.failure)) break
+    await clock.wait(Math.min(asked.result.failure.retryAfterMs ?? pause, 5_000))
+    asked = await ask()
   }
   return asked
 }

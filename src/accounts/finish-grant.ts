@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { type ConnectDeps, connectParked, grantOf } from './connect-account.ts'
+import { type ConnectDeps, connectGrant, grantOf, identity } from './connect-account.ts'
 import { askMetadata } from './metadata.ts'
 import { forgetGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant, replaceGrant } from './parked-grants.ts'
 
@@ -27,25 +27,28 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
     return 'gone'
   }
   if (grant.isEnding) return deleteGrant(deps, grant)
-  const failure = await connect(deps, grant)
-  if (failure === undefined) return 'connected'
+  const outcome = await connect(deps, grant)
+  if (typeof outcome === 'string') return outcome
   if (deps.clock.now() - grant.grantedAt < PATIENCE_MS) return later(deps, id)
-  const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: failure.code }
-  deps.log.error({ code: 'grant.given-up', ...facts }, `an install comes to nothing: ${failure.message}`)
+  const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: outcome.code }
+  deps.log.error({ code: 'grant.given-up', ...facts }, `an install comes to nothing: ${outcome.message}`)
   await noteOfGrant(deps, id, { isEnding: 1 })
   return deleteGrant(deps, (await readGrant(deps, id)) ?? grant)
 }
 
-/** Undefined: it is done. */
-async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderFailure | undefined> {
+async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderFailure | 'connected' | 'gone'> {
   const grant = await withLastingToken(deps, parked)
   if ('class' in grant) return grant
   const { result, ...asked } = await askMetadata(deps, grant.accessToken)
   if (!result.ok) return result.failure
   // Whoever connected the account meanwhile did so with this grant, or with one that was given later.
-  if (await isConnectedSince(deps, result.value.hubId, grant.grantedAt)) await forgetGrant(deps, grant.id)
-  else await connectParked(deps, grant, { ...asked, metadata: result.value })
-  return undefined
+  if (!grant.isCrossing && (await isConnectedSince(deps, result.value.hubId, grant.grantedAt))) {
+    await forgetGrant(deps, grant.id)
+    return 'gone'
+  }
+  const outcome = await connectGrant(deps, grant, identity(grant, { ...asked, metadata: result.value }))
+  if (outcome.is === 'parked') return outcome.failure
+  return outcome.is === 'failed' ? 'gone' : 'connected'
 }
 
 /**
@@ -74,7 +77,7 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   }
   const { refreshToken = grant.refreshToken } = answer.value
   const renewed = { ...grant, ...grantOf(answer.value, refreshToken, sentAt) }
-  await replaceGrant(deps, grant.id, renewed)
+  await replaceGrant(deps, grant.id, renewed, clock.now())
   endpoint.succeeded({ rotated: refreshToken.reveal() !== grant.refreshToken.reveal() })
   return renewed
 }

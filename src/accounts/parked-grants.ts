@@ -18,8 +18,10 @@ export interface ParkedGrant extends Grant {
   id: string
   /** When the code was sent, ms. */
   grantedAt: number
-  /** Whose it is, once that was told: the account may have been stored, and the grant not yet taken out. */
+  /** Whose it is, while the account may have been stored with it, and the grant not yet taken out. */
   hubId: number | undefined
+  /** Another grant of its account was stored meanwhile: the provider is to say which of them counts. */
+  isCrossing: boolean
   /** Its deletion was begun: nobody may connect an account with it any more. */
   isEnding: boolean
 }
@@ -32,6 +34,8 @@ export interface ParkDeps {
 
 /** Whoever has one lets it be for so long: longer than all that a callback may ask of the provider. */
 const CLAIM_MS = 60_000
+/** Instead of whose it is: the account was stored with another one. */
+export const CROSSING = ''
 /** Grants of one sweep. */
 const MOST = 20
 
@@ -47,9 +51,14 @@ export async function parkGrant(deps: ParkDeps, grant: Grant, now: number): Prom
   return id
 }
 
-/** Other tokens of the same grant. */
-export async function replaceGrant(deps: ParkDeps, id: string, grant: Grant): Promise<void> {
-  await deps.store.hset(deps.keys.grants.grant(id), sealed(deps, grant))
+/** Other tokens of the same grant, which is let be for a while more. */
+export async function replaceGrant(deps: ParkDeps, id: string, grant: Grant, now: number): Promise<void> {
+  const { grant: keyOf, due } = deps.keys.grants
+  await deps.store
+    .multi()
+    .hset(keyOf(id), sealed(deps, grant))
+    .zadd(due, 'XX', now + CLAIM_MS, id)
+    .exec()
 }
 
 function sealed({ vault }: ParkDeps, { accessToken, refreshToken, times }: Grant): Record<string, Buffer | number> {
@@ -77,7 +86,8 @@ export async function readGrant(deps: ParkDeps, id: string): Promise<ParkedGrant
     refreshToken: vault.open(refresh, NOBODY, 'refresh'),
     times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
     grantedAt: Number(grantedAt),
-    hubId: hubId == null ? undefined : Number(hubId),
+    hubId: hubId ? Number(hubId) : undefined,
+    isCrossing: hubId === CROSSING,
     isEnding: isEnding === '1',
   }
 }
@@ -86,7 +96,7 @@ export async function readGrant(deps: ParkDeps, id: string): Promise<ParkedGrant
 export async function noteOfGrant(
   deps: ParkDeps,
   id: string,
-  note: { hubId: number } | { isEnding: 1 },
+  note: { hubId: number | typeof CROSSING } | { isEnding: 1 },
 ): Promise<void> {
   await deps.store.hset(deps.keys.grants.grant(id), note)
 }

@@ -149,10 +149,13 @@ async function connect(io: Io, options: CommonOptions & { refreshTokenFile: stri
   )
   if (outcome.is === 'failed') {
     const { step, failure } = outcome
+    if (step === 'token') throw new CommandError(`the provider did not take the refresh token: ${failure.message}`)
+    const unknown = {
+      metadata: 'whose token it is',
+      proof: 'whether it or the one that was connected meanwhile counts',
+    }
     throw new CommandError(
-      step === 'token'
-        ? `the provider did not take the refresh token: ${failure.message}`
-        : `whose token it is could not be read: ${failure.message}; ${options.refreshTokenFile} holds the token that counts now, try again`,
+      `${unknown[step]} could not be read: ${failure.message}; nothing was stored, ${options.refreshTokenFile} holds the latest token, try again`,
     )
   }
   const { hubId, hubDomain, scopes, is } = outcome

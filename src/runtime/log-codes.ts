@@ -43,6 +43,7 @@ export const LOG_CODES = [
   'grant.given-up',
   'grant.deleted',
   'grant.undeleted',
+  'grant.superseded',
   'grant.error',
   'metadata.failed',
   'uninstall.begun',

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
+import { finishGrant } from '../../src/accounts/finish-grant.ts'
+import { readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import type { Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { dump, outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { useRedis } from '../support/test-store.ts'
@@ -265,44 +270,175 @@ describe('connecting again', () => {
 
 describe('two installs of an account that cross', () => {
   /** The first one's code was exchanged, and it waits for its metadata until the second one is done. */
-  async function crossed(refresh: ProviderClient['refresh']) {
+  async function crossed(
+    refresh: ProviderClient['refresh'],
+    { meanwhile = async (_: Keys) => {}, storeOf = (store: Store) => store, isOwnerTold = false } = {},
+  ) {
     const keys = redis.freshKeys()
     let go = () => {}
     const held = new Promise<void>((resolve) => {
       go = resolve
     })
-    const first = office(redis.store, keys, {
-      ...{ exchangeCode: async () => tokens('access-1', 'refresh-1'), refresh },
-      metadata: () => held.then(() => metadata()),
-    })
+    const given = tokens('access-1', 'refresh-1')
+    const withOwner = { ok: true as const, value: { ...given.value, owner: { hubId: HUB, scopes: ['oauth'] } } }
+    const does = { exchangeCode: async () => (isOwnerTold ? held.then(() => withOwner) : given), refresh }
+    const first = office(redis.store, keys, { ...does, metadata: () => held.then(() => metadata()) })
     const second = office(redis.store, keys, {
       exchangeCode: async () => tokens('access-2', 'refresh-2'),
       metadata: async () => metadata(),
     })
-    const connecting = connectWithCode(first.deps, code)
+    const connecting = untroubled(first.clock, connectWithCode({ ...first.deps, store: storeOf(redis.store) }, code))
     expect(await connectWithCode(second.deps, code)).toMatchObject({ is: 'connected' })
+    await meanwhile(keys)
     go()
-    const outcome = await connecting
-    return { outcome, stored: await storedTokens(redis.store, keys), asked: first.provider.calls.slice(2) }
+    const outcome = await connecting.catch((error: unknown) => error)
+    const ids = await redis.store.zrange(keys.grants.due, '0', '-1')
+    const grants = await Promise.all(ids.map((id) => readGrant(first.deps, id)))
+    return {
+      ...{ ...first, keys, outcome, ids, parked: grants.map((grant) => grant?.refreshToken.reveal()) },
+      ...{ stored: await storedTokens(redis.store, keys), asked: first.provider.calls.slice(2) },
+    }
   }
 
-  test('the one that comes last is dropped if the provider takes its refresh token no more', async () => {
-    expect(await crossed(async () => failure('rejected'))).toEqual({
-      outcome: expect.objectContaining({ is: 'reconnected', hubId: HUB }),
-      stored: { access: 'access-2', refresh: 'refresh-2', previous: undefined },
-      asked: [['refresh', 'refresh-1']],
+  /** Where it pauses, its time is over at once. */
+  async function untroubled<T>(clock: HandClock, work: Promise<T>): Promise<T> {
+    let isOver = false
+    const patience = async () => {
+      for (;;) {
+        await clock.sleeper()
+        if (isOver) return
+        clock.move(5_000)
+      }
+    }
+    void patience()
+    return work.finally(() => {
+      isOver = true
     })
+  }
+
+  const SECOND = { access: 'access-2', refresh: 'refresh-2', previous: undefined }
+
+  test('the one that comes last is dropped if the provider refuses its refresh token twice, and the log has it', async () => {
+    const { outcome, stored, asked, parked, logged } = await crossed(async () => failure('rejected'))
+    expect({ outcome, stored, asked, parked }).toEqual({
+      outcome: expect.objectContaining({ is: 'reconnected', hubId: HUB }),
+      stored: SECOND,
+      asked: [
+        ['refresh', 'refresh-1'],
+        ['refresh', 'refresh-1'],
+      ],
+      parked: [],
+    })
+    expect(logged.lines()).toContainEqual(
+      expect.objectContaining({ level: 'warn', code: 'grant.superseded', hubId: HUB, reason: 'rejected' }),
+    )
   })
+
+  test('one refusal that is not confirmed drops nothing', async () => {
+    const answers = [failure('rejected'), tokens('access-3', 'refresh-3')]
+    const { outcome, stored } = await crossed(async () => answers.shift() ?? failure('rejected'))
+    expect(outcome).toMatchObject({ is: 'reconnected' })
+    expect(stored).toMatchObject({ access: 'access-3', refresh: 'refresh-3' })
+  })
+
+  test.each(['reauthorize', 'uninstalling', 'uninstalled'])(
+    'one that is dropped has failed if the account that is stored is %s',
+    async (state) => {
+      const meanwhile = async (keys: Keys) => void (await redis.store.hset(keys.account(HUB).account, { state }))
+      const { outcome, parked } = await crossed(async () => failure('rejected'), { meanwhile })
+      expect(outcome).toEqual({ is: 'failed', step: 'token', failure: failure('rejected').failure })
+      expect(parked).toEqual([])
+    },
+  )
 
   test('the one that comes last is stored if its refresh token is alive, with what came back for it', async () => {
-    const { outcome, stored } = await crossed(async () => tokens('access-3', 'refresh-3'))
+    const { outcome, stored, parked } = await crossed(async () => tokens('access-3', 'refresh-3'))
     expect(outcome).toMatchObject({ is: 'reconnected' })
     expect(stored).toEqual({ access: 'access-3', refresh: 'refresh-3', previous: 'refresh-1' })
+    expect(parked).toEqual([])
   })
 
-  test('the one that comes last is stored if the provider does not say', async () => {
-    const { stored } = await crossed(async () => failure('transient'))
-    expect(stored).toEqual({ access: 'access-1', refresh: 'refresh-1', previous: undefined })
+  test('the one that comes last is asked about again while the provider hiccups', async () => {
+    const answers = [failure('transient'), failure('transient', { status: 429, retryAfterMs: 60_000 })]
+    const { stored, clock } = await crossed(async () => answers.shift() ?? tokens('access-3', 'refresh-3'))
+    expect(stored).toMatchObject({ refresh: 'refresh-3' })
+    expect(clock.waits).toEqual([500, 5_000])
+  })
+
+  test.each(['transient', 'client'] as const)(
+    'the one that comes last is parked if the provider gives no clear answer (%s), and stored once it does',
+    async (kind) => {
+      let answer: Awaited<ReturnType<ProviderClient['refresh']>> = failure(kind)
+      const { deps, keys, clock, ids, outcome, stored, parked } = await crossed(async () => answer)
+      expect(outcome).toEqual({ is: 'parked', failure: failure(kind).failure })
+      expect([stored, parked]).toEqual([SECOND, ['refresh-1']])
+      const endpoint = openEndpoint(redis.store, keys, clock)
+      const finish = () => untroubled(clock, finishGrant({ ...deps, endpoint }, ids[0] ?? ''))
+      expect(await finish()).toBe('later')
+      expect(await storedTokens(redis.store, keys)).toEqual(SECOND)
+      answer = tokens('access-3', 'refresh-3')
+      expect(await finish()).toBe('connected')
+      expect(await storedTokens(redis.store, keys)).toMatchObject({ access: 'access-3', refresh: 'refresh-3' })
+      expect(await redis.store.zcard(keys.grants.due)).toBe(0)
+      await endpoint.close()
+    },
+  )
+
+  test.each([false, true])(
+    'what the proof brings is kept before the account is stored (owner told: %s)',
+    async (isOwnerTold) => {
+      const storeOf = (store: Store) => {
+        let steps = 0
+        const connectAccount = (...args: Parameters<Store['connectAccount']>) => {
+          if (++steps > 1) throw new Error('Redis is away')
+          return store.connectAccount(...args)
+        }
+        return new Proxy(store, {
+          get: (target, name) => {
+            if (name === 'connectAccount') return connectAccount
+            const value = Reflect.get(target, name)
+            return typeof value === 'function' ? value.bind(target) : value
+          },
+        })
+      }
+      const { outcome, stored, parked } = await crossed(async () => tokens('access-3', 'refresh-3'), {
+        storeOf,
+        isOwnerTold,
+      })
+      expect([outcome, stored, parked]).toEqual([new Error('Redis is away'), SECOND, ['refresh-3']])
+    },
+  )
+
+  /** An account is taken over by its refresh token, and installed before that is done. */
+  async function takenOver(answers: Awaited<ReturnType<ProviderClient['refresh']>>[]) {
+    const keys = redis.freshKeys()
+    const install = office(redis.store, keys, {
+      exchangeCode: async () => tokens('access-2', 'refresh-2'),
+      metadata: async () => metadata(),
+    })
+    const { deps, clock } = office(redis.store, keys, {
+      refresh: async () => answers.shift() ?? failure('transient'),
+      metadata: async () => {
+        await connectWithCode(install.deps, code)
+        return metadata()
+      },
+    })
+    const kept: string[] = []
+    const connecting = connectWithRefreshToken(deps, new Secret('refresh-0'), (token) => void kept.push(token.reveal()))
+    return { outcome: await untroubled(clock, connecting), kept, stored: await storedTokens(redis.store, keys) }
+  }
+
+  test('one with a refresh token hands on what the proof brings, too', async () => {
+    const answers = [tokens('access-1', 'refresh-1'), tokens('access-3', 'refresh-3')]
+    const { outcome, kept, stored } = await takenOver(answers)
+    expect([outcome.is, kept]).toEqual(['reconnected', ['refresh-1', 'refresh-3']])
+    expect(stored).toMatchObject({ refresh: 'refresh-3', previous: 'refresh-1' })
+  })
+
+  test('one with a refresh token fails if the provider gives no clear answer, and nothing is stored', async () => {
+    const { outcome, kept, stored } = await takenOver([tokens('access-1', 'refresh-1')])
+    expect(outcome).toEqual({ is: 'failed', step: 'proof', failure: failure('transient').failure })
+    expect([kept, stored]).toEqual([['refresh-1'], SECOND])
   })
 })
 

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep-grants.ts'
-import { connectParked, connectWithCode, type Told } from '../../src/accounts/connect-account.ts'
+import { connectGrant, connectWithCode, identity } from '../../src/accounts/connect-account.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import { noteOfGrant, parkGrant, readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import type { TokenMetadata } from '../../src/provider/answers.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -164,9 +165,13 @@ test('a grant is connected although an older one was stored after it had been gi
   const newer = await grant()
   await parkGrant(deps, newer, clock.now())
   clock.move(10_000)
-  const told = { metadata: { hubId: HUB, scopes: ['oauth'], lifeLeftMs: undefined }, askedAt: 0, answeredAt: 0 }
+  const metadata = { hubId: HUB, scopes: ['oauth'], lifeLeftMs: undefined } as TokenMetadata
   const late = { id: await parkGrant(deps, older, clock.now()), ...older }
-  await connectParked({ ...deps, provider: fakeProvider({}) }, late, told as Told)
+  await connectGrant(
+    { ...deps, provider: fakeProvider({}) },
+    late,
+    identity(older, { metadata, askedAt: 0, answeredAt: 0 }),
+  )
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
   expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })

@@ -25,7 +25,8 @@ export function noteInstall({ metrics, quota, clock, log }: NoteDeps, outcome: C
   const unlogged = quota.take(clock.now())
   if (unlogged === undefined) return
   const facts = { outcome: result, address: from.forwardedFor ?? from.peer, reason: reasonOf(outcome), unlogged }
-  if (result === 'parked') log.warn({ code: 'install.parked', ...facts }, 'granted, and not known by whom: asked again')
+  if (result === 'parked')
+    log.warn({ code: 'install.parked', ...facts }, 'granted, and not confirmed by the provider: asked again')
   else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
 }
 

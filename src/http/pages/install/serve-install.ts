@@ -141,8 +141,8 @@ ${opensLimits(scopes) ? undefined : warning}`,
 const PARKED: Answer = {
   status: 202,
   title: 'Connected, being set up',
-  body: html`<p>Your consent has arrived, and the provider does not say yet which account it is for. Nothing more is to be done: you can close this page.</p>
-<p>Should the provider not say so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
+  body: html`<p>Your consent has arrived, and the provider has not confirmed yet which account it is for. Nothing more is to be done: you can close this page.</p>
+<p>Should the provider not do so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
 }
 
 /** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */
