@@ -54,7 +54,12 @@ export async function beginUninstall(
   const { account, alerts } = deps.keys.account(hubId)
   const operation = newOperation()
   for (;;) {
-    const [hubDomain, states] = await Promise.all([deps.store.hget(account, 'hubDomain'), deps.store.hgetall(alerts)])
+    const [[state, hubDomain], states] = await Promise.all([
+      deps.store.hmget(account, 'state', 'hubDomain'),
+      deps.store.hgetall(alerts),
+    ])
+    // There is nothing that could note this operation: its step, sent again, would take away what was connected meanwhile.
+    if (state === null) return 'unknown'
     const now = deps.clock.now()
     const begun = await deps.store.beginUninstall(
       ...accountStepKeys(deps.keys, hubId),

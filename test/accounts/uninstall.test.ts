@@ -16,6 +16,7 @@ import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { dyingAt } from '../alerts/outbox/a-relay.ts'
 import { dump, outboxOf, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
@@ -108,6 +109,13 @@ describe('an uninstall that begins', () => {
     expect(begun.sort()).toEqual(['already', 'already', 'begun'])
     expect(await beginUninstall(one.deps, 999, { by: 'cli', reason: 'x' })).toBe('unknown')
     expect(await redis.store.exists(one.keys.account(999).account)).toBe(0)
+  })
+
+  test('of an account that is not there sends no step: sent again it would take away what was connected meanwhile', async () => {
+    const one = await installed(async () => ({ ok: true, value: 'deleted' }))
+    const deps = { ...one.deps, store: dyingAt(redis.store, 'beginUninstall', 'before') }
+    expect(await beginUninstall(deps, 999, { by: 'cli', reason: 'x' })).toBe('unknown')
+    await expect(beginUninstall(deps, HUB, { by: 'cli', reason: 'x' })).rejects.toThrow('dead')
   })
 })
 
