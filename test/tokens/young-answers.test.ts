@@ -105,12 +105,18 @@ test('the token of one that is uninstalled with those before it is deleted, too'
   ])
 })
 
-test('it waits for whoever redeems a token of the account by then, and what that brings counts', async () => {
+/** Somebody else has the account by then. */
+async function waiting() {
   const one = await lost()
   await one.lose()
   await one.deps.tokens.begin(HUB, 'other', one.clock.now())
   const storing = storeYoungAgain(one.deps)
   await one.clock.sleeper()
+  return { one, storing }
+}
+
+test('it waits for whoever redeems a token of the account by then, and what that brings counts', async () => {
+  const { one, storing } = await waiting()
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-1' })
   const newer = one.answer({ owner: 'other', refresh: new Secret('refresh-3') })
   await storeAnswer({ ...one.deps, unstored: new Unstored(() => {}) }, newer)
@@ -120,11 +126,7 @@ test('it waits for whoever redeems a token of the account by then, and what that
 })
 
 test('a process that ends while it waits seals what it has', async () => {
-  const one = await lost()
-  await one.lose()
-  await one.deps.tokens.begin(HUB, 'other', one.clock.now())
-  const storing = storeYoungAgain(one.deps)
-  await one.clock.sleeper()
+  const { one, storing } = await waiting()
   one.deps.unstored.end()
   await storing
   expect(one.refreshTokensSealed()).toEqual(['refresh-2'])

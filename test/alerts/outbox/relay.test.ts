@@ -311,7 +311,8 @@ describe('a group', () => {
 })
 
 describe('where levels have groups of their own', () => {
-  test('the one that closes first takes along what the alert did before, and the other one says nothing of it', async () => {
+  /** An alert that was told, and has since grown worse twice: the second time in another group. */
+  async function escalated() {
     const one = relay({ group: { by: ['level'] } })
     await one.commit(anAlert())
     await one.collect(NOW)
@@ -319,20 +320,23 @@ describe('where levels have groups of their own', () => {
     await one.commit(anAlert({ id: 'a-1' }))
     await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
     await one.collect(NOW + WAIT)
-    await one.close(NOW + 2 * WAIT)
-    expect(await one.close(NOW + WAIT + INTERVAL)).toBeUndefined()
+    return one
+  }
+
+  async function expectTakenAlong(one: ReturnType<typeof relay>) {
     const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
     expect(told).toMatchObject([{}, { id: 'a-2', supersedes: ['a-1'] }])
+  }
+
+  test('the one that closes first takes along what the alert did before, and the other one says nothing of it', async () => {
+    const one = await escalated()
+    await one.close(NOW + 2 * WAIT)
+    expect(await one.close(NOW + WAIT + INTERVAL)).toBeUndefined()
+    await expectTakenAlong(one)
   })
 
   test('the answer of the step that takes it along is lost, and the step is sent again', async () => {
-    const one = relay({ group: { by: ['level'] } })
-    await one.commit(anAlert())
-    await one.collect(NOW)
-    await one.close(NOW + WAIT)
-    await one.commit(anAlert({ id: 'a-1' }))
-    await one.commit(anAlert({ id: 'a-2', level: 'critical', reason: 'escalated' }))
-    await one.collect(NOW + WAIT)
+    const one = await escalated()
     const store = new Proxy(redis.store, {
       get: (target, name) =>
         name === 'moveWaiting'
@@ -343,8 +347,7 @@ describe('where levels have groups of their own', () => {
           : Reflect.get(target, name, target),
     })
     await closeGroups({ ...one.deps, store }, NOW + 2 * WAIT)
-    const told = (await one.deliveries()).flatMap(({ message }) => message.data.alerts)
-    expect(told).toMatchObject([{}, { id: 'a-2', supersedes: ['a-1'] }])
+    await expectTakenAlong(one)
   })
 
   test('what an alert did since is told after what it did before', async () => {
