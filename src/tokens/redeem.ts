@@ -21,6 +21,7 @@ export interface RedeemJob {
   /** Who has the account's lease. */
   owner: string
   generation: string
+  grants: string
   refreshToken: Buffer
   /** The one before, while its successor has not worked yet. */
   previousToken: Buffer | undefined
@@ -103,13 +104,13 @@ interface Answered {
 }
 
 async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered): Promise<Redeemed> {
-  const { hubId, owner, generation, restartPoll, recovered } = job
+  const { hubId, owner, generation, grants, restartPoll, recovered } = job
   const { sentAt, sent, current, answer } = answered
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
   const answeredAt = deps.clock.now()
   const kept: Answer = {
-    ...{ hubId, owner, generation, access: answer.accessToken },
+    ...{ hubId, owner, generation, grants, access: answer.accessToken },
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
     times,

@@ -159,9 +159,9 @@ interface Attempt {
 
 function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
   const { hubId, owner, context } = attempt
-  const { generation, refreshToken, previousToken, state, times } = context
+  const { generation, grants, refreshToken, previousToken, state, times } = context
   return {
-    ...{ hubId, owner, generation, refreshToken, previousToken },
+    ...{ hubId, owner, generation, grants, refreshToken, previousToken },
     restartPoll: hasNoTokenYet(times) || state === 'reauthorize' || state === 'parked',
     recovered: deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() }),
   }

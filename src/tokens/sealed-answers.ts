@@ -24,6 +24,8 @@ const ANSWER = z.object({
   hubId: z.number(),
   owner: z.string(),
   generation: z.string(),
+  // An earlier version knew of none.
+  grants: z.string().default(''),
   access: z.string(),
   refresh: z.string().optional(),
   times: z.object({ obtainedAt: z.number(), expiresAt: z.number() }),

@@ -12,6 +12,8 @@ export interface RefreshContext {
   hubDomain: string
   /** Moves on with every write of tokens; a write with an older one is refused. */
   generation: string
+  /** Which of its connections the tokens are of, and those before. */
+  grants: string
   times: TokenTimes
   failures: number
   rejectedAt: number | null
@@ -33,6 +35,7 @@ export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; cont
 
 export interface NewTokens {
   generation: string
+  grants: string
   access: Buffer
   /** Absent: the one that is stored stays. */
   refresh: Buffer | undefined
@@ -91,7 +94,7 @@ export class TokenStore {
     const pollAt = tokens.pollAt === 'unchanged' ? '-' : tokens.pollAt
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt} ${again ? 'again' : '-'}`,
+      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt} ${again ? 'again' : '-'} ${tokens.grants}`,
       tokens.access,
       tokens.refresh ?? '',
       isNothing(tokens.alerts) ? '' : stepJson(tokens.alerts),
@@ -116,12 +119,13 @@ export class TokenStore {
 /** From the lines that `begin-refresh.lua` returns. The domain is the last: it is the only one that others chose. */
 function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer | undefined): RefreshContext {
   const [leaseMs, state, generation, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
-  const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, ...hubDomain] = more
+  const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, grants = '', ...hubDomain] = more
   return {
     leaseMs: Number(leaseMs),
     state: state as AccountState,
     hubDomain: hubDomain.join('\n'),
     generation: generation ?? '',
+    grants,
     times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
     failures: Number(failures),
     rejectedAt: momentOf(rejectedAt),

@@ -15,6 +15,7 @@ export interface SeededAccount {
   refreshToken?: string
   obtainedAt: number
   lifeMs?: number
+  operation?: string
 }
 
 /** For `connectAccount`: the grant is the newest, whatever the clock says. */
@@ -23,7 +24,7 @@ export const CROSSES_NOBODY = [Number.MIN_SAFE_INTEGER, '', '']
 /** An account as the callback leaves it: connected, active, refresh planned at three fifths of its token's life. */
 export async function seedAccount(store: Store, keys: Keys, account: SeededAccount): Promise<void> {
   const { hubId = 123, hubDomain = 'acme.example.com', obtainedAt, lifeMs = 1_800_000 } = account
-  const { accessToken = 'access-1', refreshToken = 'refresh-1' } = account
+  const { accessToken = 'access-1', refreshToken = 'refresh-1', operation = newOperation() } = account
   const is = await store.connectAccount(
     ...accountStepKeys(keys, hubId),
     keys.partition(keys.partitionOf(hubId)).forgotten,
@@ -33,7 +34,7 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
     ...['oauth crm.objects.contacts.read', obtainedAt, obtainedAt + lifeMs, obtainedAt + Math.floor(lifeMs * 0.6)],
     JSON.stringify({ hubDomain }),
     JSON.stringify(NO_ALERT_WRITES),
-    ...[newOperation(), ...CROSSES_NOBODY],
+    ...[operation, ...CROSSES_NOBODY],
   )
   if (is === 'stale') throw new Error('somebody else is at this account')
 }

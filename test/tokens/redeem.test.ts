@@ -25,9 +25,9 @@ async function begun(refresh: ProviderClient['refresh']) {
   const store = new TokenStore(redis.store, keys)
   const is = await store.begin(HUB, 'me', clock.now())
   if (is.is !== 'begun') throw new Error('not begun')
-  const { generation, refreshToken } = is.context
+  const { generation, grants, refreshToken } = is.context
   const job: RedeemJob = {
-    ...{ hubId: HUB, owner: 'me', generation, refreshToken, previousToken: undefined },
+    ...{ hubId: HUB, owner: 'me', generation, grants, refreshToken, previousToken: undefined },
     ...{ restartPoll: false, recovered: NO_ALERT_WRITES },
   }
   const provider = fakeProvider({ refresh })
@@ -88,6 +88,39 @@ test('but not over the tokens of a grant that came after them', async () => {
   const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
   expect(redeemed).toMatchObject({ is: 'lost' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-9' })
+})
+
+test('nor over those of a grant that came to a store that was emptied since, where generations begin anew', async () => {
+  const one = await begun(async () => tokens('access-2', 'refresh-2'))
+  await redis.store.del(...Object.values(one.keys.account(HUB)))
+  await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-9' })
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
+  expect(redeemed).toMatchObject({ is: 'lost' })
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-9' })
+})
+
+test('a store that lost its last writes gets them although the clock was set back to before the account was connected', async () => {
+  const one = await begun(async () => tokens('access-2', 'refresh-2'))
+  one.clock.move(-60_000)
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
+  expect(redeemed).toMatchObject({ is: 'stored' })
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-2' })
+})
+
+test('a store that lost the connection of an account itself gets the tokens of it', async () => {
+  const one = await begun(async () => tokens('access-3', 'refresh-3'))
+  const all = Object.values(one.keys.account(HUB))
+  const dumps = await Promise.all(all.map((key) => redis.store.dumpBuffer(key)))
+  one.clock.move(1_000)
+  await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-2' })
+  const again = await one.deps.tokens.begin(HUB, 'me', one.clock.now())
+  const { generation, grants, refreshToken } = again.is === 'begun' ? again.context : expect.fail(again.is)
+  await Promise.all(all.map((key, n) => redis.store.restore(key, 0, dumps[n] ?? '', 'REPLACE').catch(() => {})))
+  one.clock.move(-60_000)
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation, grants, refreshToken }, HELD)
+  expect(redeemed).toMatchObject({ is: 'stored' })
+  expect(await one.stored()).toMatchObject({ refresh: 'refresh-3' })
+  expect(await redis.store.hget(one.keys.account(HUB).account, 'grants')).toBe(grants)
 })
 
 test('is not sent at all when the lease has ended while it waited for its turn', async () => {

@@ -431,7 +431,8 @@ describe('an account that is uninstalled while it is refreshed', () => {
     const refreshing = w.refresh()
     await slow.asked
     w.clock.move(MINUTE)
-    await redis.store.hset(w.keys.account(HUB).account, { generation: 1, connectedAt: w.clock.now() })
+    await redis.store.del(...Object.values(w.keys.account(HUB)))
+    await seedAccount(redis.store, w.keys, { obtainedAt: w.clock.now() })
     slow.answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'lost' })
     expect(await w.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })

@@ -31,14 +31,24 @@ class Refusing extends TokenStore {
 async function installation(...hubIds: number[]) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
-  for (const hubId of hubIds) await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
+  const grants = 'a-grant'
+  for (const hubId of hubIds) {
+    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), operation: grants })
+  }
   const logged = logLines()
   const process = (tokens = new TokenStore(redis.store, keys), its = vault) => {
     const unstored = new Unstored((answers) => sealAnswers({ vault: its, log: logged.log }, dataDir, answers))
     return { tokens, vault: its, unstored, clock, log: logged.log }
   }
   const answer = (hubId: number, more: Partial<Answer> = {}): Answer => ({
-    ...{ hubId, owner: 'me', generation: '1', access: new Secret('access-2'), refresh: new Secret('refresh-2') },
+    ...{
+      hubId,
+      owner: 'me',
+      generation: '1',
+      grants,
+      access: new Secret('access-2'),
+      refresh: new Secret('refresh-2'),
+    },
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
     ...{ refreshAt: clock.now() + 900_000, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
     ...more,

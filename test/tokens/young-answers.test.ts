@@ -26,8 +26,16 @@ async function lost(seal: (answers: readonly Answer[]) => void = () => {}) {
   })
   const logged = logLines()
   const deps = { tokens, vault, unstored, clock, log: logged.log }
+  const grants = (await redis.store.hget(keys.account(HUB).account, 'grants')) ?? ''
   const answer = (more: Partial<Answer> = {}): Answer => ({
-    ...{ hubId: HUB, owner: 'me', generation: '1', access: new Secret('access-2'), refresh: new Secret('refresh-2') },
+    ...{
+      hubId: HUB,
+      owner: 'me',
+      generation: '1',
+      grants,
+      access: new Secret('access-2'),
+      refresh: new Secret('refresh-2'),
+    },
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
     ...{ refreshAt: clock.now() + 900_000, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
     ...more,

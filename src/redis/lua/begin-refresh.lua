@@ -6,13 +6,13 @@
 --   life, and longest while no life is known), now.
 -- Returns 'gone' | 'held' | { lines: lease ms, the account's state, generation, obtainedAt, expiresAt, failures,
 --   rejectedAt, refreshedAt, retryAt, when a worker died at it or '', whether it is to be asked whose
---   it is ('1' or ''), open token alert or '', hubDomain; refresh token;
+--   it is ('1' or ''), open token alert or '', the account's last grants, hubDomain; refresh token;
 --   the one before, if it is kept }. One text of all that is text: of fifteen the reading cost more than the asking.
 local owner, shortest, longest, now = string.match(ARGV[1], '^(%S+) (%d+) (%d+) (%d+)$')
 shortest, longest = tonumber(shortest), tonumber(longest)
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'generation', 'obtainedAt', 'expiresAt', 'failures',
-  'rejectedAt', 'refreshedAt', 'retryAt', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue')
+  'rejectedAt', 'refreshedAt', 'retryAt', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'grants')
 -- Redeeming another account's refresh token could end it there.
 if not isLive(a[1]) or a[12] then return 'gone' end
 local lease = longest
@@ -33,5 +33,5 @@ end
 redis.call('HSET', ACCOUNT, 'refreshing', owner .. ' ' .. now)
 local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
 local lines = table.concat({ lease, a[1], a[3], a[4] or '0', a[5], a[6] or '0', a[7] or '', a[8] or '', a[9] or '', interruptedAt,
-  a[13] or '', redis.call('HGET', alertsKey(), 'token') or '', a[2] or '' }, '\n')
+  a[13] or '', redis.call('HGET', alertsKey(), 'token') or '', a[14] or '', a[2] or '' }, '\n')
 return { lines, tokens[1] or '', tokens[2] or nil }

@@ -29,7 +29,7 @@ if previous ~= '' then redis.call('HSET', tokensKey(), 'previous', previous) end
 forgetTroubles()
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt .. ' ' .. now, 'obtainedAt', obtainedAt,
   'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
-beginGrant(KEYS[2])
+beginGrant(KEYS[2], operation)
 setFields(fields)
 setState(hubId, 'active')
 redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)

@@ -4,17 +4,18 @@
 -- beside the one that it may still have; so does one that is forgotten already. Of one that was never here nothing is known:
 -- a Redis that was emptied must not end what is alive at the provider.
 -- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
---   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'); access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
+--   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), the account's last grants as
+--   read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
 -- Returns 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
 -- lost waits for whoever has the lease: what he is redeeming for it is newer).
-local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again =
-  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, grants =
+  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
 local ASKED_AGAIN_MS = 15000
 
 releaseLease(owner)
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'connectedAt')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants')
 -- Done before: the answer was lost with the connection, or nothing was.
 if a[4] == owner then return not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored' end
 if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(generation) then return 'unknown' end
@@ -40,10 +41,11 @@ if not isLive(a[1]) then
   end
   return 'uninstalled'
 end
--- A store that is behind lost writes, with a failover: what is stored there may be over already. In one that was emptied
--- generations begin anew: an answer from before the account was connected is of a grant that is over.
-local isOfFormerGrant = a[2] ~= generation and (tonumber(a[5]) or 0) > tonumber(obtainedAt)
-if tonumber(a[2]) > tonumber(generation) or isOfFormerGrant then
+-- A store that is behind lost writes, with a failover, maybe the grant that the answer is of: what is stored there may be
+-- over already. A grant that was unknown when the refresh began was stored since.
+local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
+local isOfFormerGrant = stored ~= '' and not string.find(',' .. grants .. ',', ',' .. stored .. ',', 1, true)
+if isOfFormerGrant or (stored == own and tonumber(a[2]) > tonumber(generation)) then
   endRefreshing(owner)
   return 'lost'
 end
@@ -60,6 +62,7 @@ else
 end
 redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
   'refreshedAt', obtainedAt, 'storedBy', owner)
+if stored ~= own then redis.call('HSET', ACCOUNT, 'grants', grants) end
 -- All that a refresh that worked puts an end to. To look which are there first took longer.
 redis.call('HDEL', ACCOUNT, 'refreshing', 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
   'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')

@@ -93,17 +93,25 @@ local function answerWith(operation, answer)
   return answer
 end
 
--- A grant has so many generations of tokens to itself. A store that lost its last writes, with a failover, is some of them
--- behind: answers of the grant that is stored may still be written over it, those of one before may not.
+-- A grant has so many generations of tokens to itself: a store that lost its last writes, with a failover, repeats none of
+-- another grant.
 local GENERATIONS_OF_A_GRANT = 1000000
+-- Of the last grants the account keeps the operations that stored them, the newest first: what was read with them goes along
+-- with each refresh, and tells whether another one was stored since.
+local MOST_GRANTS = 4
 
 local function grantOf(generation) return math.floor(generation / GENERATIONS_OF_A_GRANT) end
 
 -- An account that was forgotten goes on after that: a refresh that has been under way since then is refused too.
-local function beginGrant(forgotten)
-  local before = redis.call('HGET', ACCOUNT, 'generation') or redis.call('GET', forgotten)
+local function beginGrant(forgotten, operation)
+  local a = redis.call('HMGET', ACCOUNT, 'generation', 'grants')
+  local before = a[1] or redis.call('GET', forgotten)
   local first = before and (grantOf(before) + 1) * GENERATIONS_OF_A_GRANT or 1
-  redis.call('HSET', ACCOUNT, 'generation', first)
+  local grants = { operation }
+  for grant in string.gmatch(a[2] or '', '[^,]+') do
+    if #grants < MOST_GRANTS then grants[#grants + 1] = grant end
+  end
+  redis.call('HSET', ACCOUNT, 'generation', first, 'grants', table.concat(grants, ','))
 end
 
 -- The account is polled, next at `at`. Until it was read for the first time, it counts as read when that began.
