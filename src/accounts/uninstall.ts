@@ -5,10 +5,10 @@ import type { Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { keepLease, newLeaseOwner, REFRESH_LEASE } from '../tokens/lease.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
+import { CLAIM_MS } from './due-sets.ts'
 import { purgeAccount } from './purge-account.ts'
 
 /** What the alerts room says of a refresh token that can't be deleted for long, and when it is deleted after all. */
@@ -89,23 +89,12 @@ export type UninstallOutcome =
 
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
-  const owner = newLeaseOwner()
-  const { longestMs } = REFRESH_LEASE
-  const sinceTaken = deps.clock.stopwatch()
-  const taken = await deps.store.takeUninstallBuffer(...accountStepKeys(deps.keys, hubId), ...[hubId, owner, longestMs])
-  if (!Array.isArray(taken)) return withoutAttempt(deps, hubId, taken.toString())
-
-  const { lease } = deps.keys.account(hubId)
-  const kept = keepLease(deps.store, deps.clock, { key: lease, owner, ms: longestMs }, sinceTaken)
-  try {
-    return await deleteAndFinish(deps, readAttempt(hubId, taken))
-  } finally {
-    kept.end()
-    await deps.store.releaseLease(lease, owner).catch(() => undefined) // It ends by itself; the first error is the news.
-  }
-}
-
-async function withoutAttempt(deps: UninstallDeps, hubId: number, is: string): Promise<UninstallOutcome> {
+  const taken = await deps.store.takeUninstallBuffer(
+    ...accountStepKeys(deps.keys, hubId),
+    ...[hubId, newOperation(), deps.clock.now(), CLAIM_MS.uninstall],
+  )
+  if (Array.isArray(taken)) return deleteAndFinish(deps, readAttempt(hubId, taken))
+  const is = taken.toString()
   if (is === 'over') return { is: await purgeAccount(deps, hubId) }
   return is === 'held' ? again(deps, hubId) : { is: 'reconnected' }
 }

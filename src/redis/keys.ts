@@ -17,8 +17,6 @@ export interface AccountKeys {
   account: string
   /** hash: the encrypted tokens and the granted scopes */
   tokens: string
-  /** string: random owner of the refresh under way */
-  lease: string
   /** string: the numbers of the last reports, packed */
   readings: string
   /** string, expires: the records behind them, packed */
@@ -155,9 +153,8 @@ export interface Keys {
   partitionOf(hubId: number): number
   partition(number: number): PartitionKeys
   account(hubId: number): AccountKeys
-  /** Two of these alone: a refresh needs no other, and making all ten for each step was 2 % of it. */
+  /** One of these alone: a step needs no other, and making all of them for each was 2 % of a refresh. */
   own(hubId: number): string
-  lease(hubId: number): string
   /** string, expires: a code was sent with that state */
   usedInstallState(nonce: string): string
   /** string: what older versions had in place of `vault.canaries` */
@@ -203,7 +200,6 @@ export function createKeys(prefix: string): Keys {
     partition: (number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
     account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
     own: (hubId) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
-    lease: (hubId) => `${tags[partitionOf(hubId)]}:lease:${hubId}`,
     usedInstallState: (nonce) => `${prefix}:install:${nonce}`,
     canary: `${prefix}:canary`,
     vault: {
@@ -280,7 +276,6 @@ function accountKeys(tag: string, hubId: number): AccountKeys {
   return {
     account: `${tag}:account:${hubId}`,
     tokens: `${tag}:tokens:${hubId}`,
-    lease: `${tag}:lease:${hubId}`,
     readings: `${tag}:readings:${hubId}`,
     samples: `${tag}:samples:${hubId}`,
     history: `${tag}:history:${hubId}`,

@@ -38,7 +38,6 @@ const STEPS = {
   replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
   moveDigest: { file: 'move-digest' },
   renewLease: { file: 'renew-lease', keys: 1 },
-  releaseLease: { file: 'release-lease', keys: 1 },
   changeAlerts: { file: 'change-alerts', keys: 1 },
   changeEndpoint: { file: 'change-endpoint', keys: 2 },
   registerKeys: { file: 'register-keys', keys: 2 },
@@ -103,7 +102,6 @@ declare module 'ioredis' {
     replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
     moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
     renewLease(...args: Argument[]): Result<number, Context>
-    releaseLease(...args: Argument[]): Result<number, Context>
     changeAlerts(...args: Argument[]): Result<'changed' | 'stale', Context>
     changeEndpoint(...args: Argument[]): Result<string | null, Context>
     registerKeys(...args: Argument[]): Result<'registered' | 'stale', Context>

@@ -31,15 +31,24 @@ export class AccessTokenStore {
   }
 
   async read(hubId: number): Promise<StoredToken | undefined> {
-    const { account, tokens, lease } = this.#keys.account(hubId)
+    const { account, tokens } = this.#keys.account(hubId)
     // The generation first: if it is still the same when the token is handed out, the token read here belongs to it.
-    const [fields, accessToken, scopes, holder] = await Promise.all([
-      this.#store.hmget(account, 'state', 'generation', 'obtainedAt', 'expiresAt', 'retryAt', 'metadataDue'),
+    const [fields, accessToken, scopes, [seconds]] = await Promise.all([
+      this.#store.hmget(
+        account,
+        'state',
+        'generation',
+        'obtainedAt',
+        'expiresAt',
+        'retryAt',
+        'metadataDue',
+        'refreshing',
+      ),
       this.#store.hgetBuffer(tokens, 'access'),
       this.#store.hget(tokens, 'scopes'),
-      this.#store.exists(lease),
+      this.#store.time(),
     ])
-    const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue] = fields
+    const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
     return {
       state: state as AccountState,
@@ -50,7 +59,7 @@ export class AccessTokenStore {
       accessToken,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
       metadataDue: metadataDue === '1',
-      isHeld: holder === 1,
+      isHeld: Number(lease?.split(' ')[2] ?? 0) > Number(seconds) * 1_000,
     }
   }
 

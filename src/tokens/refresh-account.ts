@@ -1,10 +1,9 @@
 import type { ProviderClient } from '../provider/client.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
 import { afterFailure, type NextStep } from './after-failure.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
-import { keepLease, newLeaseOwner } from './lease.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, type RedeemJob, type RefreshFailure, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
@@ -85,7 +84,7 @@ export async function refreshAccount(
   // Before the lease: nobody else is kept from the account while this worker stands in line.
   const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
-  const owner = newLeaseOwner()
+  const owner = newOperation()
   const sinceTaken = deps.clock.stopwatch()
   const begun = await deps.tokens.begin(hubId, owner, deps.clock.now()).catch((error: unknown) => {
     deps.endpoint.leave()
@@ -114,8 +113,7 @@ export async function refreshAccount(
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
-  const lease = { key: deps.tokens.leaseKey(hubId), owner, ms: context.leaseMs }
-  const kept = keepLease(deps.store, deps.clock, lease, sinceTaken)
+  const kept = deps.tokens.keepLease(hubId, owner, context.leaseMs, deps.clock, sinceTaken)
   try {
     const attempt = { hubId, owner, context, dueAt }
     // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.
@@ -123,9 +121,6 @@ export async function refreshAccount(
       ? { is: 'too-late' }
       : await deps.unstored.hold(hubId, () => redeemAndStore(deps, jobOf(deps, attempt), kept))
     return await outcomeOf(deps, attempt, redeemed)
-  } catch (error) {
-    await deps.tokens.release(hubId, owner).catch(() => undefined) // It ends by itself; the first error is the news.
-    throw error
   } finally {
     kept.end()
   }

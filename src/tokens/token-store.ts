@@ -2,7 +2,7 @@ import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
-import { REFRESH_LEASE } from './lease.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 
 /** What a refresh reads together with taking its lease. */
@@ -55,6 +55,18 @@ export interface RefreshFailureRecord {
   alerts: AlertWrites
 }
 
+/**
+ * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
+ * is still time to refresh, and renewed while a slow answer is waited for. Losing it is no disaster: every write is
+ * checked against the generation of the tokens.
+ */
+export interface Lease {
+  /** Whether it is sure to be held still: false once it was lost, or could not be renewed in time. */
+  isHeld(): boolean
+  /** Renews it no more. */
+  end(): void
+}
+
 /** The refresh's side of the store: each method is one atomic step. */
 export class TokenStore {
   readonly #store: Store
@@ -68,8 +80,7 @@ export class TokenStore {
   }
 
   async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
-    const { shortestMs, longestMs } = REFRESH_LEASE
-    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${shortestMs} ${longestMs} ${now}`)
+    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${now}`)
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const [lines, refreshToken, previousToken] = answer
     const context = readContext(lines.toString(), refreshToken, previousToken)
@@ -84,8 +95,19 @@ export class TokenStore {
     await this.#store.leaveRefresh(...accountStepKeys(this.#keys, hubId), ...[hubId, owner, Math.round(refreshAt)])
   }
 
-  async release(hubId: number, owner: string): Promise<void> {
-    await this.#store.releaseLease(this.leaseKey(hubId), owner)
+  /** Renews the lease until it is ended; `sinceTaken` counts from when it was asked for. */
+  keepLease(hubId: number, owner: string, ms: number, clock: Clock, sinceTaken: () => number): Lease {
+    let since = sinceTaken
+    let isLost = false
+    const renew = async () => {
+      const sinceAsked = clock.stopwatch()
+      // Redis may be away: then nothing is known, and it ends when it would have.
+      const renewed = await this.#store.renewLease(this.#keys.own(hubId), owner, ms).catch(() => undefined)
+      if (renewed === 1) since = sinceAsked
+      if (renewed === 0) isLost = true
+    }
+    const end = clock.every(ms / 3, renew)
+    return { isHeld: () => !isLost && since() < ms, end }
   }
 
   /** `again`: they were stored before, and may have been lost. */
@@ -109,10 +131,6 @@ export class TokenStore {
       stepJson(record.fields),
       stepJson(record.alerts),
     )
-  }
-
-  leaseKey(hubId: number): string {
-    return this.#keys.lease(hubId)
   }
 }
 

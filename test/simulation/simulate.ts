@@ -1,6 +1,7 @@
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { shortenLease } from '../support/accounts.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { FAULTS, type Outside } from './faults.ts'
 import { type Intents, judge, type Stored, type Violation } from './judge.ts'
@@ -331,13 +332,7 @@ class Simulation {
     }
     world.note(`TIME moves by ${ms / 1_000} s`)
     if (ms > 0) {
-      const leases = HUBS.map((hubId) => keys.lease(hubId))
-      const lefts = await Promise.all(leases.map((lease) => real.pttl(lease)))
-      for (const [n, lease] of leases.entries()) {
-        const left = lefts[n] ?? -1
-        if (left > ms) await real.pexpire(lease, left - ms)
-        else if (left >= 0) await real.del(lease)
-      }
+      for (const hubId of HUBS) await shortenLease(real, keys, hubId, ms)
     }
     if (ms > 0 && this.#mix.rekeys === true) await ageWriters(real, keys, ms)
     await world.move(ms)

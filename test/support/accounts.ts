@@ -39,6 +39,29 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
   if (is === 'stale') throw new Error('somebody else is at this account')
 }
 
+/** Who has the account's lease, and how long it lasts unless it is renewed. */
+export async function leaseOf(store: Store, keys: Keys, hubId = 123) {
+  const note = await store.hget(keys.own(hubId), 'refreshing')
+  if (note === null) return undefined
+  const [owner, , until] = note.split(' ')
+  const [seconds, micros] = await store.time()
+  return { owner, leftMs: Number(until) - Number(seconds) * 1_000 - Math.floor(Number(micros) / 1_000) }
+}
+
+/** As if so much time had passed for Redis: leases end by its own clock. */
+export async function shortenLease(store: Store, keys: Keys, hubId: number, ms: number): Promise<void> {
+  const [owner, since, until] = (await store.hget(keys.own(hubId), 'refreshing'))?.split(' ') ?? []
+  if (until !== undefined) await store.hset(keys.own(hubId), 'refreshing', `${owner} ${since} ${Number(until) - ms}`)
+}
+
+/** The lease runs out: whoever has it is dead, or stands still. */
+export const endLease = (store: Store, keys: Keys, hubId = 123) => shortenLease(store, keys, hubId, 3_600_000)
+
+export async function takeLease(store: Store, keys: Keys, owner: string, ms: number, hubId = 123): Promise<void> {
+  const [seconds] = await store.time()
+  await store.hset(keys.own(hubId), 'refreshing', `${owner} 1 ${Number(seconds) * 1_000 + ms}`)
+}
+
 /** What stands in the store, in clear text; undefined where there is nothing. */
 export async function storedTokens(store: Store, keys: Keys, hubId = 123) {
   const { tokens } = keys.account(hubId)

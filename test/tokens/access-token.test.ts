@@ -10,7 +10,7 @@ import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../../src
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { seedAccount, vault } from '../support/accounts.ts'
+import { seedAccount, takeLease, vault } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -268,7 +268,7 @@ describe('while another worker holds the account', () => {
     const s = server(async () => tokens('access-2'))
     await s.seed()
     s.clock.move(LIFE)
-    await redis.store.set(s.keys.account(HUB).lease, 'somebody who died', 'PX', 50)
+    await takeLease(redis.store, s.keys, 'somebody-who-died', 50)
     expect(await passTime(s.clock, s.ask())).toBe('access-2')
     expect(s.provider.calls).toHaveLength(1)
   })
@@ -277,7 +277,7 @@ describe('while another worker holds the account', () => {
     const s = server(async () => tokens('access-2'))
     await s.seed()
     s.clock.move(LIFE)
-    await redis.store.set(s.keys.account(HUB).lease, 'somebody slow', 'PX', 60_000)
+    await takeLease(redis.store, s.keys, 'somebody-slow', 55_000)
     const begun = s.clock.now()
     expect(await passTime(s.clock, s.ask())).toBe('later')
     expect(s.clock.now() - begun).toBeGreaterThanOrEqual(12_000)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../../src/redis/connect.ts'
-import { keepLease } from '../../src/tokens/lease.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
-const LEASE = { key: 'lease', owner: 'me', ms: 15_000 }
 /** Nobody answers. */
 const away = { renewLease: () => new Promise(() => {}) } as unknown as Store
 
@@ -11,7 +11,7 @@ test.each([-3_600_000, 0, 3_600_000])(
   'a lease that is not renewed ends, though the clock is set by %i ms meanwhile',
   (set) => {
     const clock = new HandClock()
-    const lease = keepLease(away, clock, LEASE, clock.stopwatch())
+    const lease = new TokenStore(away, createKeys('lease')).keepLease(123, 'me', 15_000, clock, clock.stopwatch())
     expect(lease.isHeld()).toBe(true)
     clock.move(set)
     clock.move(15_000)

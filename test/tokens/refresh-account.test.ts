@@ -11,7 +11,17 @@ import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-accou
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { type Answer, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { dump, outboxOf, type SeededAccount, seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import {
+  dump,
+  endLease,
+  leaseOf,
+  outboxOf,
+  type SeededAccount,
+  seedAccount,
+  storedTokens,
+  takeLease,
+  vault,
+} from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
@@ -64,7 +74,7 @@ async function worker(
     record: () => redis.store.hgetall(keys.account(HUB).account),
     tokens: () => storedTokens(redis.store, keys, HUB),
     outbox: () => outboxOf(redis.store, keys, HUB),
-    lease: () => redis.store.get(keys.account(HUB).lease),
+    lease: async () => (await leaseOf(redis.store, keys))?.owner ?? null,
     due: async (kind: 'refresh' | 'poll' | 'uninstall') => {
       const score = await redis.store.zscore(due[kind], HUB)
       return score === null ? undefined : Number(score)
@@ -226,7 +236,7 @@ describe('a refresh', () => {
     const w = await worker(async () => tokens('access-2'))
     expect(await refreshAccount(w.deps, 999)).toEqual({ is: 'gone' })
     expect(w.provider.calls).toEqual([])
-    expect(await redis.store.exists(w.keys.account(999).lease)).toBe(0)
+    expect(await redis.store.exists(w.keys.own(999))).toBe(0)
   })
 
   test('writes no token to the log', async () => {
@@ -276,7 +286,7 @@ describe('of several workers', () => {
     w.clock.move(25 * MINUTE)
     const refreshing = w.refresh()
     await slow.asked
-    await redis.store.set(w.keys.account(HUB).lease, 'somebody-else')
+    await takeLease(redis.store, w.keys, 'somebody-else', 10_000)
     slow.answer(tokens('access-2', 'refresh-2'))
     await refreshing
     expect(await w.lease()).toBe('somebody-else')
@@ -288,7 +298,7 @@ describe('of several workers', () => {
     w.clock.move(25 * MINUTE)
     const refreshing = w.refresh()
     await slow.asked
-    await redis.store.del(w.keys.account(HUB).lease)
+    await endLease(redis.store, w.keys)
     expect(await w.refresh()).toEqual({ is: 'held' })
     slow.answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toMatchObject({ is: 'refreshed' })
@@ -305,7 +315,7 @@ describe('a late writer', () => {
     late.clock.move(25 * MINUTE)
     const refreshing = late.refresh()
     await slow.asked
-    await redis.store.del(keys.account(HUB).lease) // It ran out.
+    await endLease(redis.store, keys) // It ran out.
     const quick = fakeProvider({ refresh: async () => tokens('access-9', 'refresh-9') })
     const other = { ...late.deps, provider: quick, unstored: new Unstored(() => {}) }
     expect(await refreshAccount(other, HUB)).toMatchObject({ is: 'refreshed' })
@@ -533,8 +543,10 @@ describe('a refresh that fails', () => {
     })
     w.clock.move(25 * MINUTE)
     await expect(w.refresh()).rejects.toThrow('a bug')
-    const left = await redis.store.pttl(w.keys.account(HUB).lease)
-    expect(left === -2 || (left > 0 && left <= 15_000)).toBe(true)
+    expect((await leaseOf(redis.store, w.keys))?.leftMs).toBeLessThanOrEqual(15_000)
+    await endLease(redis.store, w.keys)
+    const provider = fakeProvider({ refresh: async () => tokens('access-2') })
+    expect(await refreshAccount({ ...w.deps, provider }, HUB)).toMatchObject({ is: 'refreshed' })
   })
 })
 
@@ -687,7 +699,7 @@ describe('the lease', () => {
     w.clock.move(lifeMs)
     const refreshing = w.refresh()
     await slow.asked
-    const left = await redis.store.pttl(w.keys.account(HUB).lease)
+    const left = (await leaseOf(redis.store, w.keys))?.leftMs
     expect(left).toBeLessThanOrEqual(longest)
     expect(left).toBeGreaterThan(longest - 1_000)
     slow.answer(tokens('access-2'))
@@ -697,14 +709,14 @@ describe('the lease', () => {
   test('is renewed while a slow answer is waited for, and no longer', async () => {
     const slow = slowAnswer()
     const w = await worker(slow.refresh, { lifeMs: 20_000 })
-    const { lease } = w.keys.account(HUB)
     w.clock.move(15_000)
     const refreshing = w.refresh()
     await slow.asked
     const owner = await w.lease()
     // Almost over: only a renewal can make it longer again.
-    await redis.store.pexpire(lease, 1_500)
-    await eventually('the lease is renewed', async () => (await redis.store.pttl(lease)) > 1_500)
+    const left = async () => (await leaseOf(redis.store, w.keys))?.leftMs ?? 0
+    await takeLease(redis.store, w.keys, String(owner), 1_500)
+    await eventually('the lease is renewed', async () => (await left()) > 1_500)
     expect(await w.lease()).toBe(owner)
     slow.answer(failure('transient'))
     await refreshing
@@ -717,7 +729,7 @@ describe('a worker that dies between its lease and its answer', () => {
   async function killed(w: Awaited<ReturnType<typeof worker>>, owner = 'dead'): Promise<number> {
     const at = w.clock.now()
     expect((await w.deps.tokens.begin(HUB, owner, at)).is).toBe('begun')
-    await redis.store.del(w.keys.account(HUB).lease)
+    await endLease(redis.store, w.keys)
     return at
   }
   const interruptedAt = async (w: Awaited<ReturnType<typeof worker>>) => (await w.record()).interruptedAt
@@ -788,6 +800,14 @@ describe('a worker that dies between its lease and its answer', () => {
     expect(await w.record()).not.toHaveProperty('refreshing')
     await w.refresh()
     expect(w.logged.text()).not.toContain('token.interrupted')
+  })
+
+  test('is known by what an earlier version left, too, and holds nobody up', async () => {
+    const w = await worker(async () => tokens('access-2'))
+    w.clock.move(25 * MINUTE)
+    await redis.store.hset(w.keys.own(HUB), 'refreshing', `dead ${w.clock.now()}`)
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(w.logged.lines()).toMatchObject([{ code: 'token.interrupted' }])
   })
 
   test('is not taken for itself by a worker that asks twice because the answer was lost', async () => {

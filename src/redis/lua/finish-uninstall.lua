@@ -15,6 +15,7 @@ if isLive(state) then
 end
 -- By this very step, whose answer was lost, or by another worker. When it is forgotten is planned already.
 if state ~= 'uninstalling' then return 'finished' end
+redis.call('HDEL', ACCOUNT, 'refreshing')
 if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
   redis.call('ZADD', dueKey('uninstall'), now, hubId)
   return 'again'
@@ -23,7 +24,7 @@ setState(hubId, 'uninstalled')
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
 redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
-redis.call('DEL', tokensKey(), leaseKey(), calls)
+redis.call('DEL', tokensKey(), calls)
 redis.call('ZADD', dueKey('uninstall'), purgeAt, hubId)
 writeAlerts(hubId, writes)
 return 'finished'

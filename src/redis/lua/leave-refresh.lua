@@ -3,7 +3,5 @@
 -- ARGV: hubId, owner of the lease, next refresh.
 local hubId, owner, refreshAt = ARGV[1], ARGV[2], ARGV[3]
 
-endRefreshing(owner)
-if redis.call('GET', leaseKey()) ~= owner then return 0 end
-redis.call('DEL', leaseKey())
+if not endLease(redis.call('HGET', ACCOUNT, 'refreshing'), owner) then return 0 end
 return redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)

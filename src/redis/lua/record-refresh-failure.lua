@@ -6,9 +6,8 @@
 local hubId, owner, generation, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local refreshAt, pollAt, fields, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7]), cjson.decode(ARGV[8])
 
-releaseLease(owner)
-endRefreshing(owner)
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'refreshing')
+endLease(a[3], owner)
 if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
 setState(hubId, state)
 setFields(fields)

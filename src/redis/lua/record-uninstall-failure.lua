@@ -8,6 +8,7 @@ local writes = cjson.decode(ARGV[6])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'uninstallAttempts')
 if a[1] ~= 'uninstalling' or (a[2] or '0') ~= attempts or not alertsAreAsRead(writes.changes) then return 'lost' end
+redis.call('HDEL', ACCOUNT, 'refreshing')
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstallFailureReason', reason, 'uninstallFailureAt', now)
 redis.call('ZADD', dueKey('uninstall'), nextAt, hubId)

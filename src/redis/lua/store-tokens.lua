@@ -14,15 +14,14 @@ local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- Whose an imported account is is asked at once; where nobody came to it, or had no answer, so much later.
 local ASKED_AGAIN_MS = 15000
 
-releaseLease(owner)
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing')
+endLease(a[6], owner)
 -- Done before: the answer was lost with the connection, or nothing was.
 if a[4] == owner then return not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored' end
 if not a[1] and tonumber(redis.call('GET', forgottenKey()) or 0) < tonumber(generation) then return 'unknown' end
 -- More than it would have written has been written since: it was not lost, or it is over.
 if again == 'again' and tonumber(a[2] or generation + 2) > generation + 1 then return 'lost' end
 if not isLive(a[1]) then
-  endRefreshing(owner)
   if refresh ~= '' then
     local before = redis.call('HGET', tokensKey(), 'refresh')
     if before then redis.call('HSET', tokensKey(), 'previous', before) end
@@ -45,11 +44,8 @@ end
 -- over already. A grant that was unknown when the refresh began was stored since.
 local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
 local isOfFormerGrant = stored ~= '' and not string.find(',' .. grants .. ',', ',' .. stored .. ',', 1, true)
-if isOfFormerGrant or (stored == own and tonumber(a[2]) > tonumber(generation)) then
-  endRefreshing(owner)
-  return 'lost'
-end
-if again == 'again' and redis.call('EXISTS', leaseKey()) == 1 then return 'held' end
+if isOfFormerGrant or (stored == own and tonumber(a[2]) > tonumber(generation)) then return 'lost' end
+if again == 'again' and isHeld(a[6], owner) then return 'held' end
 
 if refresh ~= '' then
   -- The one before stays until the new one has worked once.
@@ -64,7 +60,7 @@ redis.call('HSET', ACCOUNT, 'generation', generation + 1, 'obtainedAt', obtained
   'refreshedAt', obtainedAt, 'storedBy', owner)
 if stored ~= own then redis.call('HSET', ACCOUNT, 'grants', grants) end
 -- All that a refresh that worked puts an end to. To look which are there first took longer.
-redis.call('HDEL', ACCOUNT, 'refreshing', 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
+redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'rejectedAt',
   'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
 if a[1] ~= 'active' then setState(hubId, 'active') end
 if a[3] == '1' then

@@ -13,7 +13,6 @@ end
 standAt(KEYS[1])
 
 local function tokensKey() return AT .. ':tokens:' .. OF end
-local function leaseKey() return AT .. ':lease:' .. OF end
 local function readingsKey() return AT .. ':readings:' .. OF end
 local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
@@ -139,14 +138,32 @@ local function noteReading(hubId, freshAt, fields)
   else redis.call('ZREM', pollFailingKey(), hubId) end
 end
 
-local function releaseLease(owner)
-  if redis.call('GET', leaseKey()) == owner then redis.call('DEL', leaseKey()) end
+-- The lease of an account is a note in it: who has its tokens in hand, since when (by the owner's clock), and until when if it
+-- is not renewed (by the clock of Redis). It goes when what came of it is written: one that is over was left by a worker that
+-- died. Versions before 2026-11-23 did not note until when.
+local MOST_LEASED_MS = 60000
+
+local function redisNow()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Takes away the note of a refresh under way, if it is the owner's.
-local function endRefreshing(owner)
-  local note = redis.call('HGET', ACCOUNT, 'refreshing')
-  if note and string.match(note, '^%S+') == owner then redis.call('HDEL', ACCOUNT, 'refreshing') end
+local function takeLease(owner, since, ms)
+  redis.call('HSET', ACCOUNT, 'refreshing', string.format('%s %s %.0f', owner, since, redisNow() + ms))
+end
+
+-- Whether somebody else has it. No lease lasts longer than that: the clock was set back since.
+local function isHeld(note, owner)
+  local by, ends = string.match(note or '', '^(%S+) %d+ (%d+)$')
+  if not by or by == owner then return false end
+  local left = ends - redisNow()
+  return left > 0 and left <= MOST_LEASED_MS
+end
+
+-- Returns whether it was the owner's.
+local function endLease(note, owner)
+  if string.match(note or '', '^%S+') ~= owner then return false end
+  return redis.call('HDEL', ACCOUNT, 'refreshing') == 1
 end
 
 -- changes: { { field, state as it was read ('' = none), state from now on ('' = none) }, ... }
