@@ -1,6 +1,6 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
-import { type Findings, partialFindings, wholeFindings } from '../src/limits/findings.ts'
+import { type Findings, findingsOf } from '../src/limits/findings.ts'
 import { gapsAfter, reportsWithGaps } from '../src/limits/gaps.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
@@ -14,7 +14,7 @@ import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { isFailure } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
-import type { Seen } from '../src/limits/seen.ts'
+import { recordsFingerprint, type Seen, saidFingerprint } from '../src/limits/seen.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import { encodeGaps } from '../src/provider/report-gaps.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
@@ -56,6 +56,7 @@ export interface HeardPoll {
 interface ReadPoll extends HeardPoll {
   answers: Answers
   outcome: PollOutcome
+  saw: Omit<Seen, 'judged'> | undefined
 }
 
 /** What a poll adds to what is known of the account. */
@@ -86,13 +87,14 @@ export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise
   const answers = heard.read()
   const outcome = outcomeOf(answers)
   noteCalls(deps, answers, outcome)
-  deps.metrics.reportGaps.inc({}, reportsWithGaps(answers))
-  const read = { ...poll, answers, outcome }
-  const found = outcome.readAnything ? findingsOf(deps, read) : undefined
+  const gaps = reportsWithGaps(answers)
+  deps.metrics.reportGaps.inc({}, gaps)
+  // A report with gaps is judged beside the last one, and must be read anew next time.
+  const saw = outcome.readAll && gaps === 0 ? sawIn(deps, heard, answers) : undefined
   // Other bytes may say the same.
-  return found?.isAsBefore === true && isAtRest(deps, poll)
-    ? unchanged(deps, poll, found)
-    : decideAnew(deps, read, found)
+  return saw !== undefined && saw.said === context.seen?.said && isAtRest(deps, poll)
+    ? unchanged(deps, poll, saw)
+    : decideAnew(deps, { ...poll, answers, outcome, saw })
 }
 
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */
@@ -109,8 +111,7 @@ function isAtRest(deps: DecidePollDeps, { context, settings, at }: HeardPoll): b
   return mayRest(deps.alerts, context, watched, at)
 }
 
-/** `found`: what it read, where that was needed to tell. */
-function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, found?: Findings): Decision {
+function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, saw: Decision['saw'] = 'unchanged'): Decision {
   const { context, at } = poll
   const { keepMs } = samples.settings
   return {
@@ -119,22 +120,27 @@ function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, found?: Finding
       readings: 'unchanged',
       samples: context.packed.hasSamples ? { shown: 'unchanged', keepMs } : undefined,
       alerts: NO_ALERT_WRITES,
-      nearness: found && nearnessOf(found, poll),
       fields: { polledAt: String(at) },
     },
     found: NOTHING_NEW,
     changedAt: context.changedAt,
     failures: [],
-    saw: found === undefined ? 'unchanged' : sawIn(poll, found),
+    saw,
     log: () => {},
   }
 }
 
-async function decideAnew(deps: DecidePollDeps, poll: ReadPoll, found: Findings | undefined): Promise<Decision> {
-  const { hubId, context, answers, outcome, at } = poll
+async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decision> {
+  const { hubId, context, settings, answers, outcome, saw, at } = poll
   const { failures, readAnything } = outcome
   const now = deps.clock.now()
-  const shown = found === undefined ? {} : await samplesAfter(deps, poll, found)
+  const found = readAnything ? findingsOf(context, { ...answers, at }, gapOf(settings)) : undefined
+  const shown = found === undefined ? {} : await samplesAfter(deps, poll)
+  const isShownAlike =
+    saw !== undefined &&
+    saw.records === context.seen?.records &&
+    context.packed.hasSamples &&
+    Object.keys(shown).length > 0
   const parked = parkedBy(deps, poll, now)
   const changedAt = hasMoved(found?.change) ? at : context.changedAt
   const disagreement =
@@ -148,7 +154,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll, found: Findings 
       ...found?.packed,
       readings: found?.packed.readings,
       samples: found && {
-        shown: found.isShownAlike ? 'unchanged' : shown,
+        shown: isShownAlike ? 'unchanged' : shown,
         keepMs: deps.samples.settings.keepMs,
       },
       nearness: found && nearnessOf(found, poll),
@@ -166,7 +172,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll, found: Findings 
     found: found && foundSeries(found.before, found.after),
     changedAt,
     failures,
-    saw: sawIn(poll, found),
+    saw,
     log: () => {
       if (found !== undefined) logTypes(deps.log, hubId, found.before, found.after)
       logGaps(deps.log, hubId, context.gaps, gaps)
@@ -201,23 +207,19 @@ export function watchedBy({ samples }: Pick<DecidePollDeps, 'samples'>, { pairs 
   return { pairs, records: samples.settings.records }
 }
 
-function findingsOf({ samples }: DecidePollDeps, { context, settings, answers, outcome, at }: ReadPoll): Findings {
-  const fetched = { ...answers, at }
-  const gapMs = gapOf(settings)
-  // A report with gaps is judged beside the last one, and must be read anew next time.
-  return outcome.readAll && settings.pairs !== 'auto' && reportsWithGaps(fetched) === 0
-    ? wholeFindings(context, fetched, samples.settings, gapMs)
-    : partialFindings(context, fetched, gapMs)
-}
-
 /** Null: it is near no limit. */
 function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | null {
   return nearestLimit(after, context.forecasts, at)?.nearness ?? null
 }
 
-function sawIn({ heard }: HeardPoll, found: Findings | undefined): Decision['saw'] {
-  if (found?.words === undefined || heard.fingerprint === undefined) return undefined
-  return { answers: heard.fingerprint, ...found.words }
+/** Only a poll that read everything saw it. */
+function sawIn({ samples }: DecidePollDeps, { fingerprint }: Heard, answers: Answers): ReadPoll['saw'] {
+  if (fingerprint === undefined) return undefined
+  return {
+    answers: fingerprint,
+    said: saidFingerprint(answers),
+    records: recordsFingerprint(answers.associations, samples.settings.records),
+  }
 }
 
 /** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
@@ -231,12 +233,7 @@ function noteCalls({ endpoint }: DecidePollDeps, answers: Answers, { failures }:
   endpoint.noteOthers(answers.calls - errors, errors)
 }
 
-async function samplesAfter(
-  { samples }: DecidePollDeps,
-  { hubId, answers, outcome, at }: ReadPoll,
-  found: Findings,
-): Promise<Samples> {
-  if (found.shown !== undefined) return found.shown
+async function samplesAfter({ samples }: DecidePollDeps, { hubId, answers, outcome, at }: ReadPoll): Promise<Samples> {
   const before = outcome.readAll ? {} : await samples.read(hubId)
   return mergeSamples(before, { ...answers, at }, samples.settings)
 }

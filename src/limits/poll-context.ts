@@ -61,8 +61,6 @@ export interface PackedContext {
   forecasts: string
   /** Whether records are kept. */
   hasSamples: boolean
-  /** The readings, whose names are those of `names`. */
-  readingsNamedAs(names: Readings): KeptReadings | undefined
 }
 
 /** The account's fields, in the order of begin-poll.lua; what it adds stands behind them. */
@@ -129,15 +127,11 @@ export class StoredContext implements PollContext {
     this.accessToken = accessToken
     this.taken = takenNow(number(FIELDS), number(FIELDS + 1), askedAt)
     let kept: KeptReadings | undefined
-    const readingsNamedAs = (names?: Readings) => {
-      kept ??= keptReadings(hubId, keys.account(hubId), readings, names)
+    this.#unpacked = () => {
+      kept ??= keptReadings(hubId, keys.account(hubId), readings)
       return kept
     }
-    this.#unpacked = readingsNamedAs
-    const hasSamples = number(FIELDS + 2) === 1
-    this.packed = {
-      ...{ readings, forecasts: forecast?.toString() ?? '', hasSamples, readingsNamedAs },
-    }
+    this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: number(FIELDS + 2) === 1 }
     for (let place = FIRST_ALERT; place < answer.length; place += 2) {
       this.alertStates[String(answer[place])] = String(answer[place + 1])
     }

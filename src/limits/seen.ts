@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AssociationReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
-import { isFailure, type Readings } from './readings.ts'
+import { type Fetched, isFailure } from './readings.ts'
 import type { RecordChoice } from './samples.ts'
 
 /**
@@ -15,8 +15,8 @@ import type { RecordChoice } from './samples.ts'
 export interface Seen {
   /** Of the bytes of all answers. */
   answers: string
-  /** Of the names of object types and pairs. */
-  names: string
+  /** Of what was read in them: other bytes may say the same. */
+  said: string
   /** Of the records, as far as they may be kept. */
   records: string
   /** Of all that the judgement rests on beside the numbers; NOT_JUDGED where it has to be made at every poll. */
@@ -29,8 +29,8 @@ export const NOT_JUDGED = '-'
 /** Never empty. */
 export function encodeSeen(seen: Seen | undefined): string {
   if (seen === undefined) return NOTHING_SEEN
-  const { answers, names, records, judged } = seen
-  return [answers, names, records, judged].join(' ')
+  const { answers, said, records, judged } = seen
+  return [answers, said, records, judged].join(' ')
 }
 
 const NOTHING_SEEN = '-'
@@ -40,8 +40,8 @@ const PARTS = 4
 export function decodeSeen(stored: string): Seen | undefined {
   const parts = stored.split(' ')
   if (parts.length !== PARTS) return undefined
-  const [answers = '', names = '', records = '', judged = ''] = parts
-  return { answers, names, records, judged }
+  const [answers = '', said = '', records = '', judged = ''] = parts
+  return { answers, said, records, judged }
 }
 
 /** Of answers in the order in which they are asked for. */
@@ -51,14 +51,9 @@ export function answersFingerprint(bodies: readonly Buffer[]): string {
   return fingerprint(Buffer.concat([lengths, ...bodies]))
 }
 
-export function namesFingerprint({ customProperties, associations }: Readings): string {
-  const { typesLeftOut } = customProperties?.report ?? {}
-  let text = typesLeftOut === undefined ? '' : `${typesLeftOut} more\0`
-  for (const { objectTypeId, singularLabel, pluralLabel } of customProperties?.report.byObjectType ?? []) {
-    text += `${objectTypeId}\0${singularLabel}\0${pluralLabel}\0`
-  }
-  for (const pair of Object.keys(associations)) text += `${pair}\0`
-  return fingerprint(text)
+/** Of all that is read in reports, of which none failed. */
+export function saidFingerprint({ customProperties, associations }: Fetched): string {
+  return fingerprint(JSON.stringify([customProperties, [...associations]]))
 }
 
 export function recordsFingerprint(

@@ -41,7 +41,7 @@ function result(more: Partial<PollResult> = {}): PollResult {
   }
 }
 
-const SEEN = { answers: 'answers_', names: 'names___', records: 'records_', judged: 'judged__' }
+const SEEN = { answers: 'answers_', said: 'names___', records: 'records_', judged: 'judged__' }
 
 const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
   changes: [['overall', before, after]],

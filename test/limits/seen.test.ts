@@ -6,20 +6,18 @@ import {
   encodeSeen,
   fingerprint,
   NOT_JUDGED,
-  namesFingerprint,
   recordsFingerprint,
+  saidFingerprint,
 } from '../../src/limits/seen.ts'
-import { associations, fetched, properties, readings } from './reports.ts'
+import { associations, fetched, properties } from './reports.ts'
 
 const NOW = 1_763_719_200_000
 const bytes = fc.string({ maxLength: 40 }).map((text) => Buffer.from(text))
 const answers = fc.array(bytes, { minLength: 1, maxLength: 8 })
 
 function words(report: ReturnType<typeof properties>, pairs: Record<string, ReturnType<typeof associations>>) {
-  return {
-    names: namesFingerprint(readings(NOW, report, pairs)),
-    records: recordsFingerprint(fetched(NOW, report, pairs).associations, 'full'),
-  }
+  const reports = fetched(NOW, report, pairs)
+  return { said: saidFingerprint(reports), records: recordsFingerprint(reports.associations, 'full') }
 }
 
 describe('what a poll saw', () => {
@@ -62,18 +60,17 @@ describe('what a poll saw', () => {
     expect(two('1', '12')).not.toEqual(two('11', '2'))
   })
 
-  test('has names apart from records', () => {
+  test('has records apart from the rest', () => {
     const pairs = { '0-1/0-2': associations(100, [90]), '0-2/0-1': associations(100, [90]) }
     const before = words(properties(1, 2, { '0-1': [1, 2] }), pairs)
     const differing = (...now: Parameters<typeof words>) => {
-      const { names, records } = words(...now)
-      return { names: names !== before.names, records: records !== before.records }
+      const { said, records } = words(...now)
+      return { said: said !== before.said, records: records !== before.records }
     }
-    expect(differing(properties(9, 9, { '0-1': [9, 9] }), pairs)).toEqual({ names: false, records: false })
-    expect(differing(properties(1, 2, { '0-2': [1, 2] }), pairs)).toEqual({ names: true, records: false })
+    expect(differing(properties(1, 2, { '0-1': [1, 2] }), pairs)).toEqual({ said: false, records: false })
+    expect(differing(properties(1, 2, { '0-1': [2, 2] }), pairs)).toEqual({ said: true, records: false })
+    expect(differing(properties(1, 2, { '0-2': [1, 2] }), pairs)).toEqual({ said: true, records: false })
     const another = { ...pairs, '0-2/0-1': associations(100, [91]) }
-    expect(differing(properties(1, 2, { '0-1': [1, 2] }), another)).toEqual({ names: false, records: true })
-    const one = { '0-1/0-2': associations(100, [90]) }
-    expect(differing(properties(1, 2, { '0-1': [1, 2] }), one)).toEqual({ names: true, records: true })
+    expect(differing(properties(1, 2, { '0-1': [1, 2] }), another)).toEqual({ said: true, records: true })
   })
 })
