@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -36,6 +37,9 @@ const ANSWER = z.object({
 
 /** What a file is called once all of it is on the disk. */
 const WHOLE = '.sealed'
+const HALF = '.half'
+/** No file is written for so long: another process of the folder may be at it. */
+const HALF_FOR_MS = 3_600_000
 
 interface SealingDeps {
   vault: Vault
@@ -68,7 +72,11 @@ export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answer
 export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promise<void> {
   const folder = openDataFolder(dataDir, 'answers')
   accessSync(folder, constants.W_OK)
-  const files = readdirSync(folder).filter((name) => name.endsWith(WHOLE))
+  const names = readdirSync(folder)
+  // Of a process that was killed amid it.
+  const halves = names.filter((name) => name.endsWith(HALF)).map((name) => join(folder, name))
+  for (const half of halves) if (deps.clock.now() - statSync(half).mtimeMs > HALF_FOR_MS) rmSync(half, { force: true })
+  const files = names.filter((name) => name.endsWith(WHOLE))
   const read = files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
   const lines = [...new Set(read)]
   const byAccount = Map.groupBy(lines, (line) => Number(line.split(' ')[0]))
@@ -115,9 +123,14 @@ function opened({ vault, log }: SealingDeps, hubId: number, text: string): Answe
 function writeLines(dataDir: string, lines: readonly string[]): string {
   const folder = openDataFolder(dataDir, 'answers')
   const file = join(folder, `${randomUUID()}${WHOLE}`)
-  const half = `${file}.half`
-  onDisk(openSync(half, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, `${lines.join('\n')}\n`))
-  renameSync(half, file)
+  const half = `${file}${HALF}`
+  try {
+    onDisk(openSync(half, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, `${lines.join('\n')}\n`))
+    renameSync(half, file)
+  } catch (error) {
+    rmSync(half, { force: true })
+    throw error
+  }
   onDisk(openSync(folder, 'r'), () => {})
   return file
 }

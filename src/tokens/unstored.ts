@@ -135,6 +135,8 @@ export interface StoreAnswerDeps {
 const STORE_AGAIN_MS = 250
 /** Said once a minute. */
 const SAID_EVERY = 240
+/** After five seconds: a process that is killed while Redis is away loses no more than what has just come. */
+const SEALED_AFTER = 20
 
 /**
  * For as long as the process lives. A connection that is lost is waited for by the store itself; a Redis that refuses
@@ -147,34 +149,43 @@ export async function storeAnswer(
   again = false,
 ): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
   const { hubId, owner } = answer
+  const { unstored, clock, log } = deps
+  const store = async () => deps.tokens.storeTokens(hubId, owner, encrypted(deps.vault, answer), again)
   for (let attempt = 1; ; attempt++) {
-    try {
-      const is = await deps.tokens.storeTokens(hubId, owner, encrypted(deps.vault, answer), again)
-      if (is === 'unknown') return leaveForNow(deps, answer, attempt)
-      if (is !== 'held') {
-        deps.unstored.settle(answer, is === 'stored', deps.clock)
-        return is
+    const is = await store().catch((err: unknown) => {
+      if (attempt % SAID_EVERY === 1 && !unstored.ending.aborted) {
+        log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
       }
-    } catch (error) {
-      if (attempt % SAID_EVERY === 1 && !deps.unstored.ending.aborted) {
-        deps.log.error({ code: 'token.not-stored', hubId, attempt, err: error }, 'new tokens could not be stored yet')
-      }
+      return 'refused' as const
+    })
+    if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
+      unstored.settle(answer, is === 'stored', clock)
+      return is
     }
-    if (deps.unstored.ending.aborted) {
-      deps.unstored.seal(answer)
+    if (unstored.ending.aborted) {
+      unstored.seal(answer)
       return 'left'
     }
-    await deps.clock.wait(STORE_AGAIN_MS, deps.unstored.ending)
+    // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
+    const isToBeSealed = attempt % SAID_EVERY === (is === 'unknown' ? 1 : SEALED_AFTER)
+    if (isToBeSealed && isSealed(unstored, answer) && is === 'unknown') {
+      log.error(
+        { code: 'token.not-stored', hubId, attempt },
+        'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
+      )
+      return 'left'
+    }
+    await clock.wait(STORE_AGAIN_MS, unstored.ending)
   }
 }
 
-function leaveForNow(deps: StoreAnswerDeps, answer: Answer, attempt: number): 'left' {
-  deps.unstored.seal(answer)
-  deps.log.error(
-    { code: 'token.not-stored', hubId: answer.hubId, attempt },
-    'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
-  )
-  return 'left'
+function isSealed(unstored: Unstored, answer: Answer): boolean {
+  try {
+    unstored.seal(answer)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -170,6 +179,63 @@ test('a start that ends before Redis takes it leaves it where it is', async () =
   expect(files()).toEqual([file])
   await storeSealed(process(), dataDir)
   expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+async function waits(clock: HandClock, times: number) {
+  for (let n = 0; n < times; n++) {
+    await clock.sleeper()
+    clock.move(250)
+  }
+  await clock.sleeper()
+}
+
+test('what Redis refuses for five seconds is sealed once, and stored all the same when it takes it', async () => {
+  const { process, answer, stored, logged, clock, refusing } = await installation(1)
+  const it = process(refusing)
+  const storing = it.unstored.hold(1, () => {
+    const kept = answer(1)
+    it.unstored.keep(kept)
+    return storeAnswer(it, kept)
+  })
+  await waits(clock, 18)
+  expect(files()).toEqual([])
+  await waits(clock, 400)
+  expect(files()).toHaveLength(1)
+  expect(logged.lines().filter(({ code }) => code === 'token.sealed')).toHaveLength(1)
+  refusing.storeTokens = TokenStore.prototype.storeTokens as never
+  clock.move(250)
+  expect(await storing).toBe('stored')
+  await storeSealed(process(), dataDir)
+  expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+test('a data folder that takes nothing is asked once a minute where Redis knows no such account', async () => {
+  const { process, answer, logged, clock } = await installation()
+  writeFileSync(join(dataDir, 'answers'), 'in the way')
+  const it = process()
+  const kept = answer(1)
+  it.unstored.keep(kept)
+  const storing = storeAnswer(it, kept)
+  await waits(clock, 239)
+  expect(logged.lines().map(({ code }) => code)).toEqual(['token.not-sealed'])
+  rmSync(join(dataDir, 'answers'))
+  clock.move(250)
+  expect(await storing).toBe('left')
+  expect(files()).toHaveLength(1)
+})
+
+test('half a file is removed once no process can be at it any more', async () => {
+  const { process, clock } = await installation()
+  await storeSealed(process(), dataDir)
+  const half = join(dataDir, 'answers', 'one.sealed.half')
+  const found = async (ageMs: number) => {
+    writeFileSync(half, 'half of it')
+    utimesSync(half, (clock.now() - ageMs) / 1_000, (clock.now() - ageMs) / 1_000)
+    await storeSealed(process(), dataDir)
+    return files()
+  }
+  expect(await found(60_000)).toEqual([half])
+  expect(await found(3_700_000)).toEqual([])
 })
 
 test('where nothing can be written it is told whose tokens are lost', async () => {
