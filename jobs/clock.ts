@@ -1,6 +1,5 @@
-import { createTask, type ScheduledTask, schedule, validate } from 'node-cron'
+import { createTask, validate } from 'node-cron'
 import { systemClock } from '../src/runtime/clock.ts'
-import { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { NO_TRACING, type Tracing } from '../src/runtime/tracing.ts'
 import type { Queues, SweepKind } from './queues.ts'
@@ -18,103 +17,76 @@ const EVERY_MINUTE = '0 * * * * *'
 /** What is watched there moves by minutes and hours. */
 const EVERY_HALF_MINUTE = '*/30 * * * * *'
 
-const WATCH_EVERY_MS = 1_000
-/**
- * A tick for which this process was too busy is made up for, up to an hour later: sweeps that have come to their end rely
- * on it. node-cron alone would drop what is a second late.
- */
-const STILL_WORTH_IT_MS = 3_600_000
+/** So long ahead the next tick is reckoned anew: the clock may have been set. */
+const RECKONED_MS = 60_000
 
 export interface Clock {
   /** When a tick of each kind was last handed on, ms. */
   lastTicks(): Partial<Record<SweepKind, number>>
   /** Ticks by other times from now on. */
-  follow(times: Schedule): Promise<void>
-  stop(): Promise<void>
+  follow(times: Schedule): void
+  stop(): void
 }
 
 /**
- * The clock says no more than "look who is due". Every daemon of this role ticks; the slot is the job's id, so that one sweep comes of
- * it. A tick that is missed, or comes twice, does no harm: what is due stands in the due sets.
+ * The clock says no more than "look who is due". Every daemon of this role ticks. A tick that is missed, or comes twice, does no
+ * harm: what is due stands in the due sets.
  */
 export function startClock(
-  queues: Queues,
+  queues: Pick<Queues, 'wake'>,
   times: Schedule,
   log: Logger,
   tracing: Tracing = NO_TRACING,
-  watch = new ClockWatch(systemClock, () => performance.now()),
 ): Clock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
-  const note = (kind: SweepKind, at: number) => {
-    lastTicks[kind] = at
+  const tick = (kind: SweepKind) => {
+    const at = systemClock.now()
+    tracing
+      .span('tick', { 'plimsoll.sweep': kind }, () => queues.wake(kind, at))
+      .then(
+        () => {
+          lastTicks[kind] = at
+        },
+        (error: unknown) => log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on'),
+      )
   }
-  const deps = { queues, note, log, tracing }
-  let current = times
-  let tasks = startTicks(deps, current)
-  const follow = async (next: Schedule) => {
-    const before = tasks
-    current = next
-    tasks = startTicks(deps, current)
-    await end(before)
+  const start = (by: Schedule) =>
+    Object.entries(expressions(by)).map(([kind, expression]) => startTicks(expression, () => tick(kind as SweepKind)))
+  let ticks = start(times)
+  const stop = () => {
+    for (const end of ticks) end()
   }
-  // node-cron waits for the moment of its next tick by the clock on the wall: set back by an hour, it is silent for one.
-  watch.mayHaveBeenSetBack()
-  const watching = setInterval(() => {
-    if (watch.mayHaveBeenSetBack()) void follow(current)
-  }, WATCH_EVERY_MS)
   return {
     lastTicks: () => lastTicks,
-    follow,
-    stop: async () => {
-      clearInterval(watching)
-      await end(tasks)
+    follow: (next) => {
+      stop()
+      ticks = start(next)
     },
+    stop,
   }
 }
 
 /** A daemon that leaves ticking to others. */
-export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: async () => {}, stop: async () => {} }
+export const NO_CLOCK: Clock = { lastTicks: () => ({}), follow: () => {}, stop: () => {} }
 
-interface TickDeps {
-  queues: Queues
-  /** A tick was handed on. */
-  note(kind: SweepKind, at: number): void
-  log: Logger
-  tracing: Tracing
-}
-
-function startTicks({ queues, note, log, tracing }: TickDeps, times: Schedule): ScheduledTask[] {
-  const tick = (kind: SweepKind, at: number, handOn: () => Promise<void>) =>
-    tracing
-      .span('tick', { 'plimsoll.sweep': kind }, handOn)
-      .then(() => note(kind, at))
-      .catch((error: unknown) => {
-        log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on')
-      })
-  return Object.entries(expressions(times)).map(([name, expression]) => {
-    const kind = name as SweepKind
-    const task = schedule(
-      expression,
-      async ({ date }) => {
-        const at = date.getTime()
-        await tick(kind, at, () => queues.tick(kind, at, nextOf(task)))
+/** The first one at once: some are a minute apart. One for which the process was too busy is made up for. */
+function startTicks(expression: string, tick: () => void): () => void {
+  // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
+  const task = createTask(expression, () => undefined, { timezone: 'UTC' })
+  let timer: NodeJS.Timeout
+  const wait = () => {
+    const ms = (task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY) - systemClock.now()
+    timer = setTimeout(
+      () => {
+        if (ms <= RECKONED_MS) tick()
+        wait()
       },
-      // UTC, because in a zone with summer time a pattern may have a hole of an hour once a year.
-      { name, timezone: 'UTC', suppressMissedWarning: true, missedExecutionTolerance: STILL_WORTH_IT_MS },
+      Math.min(ms, RECKONED_MS),
     )
-    // Who starts looks at once: some ticks are a minute apart. A tick of the times before must not stand in for it: its
-    // chain ends where their next one would have come.
-    void tick(kind, systemClock.now(), () => queues.look(kind, nextOf(task)))
-    return task
-  })
-}
-
-function nextOf(task: ScheduledTask): number | undefined {
-  return task.getNextRuns(1)[0]?.getTime()
-}
-
-async function end(tasks: readonly ScheduledTask[]): Promise<void> {
-  await Promise.all(tasks.map((task) => task.destroy()))
+  }
+  tick()
+  wait()
+  return () => clearTimeout(timer)
 }
 
 function expressions(times: Schedule): Record<SweepKind, string> {

@@ -18,17 +18,10 @@ export interface QueueBoardReads {
  * The board's reads only: none of its routes that change something is handed out, so there is nothing to forbid. A queue
  * that is emptied or paused by hand would cost tokens their refresh.
  */
-export function openReads({
-  sweep,
-  refreshTokens,
-  pollLimits,
-  uninstall,
-  deliver,
-  tendHistory,
-}: Queues): QueueBoardReads {
+export function openReads({ refreshTokens, pollLimits, uninstall, deliver, tendHistory }: Queues): QueueBoardReads {
   const collected: AppControllerRoute[] = []
   let config: UIConfig = {}
-  const queues = [sweep, refreshTokens, pollLimits, uninstall, deliver, tendHistory].map(
+  const queues = [refreshTokens, pollLimits, uninstall, deliver, tendHistory].map(
     (queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false }),
   )
   const board = new Map(queues.map((queue) => [queue.getName(), queue]))

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
@@ -7,29 +6,13 @@ import type { Logger } from '../src/runtime/logger.ts'
 import type { JobTelemetry } from './job-telemetry.ts'
 
 /** What a sweep looks for. */
-export type SweepKind =
-  | 'refresh-tokens'
-  | 'poll-limits'
-  | 'uninstall'
-  | 'grants'
-  | 'alerts'
-  | 'tend-history'
-  | 'coverage'
-  | 'heartbeat'
-  | 'digests'
-  | 'receivers'
+export const SWEEPS = [
+  ...(['refresh-tokens', 'poll-limits', 'uninstall', 'grants', 'alerts'] as const),
+  ...(['tend-history', 'coverage', 'heartbeat', 'digests', 'receivers'] as const),
+] as const
+export type SweepKind = (typeof SWEEPS)[number]
 
 /** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
-export interface SweepJob {
-  kind: SweepKind
-  /** When the clock ticks next, ms: what is due before that gets a sweep of its own. */
-  until: number
-  /** It was planned by the sweep before it, because something would be due. */
-  chained: boolean
-  /** Its job, in case that sweep had not come to its end. */
-  spare?: string
-}
-
 export interface ChunkJob {
   hubIds: number[]
 }
@@ -43,27 +26,22 @@ export interface DeliverJob {
 }
 
 export interface Queues {
-  sweep: Queue<SweepJob>
   refreshTokens: Queue<ChunkJob>
   pollLimits: Queue<ChunkJob>
   uninstall: Queue<ChunkJob>
   deliver: Queue<DeliverJob>
   tendHistory: Queue<TendJob>
-  /** The clock's own: a tick at a moment, handed on by several daemons, is one sweep. Nothing that was woken stands in for it. */
-  tick(kind: SweepKind, at: number, until?: number): Promise<void>
-  /** Adds a sweep at a moment, or right away. Adding it twice, from here or another machine, adds one. */
-  wake(kind: SweepKind, at: number, until?: number, link?: { spare: string | undefined }): Promise<void>
-  /** A sweep at once, whatever was handed on before. */
-  look(kind: SweepKind, until?: number): Promise<void>
-  /** A sweep that shares its moment with no other, so that it can be taken back. Returns its id. */
-  planSpare(kind: SweepKind, at: number, until: number): Promise<string>
-  takeBack(spare: string): Promise<void>
+  /** Has somebody look at a moment, or right away: this daemon, or those that do. Who is away finds it at the next tick. */
+  wake(kind: SweepKind, at: number): Promise<void>
+  /** From now on this daemon looks. On `hearing`, a connection of its own, it hears of what others have found. */
+  hearWakes(hearing: Store, look: (kind: SweepKind, at: number) => void): Promise<void>
+  /** Older versions had a queue of sweeps. */
+  forgetSweeps(): Promise<void>
   close(): Promise<void>
 }
 
 /** Names of the queues; a refresh never waits behind a poll because each has its own. */
 export const QUEUE = {
-  sweep: 'sweep',
   refreshTokens: 'refresh-tokens',
   pollLimits: 'poll-limits',
   uninstall: 'uninstall',
@@ -73,19 +51,10 @@ export const QUEUE = {
 
 /** A failed chunk is not tried again: what it had claimed is due again by itself. */
 const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 } }
-/** A delivery waits in its queue once, by its id; a failed one must not keep that id taken. */
-const DELIVER_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
-/** Finished sweeps are remembered for a moment, so that the tick of a second daemon finds its slot taken. */
-const SWEEP_OPTIONS = { attempts: 1, removeOnComplete: { count: 40 }, removeOnFail: { count: 100 } }
-/** Half a second, because a token that lives for 15 has three left when it must be refreshed, and a worker may be killed over it. */
-const SLOT_MS = 500
-/** How far ahead a sweep is planned that nobody gave a tick for. */
-const HORIZON_MS = 60_000
-
-/** When what is due at `at` gets its sweep. */
-export function sweepMoment(at: number): number {
-  return Math.ceil(at / SLOT_MS) * SLOT_MS
-}
+/** Jobs that wait in their queue once, by their id; a failed one must not keep that id taken. */
+const ONCE_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
+/** A thousand polls that find something in one slot need not say it a thousand times. */
+const SLOT_MS = 250
 
 export function createQueues(
   connection: Store,
@@ -98,49 +67,44 @@ export function createQueues(
   // It would write of its version at once, into data that may yet turn out to be of a newer one of ours.
   const own = { connection: connection as Redis, prefix, skipMetasUpdate: true }
   const shared = { ...own, ...(telemetry === undefined ? {} : { telemetry }) }
-  const sweep = new Queue<SweepJob>(QUEUE.sweep, { ...shared, defaultJobOptions: SWEEP_OPTIONS })
   const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
   const queues = {
-    sweep,
     refreshTokens: chunks(QUEUE.refreshTokens),
     pollLimits: chunks(QUEUE.pollLimits),
     uninstall: chunks(QUEUE.uninstall),
-    deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: DELIVER_OPTIONS }),
-    tendHistory: new Queue<TendJob>(QUEUE.tendHistory, { ...shared, defaultJobOptions: CHUNK_OPTIONS }),
+    deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
+    tendHistory: new Queue<TendJob>(QUEUE.tendHistory, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
   }
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
   }
-  const woken = new Map<SweepKind, number>()
+  const channel = `${prefix}:wakes`
+  const said = new Map<SweepKind, number>()
+  let look: ((kind: SweepKind, at: number) => void) | undefined
   return {
     ...queues,
-    tick: async (kind, at, until = clock.now() + HORIZON_MS) => {
-      await sweep.add(kind, { kind, until, chained: false }, { jobId: `${kind}-tick-${Math.floor(at / SLOT_MS)}` })
-    },
-    wake: async (kind, at, until = clock.now() + HORIZON_MS, link) => {
+    wake: async (kind, at) => {
+      if (look !== undefined) return look(kind, at)
       const now = clock.now()
-      // Whatever is due within one slot shares its sweep.
-      const moment = sweepMoment(Math.max(at, now))
-      const slot = moment / SLOT_MS
-      // A thousand polls that find something in one slot need not ask a thousand times.
-      if (woken.get(kind) === slot) return
-      woken.set(kind, slot)
-      const delay = moment - now
-      const spare = link?.spare === undefined ? {} : { spare: link.spare }
-      const job = { kind, until, chained: link !== undefined, ...spare }
-      await sweep.add(kind, job, { jobId: `${kind}-${slot}`, delay })
+      // Its end: whoever looks then sees what was found in it.
+      const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
+      if (said.get(kind) === moment) return
+      said.set(kind, moment)
+      // Not the moment: another machine's clock may be ahead of this one.
+      await connection.publish(channel, `${kind} ${moment - now}`)
     },
-    look: async (kind, until = clock.now() + HORIZON_MS) => {
-      await sweep.add(kind, { kind, until, chained: false }, { jobId: `${kind}-look-${randomUUID()}` })
+    hearWakes: async (hearing, lookHere) => {
+      look = lookHere
+      hearing.on('message', (_: string, text: string) => {
+        const [name, ms] = text.split(' ')
+        const kind = SWEEPS.find((known) => known === name)
+        if (kind !== undefined && Number(ms) >= 0) lookHere(kind, clock.now() + Number(ms))
+      })
+      await hearing.subscribe(channel)
     },
-    planSpare: async (kind, at, until) => {
-      const jobId = `${kind}-spare-${randomUUID()}`
-      const delay = Math.max(0, at - clock.now())
-      await sweep.add(kind, { kind, until, chained: false }, { jobId, delay })
-      return jobId
-    },
-    takeBack: async (spare) => {
-      await sweep.remove(spare)
+    forgetSweeps: async () => {
+      const sweeps = new Queue('sweep', own)
+      await sweeps.obliterate({ force: true }).finally(() => sweeps.close())
     },
     close: async () => {
       await Promise.all(Object.values(queues).map((queue) => queue.close()))

@@ -6,7 +6,7 @@ import type { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
-import { type ChunkJob, type Queues, type SweepJob, type SweepKind, sweepMoment } from './queues.ts'
+import type { ChunkJob, Queues, SweepKind } from './queues.ts'
 import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
 import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
 import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
@@ -33,8 +33,6 @@ export interface SweepDeps
   clock: Clock
   log: Logger
   random: () => number
-  /** Notes that a sweep finished: health is progress. */
-  progress: (kind: SweepKind, at: number) => Promise<void>
 }
 
 /** Accounts per job: below 50 the queue itself is felt, above 500 nothing is won. */
@@ -52,28 +50,16 @@ const LOOK_AT_WAITING = MOST_WAITING / 2
 const LOOK_AGAIN_MS = 50
 const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 
-/** A sweep that ends takes less. */
-const SPARE_MS = 1_500
-
-/** Looks who is due and hands them on; then plans the next look, where that is before the clock's next tick. */
-export async function sweep(deps: SweepDeps, { kind, until, chained, spare: before }: SweepJob): Promise<void> {
-  // A worker that is killed at a sweep would take the rest of the chain along, up to the clock's next tick, and tokens
-  // that live for seconds don't wait so long: each link plans a spare one before it begins. The next link takes it back,
-  // or this one if the spare would come first: run in vain, they were half of all sweeps.
+/** Looks who is due and hands them on; returns when to look again. Undefined: the clock says so. */
+export async function sweep(deps: SweepDeps, kind: SweepKind): Promise<number | undefined> {
   const begunAt = deps.clock.now()
-  const spareAt = begunAt + SPARE_MS
-  const spare = chained && spareAt < until ? await deps.queues.planSpare(kind, spareAt, until) : undefined
-  if (before !== undefined) await deps.queues.takeBack(before)
   const next = await LOOK[kind](deps)
   const now = deps.clock.now()
-  const wakeAt = next === undefined ? until : Math.max(next, now + 1)
-  // What would come no sooner than the clock's next tick is left to that.
-  const isWoken = sweepMoment(wakeAt) < until
-  if (isWoken) await deps.queues.wake(kind, wakeAt, until, { spare })
-  if (spare !== undefined && (!isWoken || wakeAt >= spareAt)) await deps.queues.takeBack(spare)
-  await deps.progress(kind, now)
+  // Health is progress.
+  await deps.store.hset(deps.keys.progress, kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
+  return next
 }
 
 /** Each hands on what is due, and returns when something is due next. */

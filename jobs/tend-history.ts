@@ -43,9 +43,9 @@ const BREATHER_MS = 500
 /** Hands on the partitions whose turn it is; one chunk at a time, that the slow work holds up no other. */
 export async function sweepHistory({ queues, rounds, clock }: SweepHistoryDeps): Promise<undefined> {
   const queue = queues.tendHistory
-  if ((await queue.getWaitingCount()) + (await queue.getActiveCount()) > 0) return
   const partitions = await rounds.due(clock.now())
-  if (partitions.length > 0) await queue.add(queue.name, { partitions })
+  // One job at a time, by its id.
+  if (partitions.length > 0) await queue.add(queue.name, { partitions }, { jobId: 'next' })
 }
 
 /** The next accounts of these partitions, whatever their state, one after the other. */

@@ -4,12 +4,13 @@ import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import { InForce } from '../src/runtime/in-force.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import type { SpanFacts } from '../src/runtime/tracing.ts'
+import { NO_TRACING, type SpanFacts } from '../src/runtime/tracing.ts'
 import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
 import type { JobTelemetry } from './job-telemetry.ts'
+import { type Looks, startLooks } from './looks.ts'
 import type { Movement } from './movement.ts'
 import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
-import { type ChunkJob, type DeliverJob, QUEUE, type SweepJob, type TendJob } from './queues.ts'
+import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind, type TendJob } from './queues.ts'
 import { type RefreshTokensDeps, refreshTokens } from './refresh-tokens.ts'
 import { watchSilentWorkers } from './silent-workers.ts'
 import type { StopSignals } from './stop-signals.ts'
@@ -25,13 +26,17 @@ export type WorkerDeps = SweepDeps &
   DeliverDeps & { movement: Movement; jobTelemetry?: JobTelemetry | undefined }
 
 export interface Workers {
+  wake: Looks['wake']
   /** Jobs that begin from now on work by these. Resolves once no job works by those before. */
   replace(deps: WorkerDeps): Promise<void>
   /** Begins nothing new, lets what is under way finish for up to `patienceMs`, hands back the rest. */
   stop(patienceMs: number): Promise<void>
 }
 
-/** Who works on which queue, and how many jobs at a time. */
+/** Another daemon that has just looked saw what this one would see; what was found since is looked at a moment later. */
+const TURN_MS = 400
+
+/** Who looks what is due, who works on which queue, and how many jobs at a time. */
 export function startWorkers(
   connection: Store,
   prefix: string,
@@ -46,7 +51,7 @@ export function startWorkers(
   const inForce = new InForce(deps)
   const telemetry = deps.jobTelemetry === undefined ? {} : { telemetry: deps.jobTelemetry }
   const seats = new Map<string, Seat>()
-  const start = <T extends SweepJob | ChunkJob | TendJob | DeliverJob>(
+  const start = <T extends ChunkJob | TendJob | DeliverJob>(
     name: string,
     concurrency: number,
     work: (deps: WorkerDeps, job: T) => Promise<void>,
@@ -67,12 +72,17 @@ export function startWorkers(
     }
     seats.set(name, { worker: open(concurrency), open })
   }
-  start<SweepJob>(QUEUE.sweep, 4, sweep)
   start<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping))
   start<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping))
   start<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping))
   start<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping))
   start<DeliverJob>(QUEUE.deliver, deliveriesAtATime(deps), (now, job) => deliver(now, job, stop))
+  const look = async (now: WorkerDeps, kind: SweepKind) => {
+    const isOurs = await now.store.set(now.keys.look(kind), 1, 'PX', TURN_MS, 'NX')
+    if (isOurs !== 'OK') return now.clock.now() + TURN_MS
+    return (now.tracing ?? NO_TRACING).span('sweep', { 'plimsoll.sweep': kind }, () => sweep(now, kind))
+  }
+  const looks = startLooks((kind) => inForce.run((now) => look(now, kind)), deps.clock, log)
   const watch = watchSilentWorkers(
     { ...deps, log },
     (name) => {
@@ -88,6 +98,7 @@ export function startWorkers(
     silence,
   )
   return {
+    wake: looks.wake,
     replace: (next) => {
       const deliveries = seats.get(QUEUE.deliver)
       if (deliveries !== undefined) deliveries.worker.concurrency = deliveriesAtATime(next)
@@ -96,7 +107,7 @@ export function startWorkers(
     stop: async (patienceMs) => {
       watch.stop()
       stopping.abort(new Error('stopping'))
-      const closed = Promise.all([...seats.values()].map(({ worker }) => worker.close()))
+      const closed = Promise.all([looks.stop(), ...[...seats.values()].map(({ worker }) => worker.close())])
       const patience = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), patienceMs).unref())
       if ((await Promise.race([closed, patience])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
@@ -113,11 +124,10 @@ interface Seat {
 }
 
 /** A daemon that leaves the queues to others. */
-export const NO_WORKERS: Workers = { replace: async () => {}, stop: async () => {} }
+export const NO_WORKERS: Workers = { wake: () => {}, replace: async () => {}, stop: async () => {} }
 
 /** How much a job has to do, and not for whom. */
-function factsOf(job: SweepJob | ChunkJob | TendJob | DeliverJob): SpanFacts {
-  if ('kind' in job) return { 'plimsoll.sweep': job.kind, 'plimsoll.chained': job.chained }
+function factsOf(job: ChunkJob | TendJob | DeliverJob): SpanFacts {
   if ('hubIds' in job) return { 'plimsoll.accounts': job.hubIds.length }
   if ('partitions' in job) return { 'plimsoll.partitions': job.partitions.length }
   return {}

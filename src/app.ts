@@ -132,7 +132,7 @@ export async function startApp(
   // Ahead of the workers: nobody of theirs is left standing in its line.
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   ticks = startClockOf(running, roles)
-  lifecycle.onClose('the clock', () => ticks.stop())
+  lifecycle.onClose('the clock', async () => ticks.stop())
   const endRewrites = tendAppendOnlyFile(parts)
   lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())
   const endFileWatch = watchFileRoom(log)

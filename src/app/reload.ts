@@ -58,7 +58,7 @@ export async function reload(running: Running, told: Told, next: Config): Promis
   Object.assign(running, { parts, work })
 
   const applied = changedPaths(before, config)
-  await told.ticks.follow(config.schedule)
+  told.ticks.follow(config.schedule)
   await lookAround(running, told, applied)
   return { applied, restart: changedPaths(config, next) }
 }

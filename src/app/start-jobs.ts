@@ -9,7 +9,15 @@ export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role
   if (!roles.has('worker')) return NO_WORKERS
   const store = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   parts.lifecycle.onClose("the workers' connection", () => store.disconnect())
-  return startWorkers(store, parts.keys.queues, work, parts.log)
+  const workers = startWorkers(store, parts.keys.queues, work, parts.log)
+  const hearing = connectRedis(parts.address, 'queues', () => {}) // The workers' connection reports.
+  parts.lifecycle.onClose("the looks' connection", () => hearing.disconnect())
+  // Without it the clock's ticks still bring every look: nobody waits for a Redis that is away.
+  parts.queues.hearWakes(hearing, workers.wake).catch((error: unknown) => {
+    parts.log.warn({ code: 'redis.error', err: error }, 'what other daemons find is looked at with the next tick only')
+  })
+  void parts.queues.forgetSweeps().catch(() => undefined) // Nobody reads them.
+  return workers
 }
 
 /** Who says when to look: nobody, where other daemons do. */

@@ -1,6 +1,5 @@
 import { unprovenAfter } from '../../config/drill.ts'
 import type { Movement } from '../../jobs/movement.ts'
-import type { SweepKind } from '../../jobs/queues.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { DigestStore } from '../alerts/digest/digest-store.ts'
@@ -80,9 +79,6 @@ export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<st
     heartbeats: new HeartbeatStore(store, keys),
     heartbeat: openHeartbeat(parts, hands.startedAt),
     closeAlerts: closeAlerts.bind(undefined, pageOf(config)),
-    progress: async (kind: SweepKind, at: number) => {
-      await store.hset(keys.progress, kind, at)
-    },
     receivers,
     drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },
     announceDelivery: deliveryAnnouncer({ repeatEveryMs: config.alerts.repeatEvery, page: deliveriesPage }),

@@ -164,7 +164,10 @@ export interface Keys {
   readonly format: string
   /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
   readonly installation: string
+  /** hash: kind of a sweep -> when one finished last, ms */
   readonly progress: string
+  /** string, expires: a daemon has just looked */
+  look(kind: string): string
   /** hash: forgottenAt, rewrittenAt: when something was deleted last, and when that left the private server's file, ms */
   readonly appendOnlyFile: string
   /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
@@ -209,6 +212,7 @@ export function createKeys(prefix: string): Keys {
     format: `${prefix}:format`,
     installation: `${prefix}:installation`,
     progress: `${prefix}:progress`,
+    look: (kind) => `${prefix}:look:${kind}`,
     appendOnlyFile: `${prefix}:append-only-file`,
     daemons: `${prefix}:daemons`,
     heartbeat: `${prefix}:heartbeat`,

@@ -18,6 +18,7 @@ export const LOG_CODES = [
   'systemd.no-progress',
   'clock.tick',
   'clock.set-back',
+  'sweep.failed',
   'job.failed',
   // Redis and keys
   'redis.embedded',

@@ -100,8 +100,9 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
   })
 
   test('says nothing of progress once its sweeps no longer end, though it runs and answers', async () => {
-    // As a queue whose workers no longer get anything.
-    await scene.redis.store().hset(`${createKeys('plimsoll').queues}:sweep:meta`, 'paused', '1')
+    // As if another daemon had always just looked.
+    const turn = createKeys('plimsoll').look('alerts')
+    await scene.redis.store().set(turn, 1)
     const line = await daemon.line(/"systemd\.no-progress"/)
     expect(JSON.parse(line)).toMatchObject({
       level: 'error',
@@ -116,7 +117,7 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
         .filter((one) => one === 'WATCHDOG=1'),
     ).toEqual([])
     expect(status).toEqual([expect.stringMatching(/^STATUS=.*sweep:.* allowed/)])
-    await scene.redis.store().hdel(`${createKeys('plimsoll').queues}:sweep:meta`, 'paused')
+    await scene.redis.store().del(turn)
     await heard('WATCHDOG=1', since)
   })
 

@@ -65,7 +65,7 @@ test('a trace leads from the tick to the chunk of accounts, over Redis', async (
     spans.filter(({ name }) => name === 'process refresh-tokens').map((span) => lineOf(span).map(({ name }) => name))
   await eventually('a refresh in a trace that a tick began', async () => lines().some((line) => line.at(-1) === 'tick'))
   const whole = lines().find((line) => line.at(-1) === 'tick')
-  expect(whole?.slice(0, 3)).toEqual(['process refresh-tokens', 'addBulk refresh-tokens', 'process sweep'])
+  expect(whole?.slice(0, 3)).toEqual(['process refresh-tokens', 'addBulk refresh-tokens', 'sweep'])
   const chunk = spans.find(({ name }) => name === 'process refresh-tokens') as Span
   expect(Number(factOf(chunk, 'plimsoll.accounts'))).toBeGreaterThan(0)
   const tick = spans.find(({ name }) => name === 'tick') as Span
@@ -73,7 +73,7 @@ test('a trace leads from the tick to the chunk of accounts, over Redis', async (
 })
 
 test('and from the poll that saw a crossing to what was sent', async () => {
-  const isSent = (span: Span) => span.name === 'send' && lineOf(span).some(({ name }) => name === 'process sweep')
+  const isSent = (span: Span) => span.name === 'send' && lineOf(span).some(({ name }) => name === 'sweep')
   await eventually('a message that was sent', async () => spans.some(isSent))
   const sent = spans.find(isSent) as Span
   expect(['ops-mail', 'ops-hook']).toContain(factOf(sent, 'plimsoll.receiver'))

@@ -1,45 +1,66 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { startClock } from '../../jobs/clock.ts'
 import { eventually } from '../support/fleet.ts'
 import { logLines } from '../support/log-lines.ts'
 
 const PERIOD_MS = 3_000
+const NEVER = '0 0 1 1 *'
+const AT_NOON = new Date('2026-11-22T12:00:00Z')
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** When the tokens' ticks came. */
+function openClock(refreshTokens: string) {
+  const ticks: number[] = []
+  const wake = async (kind: string, at: number) => {
+    if (kind === 'refresh-tokens') ticks.push(at)
+  }
+  const clock = startClock({ wake }, { refreshTokens, pollLimits: NEVER }, logLines().log)
+  return { ticks, clock }
+}
 
 test('a tick that fell into a time when nothing could run is handed on as soon as something can', async () => {
-  const ticks: number[] = []
-  const queues = {
-    tick: async (kind: string, at: number) => {
-      if (kind === 'refresh-tokens') ticks.push(at)
-    },
-    look: async () => {},
-  }
-  const times = { refreshTokens: '*/3 * * * * *', pollLimits: '0 0 1 1 *' }
-  const clock = startClock(queues as never, times, logLines().log)
-  // So late that node-cron by itself would drop it.
+  const { ticks, clock } = openClock('*/3 * * * * *')
   const tick = Math.ceil((Date.now() + 200) / PERIOD_MS) * PERIOD_MS
   await pause(tick - Date.now() - 100)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800)
-  await eventually('the tick', async () => ticks.includes(tick))
+  await eventually('the tick', async () => ticks.some((at) => at >= tick))
   expect(Date.now()).toBeLessThan(tick + PERIOD_MS)
-  await clock.stop()
+  clock.stop()
 })
 
-test('whoever starts, or follows other times, looks at once and up to the next tick of these times', async () => {
-  const looks: [string, number][] = []
-  const queues = {
-    tick: async () => {},
-    look: async (kind: string, until: number) => {
-      if (kind === 'refresh-tokens') looks.push([kind, until % 60_000])
-    },
-  }
-  const pollLimits = '0 0 1 1 *'
-  const clock = startClock(queues as never, { refreshTokens: '0 * * * * *', pollLimits }, logLines().log)
-  await clock.follow({ refreshTokens: '30 * * * * *', pollLimits })
-  await eventually('both looks', async () => looks.length === 2)
-  expect(looks).toEqual([
-    ['refresh-tokens', 0],
-    ['refresh-tokens', 30_000],
-  ])
-  await clock.stop()
+test('whoever starts, or follows other times, ticks at once', () => {
+  const { ticks, clock } = openClock(NEVER)
+  expect(ticks).toHaveLength(1)
+  clock.follow({ refreshTokens: '30 * * * * *', pollLimits: NEVER })
+  expect(ticks).toHaveLength(2)
+  clock.stop()
+})
+
+test('ticks by its expression, those that are hours away too, once each, and by no other once it follows another', () => {
+  vi.useFakeTimers({ now: AT_NOON })
+  const { ticks, clock } = openClock('0 0 */2 * * *')
+  const hours = () => ticks.splice(0).map((at) => (at - AT_NOON.getTime()) / 3_600_000)
+  expect(hours()).toEqual([0])
+  vi.advanceTimersByTime(4 * 3_600_000)
+  expect(hours()).toEqual([2, 4])
+  clock.follow({ refreshTokens: '0 30 * * * *', pollLimits: NEVER })
+  vi.advanceTimersByTime(2 * 3_600_000)
+  expect(hours()).toEqual([4, 4.5, 5.5])
+  clock.stop()
+  vi.advanceTimersByTime(2 * 3_600_000)
+  expect(hours()).toEqual([])
+})
+
+test('a clock that is set back by an hour is silent for a minute at most', () => {
+  vi.useFakeTimers({ now: AT_NOON })
+  const { ticks, clock } = openClock('*/10 * * * * *')
+  vi.setSystemTime(AT_NOON.getTime() - 3_600_000)
+  ticks.length = 0
+  vi.advanceTimersByTime(60_000)
+  expect(ticks.length).toBeGreaterThanOrEqual(5)
+  clock.stop()
 })

@@ -102,7 +102,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
     ...{ replace: false, stop: never, onProgress: () => {}, onBad: () => {} },
   })
   const look = async (kind: 'refresh-tokens' | 'poll-limits') => {
-    await sweep(job as never, { kind, until: systemClock.now() + 10_000, chained: false })
+    await sweep(job as never, kind)
     await Promise.all(jobs.splice(0))
   }
   return {

@@ -25,7 +25,7 @@ async function depthOf(queues: Queues, name: string) {
 test('every queue is there, also one that nothing was ever put into', async () => {
   const depths = await readQueueDepths(openQueues(), redis.store)
   expect(depths.map(({ queue }) => queue).sort()).toEqual([
-    ...['deliver', 'poll-limits', 'refresh-tokens', 'sweep', 'tend-history', 'uninstall'],
+    ...['deliver', 'poll-limits', 'refresh-tokens', 'tend-history', 'uninstall'],
   ])
   for (const depth of depths) {
     expect(depth).toMatchObject({ waiting: 0, active: 0, delayed: 0, failed: 0, oldestWaitingAt: null })
@@ -55,12 +55,12 @@ test('a job that was planned for later waits since its moment, not since it was 
 
 test('asks Redis twice, however many queues there are, and for nobody’s data', async () => {
   const queues = openQueues()
-  await queues.sweep.add('refresh-tokens', { kind: 'refresh-tokens', until: 0, chained: false })
+  await queues.uninstall.add('uninstall', { hubIds: [1] })
   const before = await commandsRun()
   await readQueueDepths(queues, redis.store)
   const ran = await commandsRun()
   expect(ran.hgetall ?? 0).toBe(before.hgetall ?? 0)
-  expect((ran.llen ?? 0) - (before.llen ?? 0)).toBe(12)
+  expect((ran.llen ?? 0) - (before.llen ?? 0)).toBe(10)
 })
 
 /** How often Redis ran each command. */

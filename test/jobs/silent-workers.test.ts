@@ -15,7 +15,6 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-/** A sweep looks at nothing, as its progress is all that is asked for. */
 async function workersOf(prefix: string) {
   const lines: { code?: string; queue?: string }[] = []
   const log = createLogger(
@@ -25,15 +24,13 @@ async function workersOf(prefix: string) {
   const keys = createKeys(prefix)
   const store = redis.store('steps')
   const queues = createQueues(redis.store('queues'), keys.queues, systemClock, log)
-  const done: string[] = []
+  const done: number[] = []
   const deps = {
-    ...{ store, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map(), log },
-    ...{
-      rounds: { due: async () => [] },
-      metrics: { sweeps: { inc: () => {} }, sweepDuration: { observe: () => {} } },
-    },
-    progress: async (kind: string) => {
-      done.push(kind)
+    ...{ store, keys, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map(), log },
+    rounds: {
+      read: async (partition: number) => {
+        done.push(partition)
+      },
     },
   }
   const connection = redis.store('queues')
@@ -48,11 +45,11 @@ test('a worker whose wait for jobs never ends is replaced once jobs have waited,
   silent.mockImplementation(() => new Promise(() => {}))
   onTestFinished(() => silent.mockRestore())
   const { queues, done, lines } = await workersOf('silent')
-  await eventually('workers that wait', async () => silent.mock.calls.length >= 6, 5_000)
+  await eventually('workers that wait', async () => silent.mock.calls.length >= 5, 5_000)
   silent.mockRestore()
-  await queues.wake('tend-history', systemClock.now())
-  await eventually('the sweep', async () => done.includes('tend-history'), 8_000)
-  expect(lines.filter(({ code }) => code === 'worker.silent').map(({ queue }) => queue)).toEqual(['sweep'])
+  await queues.tendHistory.add('tend-history', { partitions: [7] })
+  await eventually('the job', async () => done.includes(7), 8_000)
+  expect(lines.filter(({ code }) => code === 'worker.silent').map(({ queue }) => queue)).toEqual(['tend-history'])
 })
 
 test('workers that take their jobs are left as they are', async () => {
@@ -61,8 +58,8 @@ test('workers that take their jobs are left as they are', async () => {
   const { queues, done, lines } = await workersOf('lively')
   const before = opened.mock.calls.length
   for (let n = 1; n <= 10; n++) {
-    await queues.wake('tend-history', systemClock.now())
-    await eventually('a sweep', async () => done.length >= n)
+    await queues.tendHistory.add('tend-history', { partitions: [n] })
+    await eventually('a job', async () => done.length >= n)
   }
   expect(opened.mock.calls.length).toBe(before)
   expect(lines).toEqual([])

@@ -43,7 +43,7 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
     await seedAccount(store, keys, { hubId, obtainedAt: clock.now() })
     for (const n of [1, 2, 3, 4]) await poll(hubId, begun + n * 60_000, n)
   }
-  const world = { woken: [] as [string, number][], underWay: 0, handedOn: [] as { partitions: number[] }[] }
+  const world = { woken: [] as [string, number][], handedOn: [] as { partitions: number[] }[] }
   const { log, lines } = logLines()
   const metrics = createMetrics()
   const history = new History(store, keys)
@@ -53,8 +53,6 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
     queues: {
       tendHistory: {
         name: 'tend-history',
-        getWaitingCount: async () => 0,
-        getActiveCount: async () => world.underWay,
         add: async (_name: string, job: { partitions: number[] }) => world.handedOn.push(job),
       },
       wake: async (kind: string, at: number) => {
@@ -177,23 +175,21 @@ describe('tending histories', () => {
     const one = await fleet([5, 69, 6], new HandClock(systemClock.now()))
     const { keys, deps } = one
     const queues = createQueues(redis.store('queues'), keys.queues, systemClock, deps.log)
-    const noted: string[] = []
     const work = { ...deps, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map() }
-    const progress = async (kind: string) => {
-      noted.push(kind)
-    }
-    const workers = startWorkers(redis.store('queues'), keys.queues, { ...work, progress } as never, deps.log)
+    const workers = startWorkers(redis.store('queues'), keys.queues, work as never, deps.log)
     onTestFinished(() => workers.stop(1_000).then(queues.close))
+    await queues.hearWakes(redis.store('queues'), workers.wake)
     await queues.wake('tend-history', systemClock.now())
     await eventually('a round of every partition', async () => (await deps.rounds.due(systemClock.now())).length === 0)
     expect(await Promise.all([5, 69, 6].map(one.changes))).toEqual([1, 1, 1])
-    expect(noted).toEqual(['tend-history'])
+    expect(Object.keys(await store.hgetall(keys.progress))).toEqual(['tend-history'])
   })
 
-  test('is handed on one chunk at a time', async () => {
+  test('is handed on one chunk at a time, also by daemons that look at once', async () => {
     const one = await fleet([5])
-    one.world.underWay = 1
-    await one.sweep()
-    expect(one.world.handedOn).toEqual([])
+    const queues = createQueues(redis.store('queues'), one.keys.queues, systemClock, one.deps.log)
+    onTestFinished(queues.close)
+    await Promise.all([sweepHistory({ ...one.deps, queues }), sweepHistory({ ...one.deps, queues })])
+    expect(await queues.tendHistory.getWaitingCount()).toBe(1)
   })
 })

@@ -25,7 +25,7 @@ export interface Look {
  */
 const REMEMBERED = [
   ...['*:history:*', '*:log', '*:outbox', '{delivery}:delivery:*', '{delivery}:delivered', '{delivery}:ends'],
-  ...['{delivery}:log', 'sweep:*', 'sweep:completed', 'heartbeat-turn:*'],
+  ...['{delivery}:log', 'heartbeat-turn:*'],
 ]
 
 export function isPast(family: string): boolean {

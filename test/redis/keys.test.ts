@@ -54,7 +54,7 @@ describe('keys', () => {
     expect(new Set(all.map(slotOf)).size).toBe(1)
     expect(new Set([keys.digests.due, keys.digests.of('ops'), keys.delivery.deliveriesDue].map(slotOf)).size).toBe(1)
     expect(new Set(Object.values(keys.vault).map(slotOf)).size).toBe(1)
-    expect(slotOf(`${keys.queues}:sweep:wait`)).toBe(slotOf(`${keys.queues}:deliver:active`))
+    expect(slotOf(`${keys.queues}:uninstall:wait`)).toBe(slotOf(`${keys.queues}:deliver:active`))
   })
 
   test('of two accounts are never the same, nor is any the key of something else', () => {

@@ -1,0 +1,80 @@
+import type { Clock } from '../src/runtime/clock.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import { SWEEPS, type SweepKind } from './queues.ts'
+
+/** Between two looks: a thousand polls that find something at once are seen by one. */
+const PAUSE_MS = 500
+/** After one that failed. */
+const AGAIN_MS = 2_000
+/** However far ahead the next is planned: the clock may have been set. */
+const LONGEST_MS = 60_000
+
+export interface Looks {
+  /** Has it look at a moment, or as soon as it may. What is planned for sooner stays planned. */
+  wake(kind: SweepKind, at: number): void
+  /** Begins no other, and waits for those that are under way. */
+  stop(): Promise<void>
+}
+
+/**
+ * Looks who is due in this process: when the clock ticks, when somebody has found something, when the look before saw that
+ * something would be due. `look` returns when that is. A look that is missed loses nothing: what is due
+ * stands in the due sets, every daemon that works looks there, and each account is claimed by one.
+ */
+export function startLooks(look: (kind: SweepKind) => Promise<number | undefined>, clock: Clock, log: Logger): Looks {
+  const safely = (kind: SweepKind) =>
+    look(kind).catch((error: unknown) => {
+      log.error({ code: 'sweep.failed', kind, err: error }, 'a sweep failed: it is tried again soon')
+      return clock.now() + AGAIN_MS
+    })
+  const looks = new Map(SWEEPS.map((kind) => [kind, new Look(() => safely(kind), clock)]))
+  return {
+    wake: (kind, at) => looks.get(kind)?.wake(at),
+    stop: async () => {
+      await Promise.all([...looks.values()].map((one) => one.stop()))
+    },
+  }
+}
+
+class Look {
+  readonly #look: () => Promise<number | undefined>
+  readonly #clock: Clock
+  #planned: { at: number; timer: NodeJS.Timeout } | undefined
+  #underWay: Promise<void> | undefined
+  #notBefore = 0
+  #stopped = false
+
+  constructor(look: () => Promise<number | undefined>, clock: Clock) {
+    this.#look = look
+    this.#clock = clock
+  }
+
+  wake(at: number): void {
+    const now = this.#clock.now()
+    const moment = Math.max(at, Math.min(this.#notBefore, now + PAUSE_MS))
+    if (this.#stopped || (this.#planned !== undefined && this.#planned.at <= moment)) return
+    clearTimeout(this.#planned?.timer)
+    const ms = Math.min(Math.max(0, moment - now), LONGEST_MS)
+    this.#planned = { at: moment, timer: setTimeout(() => this.#begin(), ms) }
+  }
+
+  stop(): Promise<void> | undefined {
+    this.#stopped = true
+    clearTimeout(this.#planned?.timer)
+    return this.#underWay
+  }
+
+  #begin(): void {
+    this.#planned = undefined
+    const now = this.#clock.now()
+    this.#notBefore = now + PAUSE_MS
+    if (this.#underWay !== undefined) {
+      this.wake(now + PAUSE_MS)
+      return
+    }
+    this.#underWay = this.#look().then((next) => {
+      this.#underWay = undefined
+      if (next !== undefined) this.wake(next)
+    })
+  }
+}
