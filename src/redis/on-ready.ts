@@ -12,5 +12,7 @@ export function onReady(store: Store, does: () => void): void {
   if (store instanceof Cluster) {
     store.nodes().forEach(watch)
     store.on('+node', watch)
+    // A replica that was connected before takes over without a word; the master that it follows goes before.
+    store.on('-node', does)
   } else watch(store)
 }
