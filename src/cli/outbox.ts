@@ -1,21 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { acceptGaps } from '../alerts/ledger/accept-gaps.ts'
-import type { Gap } from '../alerts/ledger/ledger.ts'
 import { readOpenIds } from '../alerts/open-states.ts'
 import { replayDeliveries } from '../app/replay-deliveries.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/outbox.ts'
-import {
-  type Astray,
-  describeTransition,
-  type OutboxProof,
-  type Unresolved,
-  verifyOutbox,
-} from '../views/verify-outbox.ts'
-import { ownName } from './alerts-silence.ts'
+import { type Astray, type OutboxProof, type Unresolved, verifyOutbox } from '../views/verify-outbox.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
@@ -24,11 +15,6 @@ import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { momentCell } from './table.ts'
 import { withParts } from './with-parts.ts'
-
-interface VerifyOptions extends CommonOptions {
-  acceptGaps?: true
-  author: string
-}
 
 interface ReplayOptions extends CommonOptions {
   since: number
@@ -42,14 +28,9 @@ const MOST_NAMED = 50
 
 export function addOutbox(program: Command, io: Io): void {
   const outbox = program.command('outbox').description('prove that no alert was lost; send again what was given up')
-  withExample(
-    withJson(withConfig(outbox.command('verify')))
-      .option('--accept-gaps', 'what is missing counts as dead from now on: you have looked into it')
-      .option('--author <name>', 'who accepts it', ownName()),
-    'plimsoll outbox verify',
-  )
+  withExample(withJson(withConfig(outbox.command('verify'))), 'plimsoll outbox verify')
     .description('whether every transition that was committed is delivered, on its way, given up or withheld')
-    .action((options: VerifyOptions, command: Command) => verify(io, options, command))
+    .action((options: CommonOptions) => verify(io, options))
   withExample(
     withJson(withConfig(outbox.command('replay')))
       .addOption(
@@ -64,34 +45,25 @@ export function addOutbox(program: Command, io: Io): void {
     .action((options: ReplayOptions, command: Command) => replay(io, options, command))
 }
 
-async function verify(io: Io, options: VerifyOptions, command: Command): Promise<void> {
-  const author = options.author.trim()
-  if (author === '') return command.error('error: --author must not be empty')
-  const proof = await withParts(io, options.config, async ({ store, keys, registry, clock, log }) => {
-    const look = () => {
-      const progress = showProgress(io, 'looking for every transition')
-      const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
-      const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
-      return verifyOutbox({ ...deps, readOpen }).finally(progress.end)
-    }
-    const { gaps, ...found } = await look()
-    if (options.acceptGaps !== true || gaps.length === 0) return { ...found, gaps }
-    const accepted = await acceptGaps({ store, keys }, gaps, author, clock.now())
-    log.warn({ code: 'outbox.gaps-accepted', gaps, accepted, by: author }, 'missing transitions count as dead')
-    return look()
+async function verify(io: Io, options: CommonOptions): Promise<void> {
+  const proof = await withParts(io, options.config, async ({ store, keys, registry, clock }) => {
+    const progress = showProgress(io, 'looking for every transition')
+    const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
+    const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
+    return verifyOutbox({ ...deps, readOpen }).finally(progress.end)
   })
   if (options.json === true) printJson(io, 'outbox verify', jsonOf(proof))
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
 }
 
-function jsonOf({ where, astray, unresolved, ...balance }: OutboxProof): OutboxProofShape {
-  return { ...outboxJson(balance), where, astray, unresolved }
+function jsonOf({ where, astray, unresolved, missing, ...balance }: OutboxProof): OutboxProofShape {
+  return { ...outboxJson(balance), where, astray, unresolved, missing }
 }
 
 function factsOf(proof: OutboxProof): [string, string][] {
   const { committed, withheld, opened, delivered, pending, dead, where, balanced, oldestPendingAt } = proof
-  const { gaps, astray, unresolved } = proof
+  const { missing, astray, unresolved } = proof
   const places = Object.entries(where).flatMap(([place, count]) => (count > 0 ? [`${count} in ${PLACE[place]}`] : []))
   return [
     ['committed', `${committed}, of which ${withheld} withheld`],
@@ -100,12 +72,14 @@ function factsOf(proof: OutboxProof): [string, string][] {
     ...fact('oldest pending', momentCell(oldestPendingAt)),
     ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
-    ...gaps.slice(0, MOST_NAMED).map((gap): [string, string] => ['gap', gapText(gap)]),
+    ...missing
+      .slice(0, MOST_NAMED)
+      .map((one): [string, string] => ['missing', `${one}: committed, and nowhere to be found`]),
     ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
     ...unresolved.slice(0, MOST_NAMED).map((one): [string, string] => ['unresolved', unresolvedText(one)]),
     ...fact(
       'more',
-      Math.max(gaps.length, astray.length, unresolved.length) > MOST_NAMED ? '--json has all of them' : '',
+      Math.max(missing.length, astray.length, unresolved.length) > MOST_NAMED ? '--json has all of them' : '',
     ),
   ]
 }
@@ -125,14 +99,9 @@ function fact(name: string, text: string): [string, string][] {
   return text === '' ? [] : [[name, text]]
 }
 
-function gapText({ partition, first, last }: Gap): string {
-  const numbers = first === last ? `number ${first}` : `numbers ${first} to ${last}`
-  return `partition ${partition}: ${numbers} committed, and nowhere to be found`
-}
-
 function astrayText({ transition, ledger, found }: Astray): string {
   const of = (count: { pending: number; dead: number }) => `${count.pending} pending, ${count.dead} dead`
-  return `${describeTransition(transition)}: ${of(ledger)} by the ledger, ${of(found)} found`
+  return `${transition}: ${of(ledger)} by the ledger, ${of(found)} found`
 }
 
 function unresolvedText({ receiver, alert }: Unresolved): string {

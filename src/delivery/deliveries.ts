@@ -26,7 +26,7 @@ export interface DeliveryHead {
   endedAt: number | null
   /** What the last attempt brought. */
   reason: string
-  /** All that it carries, as the ledger knows them (`17-204`). */
+  /** All that it carries, as the ledger knows them. */
   transitions: string[]
 }
 

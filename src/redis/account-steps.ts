@@ -12,7 +12,7 @@ export interface AccountSteps {
   claimDue(due: string, now: number, most: number, claimMs: number): Promise<[claimed: string[], next: string]>
   dueTokens(due: string, ...args: Argument[]): Promise<string>
   /** Of every partition in the same turn, too. */
-  readOutbox(account: string, most: number): Promise<[last: string, entries: [id: string, fields: string[]][]]>
+  readOutbox(account: string, most: number): Promise<[before: string, entries: [id: string, fields: string[]][]]>
   takeCalls(calls: string, ...args: Argument[]): Promise<[granted: number, wait: number, pausedUntil: number]>
 }
 

@@ -5,7 +5,7 @@ import type { Keys } from './keys.ts'
  * How what is stored is to be read. It is raised by a version whose data an older one would read wrongly, or write over;
  * what only adds keys or fields leaves it as it is.
  */
-export const FORMAT = 1
+export const FORMAT = 2
 
 /** The data of a newer version is no use to this one. */
 export class FormatError extends Error {}
@@ -24,5 +24,5 @@ export async function checkFormat(store: Store, keys: Keys): Promise<void> {
   const stored = await store.get(keys.format)
   const problem = judgeFormat(stored)
   if (problem !== undefined) throw new FormatError(problem)
-  if (stored === null) await store.setnx(keys.format, FORMAT)
+  if (stored !== String(FORMAT)) await store.set(keys.format, FORMAT)
 }

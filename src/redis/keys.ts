@@ -56,11 +56,9 @@ export interface PartitionKeys {
   accountPrefix: string
   /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
   tended: string
-  /** stream: transitions committed and not yet collected, each with its number */
+  /** stream: transitions committed and not yet collected, each with its place in the log */
   outbox: string
-  /** string: the number of the transition that was committed last */
-  sequence: string
-  /** stream, capped: the newest transitions that were committed, as they are in the outbox */
+  /** stream, capped: the newest transitions that were committed */
   log: string
 }
 
@@ -76,16 +74,12 @@ export interface DeliveryKeys {
   ledger: string
   /** zset: transition that somebody still waits for -> when it happened, ms */
   pending: string
-  /** hash: how many transitions ended, by how; how many numbers are missing */
+  /** hash: how many transitions ended, by how */
   counts: string
   /** stream, capped: how transitions ended */
   ends: string
-  /** hash: partition -> number of the transition that was collected last */
-  marks: string
-  /** list, capped: number and id of the transitions of a partition that were collected last */
+  /** list, capped: names of the transitions of a partition that were collected last */
   collected(partition: number): string
-  /** hash: partition and first number of a gap in what was collected -> its last number */
-  gaps: string
   /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
   told: string
   /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
@@ -230,9 +224,7 @@ export function createKeys(prefix: string): Keys {
       pending: `${out}:pending`,
       counts: `${out}:counts`,
       ends: `${out}:ends`,
-      marks: `${out}:marks`,
       collected: (partition) => `${out}:collected:${partition}`,
-      gaps: `${out}:gaps`,
       told: `${out}:told`,
       over: `${out}:over`,
       held: `${out}:held`,
@@ -271,7 +263,6 @@ function partitionKeys(tag: string): PartitionKeys {
     accountPrefix: `${tag}:account:`,
     tended: `${tag}:tended`,
     outbox: `${tag}:outbox`,
-    sequence: `${tag}:sequence`,
     log: `${tag}:log`,
   }
 }

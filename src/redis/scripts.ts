@@ -48,7 +48,7 @@ const STEPS = {
   settleCalls: { file: 'settle-calls', keys: 1 },
   pauseCalls: { file: 'pause-calls', keys: 1 },
   readOutbox: { file: 'read-outbox', of: 'many accounts' },
-  renumberEntries: { file: 'renumber-entries', keys: 1 },
+  findForgotten: { file: 'find-forgotten', keys: 1 },
   collectAlerts: { file: 'collect-alerts', keys: 1 },
   moveWaiting: { file: 'move-waiting', keys: 1 },
   holdAlerts: { file: 'hold-alerts', keys: 1 },
@@ -62,7 +62,6 @@ const STEPS = {
   replayDelivery: { file: 'replay-delivery', keys: 1 },
   forgetDelivery: { file: 'forget-delivery', keys: 1 },
   readLedger: { file: 'read-ledger', keys: 1 },
-  acceptGaps: { file: 'accept-gaps', keys: 1 },
   planDrill: { file: 'plan-drill', keys: 3 },
   enableReceivers: { file: 'enable-receivers', keys: 1 },
 } as const
@@ -112,8 +111,8 @@ declare module 'ioredis' {
     settleCalls(...args: Argument[]): Result<number, Context>
     pauseCalls(...args: Argument[]): Result<number, Context>
     readOutbox(partitions: number, ...args: Argument[]): Result<unknown[], Context>
-    renumberEntries(...args: Argument[]): Result<number, Context>
-    collectAlerts(...args: Argument[]): Result<[joined: number, left: string, mark: number, ...gaps: string[]], Context>
+    findForgotten(...args: Argument[]): Result<string[], Context>
+    collectAlerts(...args: Argument[]): Result<string[] | 'lost', Context>
     moveWaiting(...args: Argument[]): Result<number, Context>
     holdAlerts(...args: Argument[]): Result<number | string, Context>
     releaseHeld(...args: Argument[]): Result<number, Context>
@@ -125,10 +124,7 @@ declare module 'ioredis' {
     recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>
     replayDelivery(...args: Argument[]): Result<'replayed' | 'lost', Context>
     forgetDelivery(...args: Argument[]): Result<'forgotten' | 'lost', Context>
-    readLedger(
-      ...args: Argument[]
-    ): Result<[string[], string[], string[], number, string[], string, string, number], Context>
-    acceptGaps(...args: Argument[]): Result<number, Context>
+    readLedger(...args: Argument[]): Result<[string[], number, string[], string, string, number], Context>
     planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
     enableReceivers(...args: Argument[]): Result<number, Context>
   }

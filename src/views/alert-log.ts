@@ -1,7 +1,7 @@
 import type { Alert, AlertLevel } from '../alerts/alert.ts'
 import { type Fate, readFates } from '../alerts/ledger/ledger.ts'
-import { numberOfRef, partitionOfRef, refOf, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
-import { decodeEntry } from '../alerts/outbox/outbox-entry.ts'
+import { byCommit, partitionOfRef, refOf, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import { decodeCommitted } from '../alerts/outbox/committed.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 
@@ -10,7 +10,7 @@ export interface LoggedTransition {
   transition: TransitionRef
   alert: Alert
   /** `unknown`: it ended too long ago for that to be remembered. */
-  fate: Fate | { is: 'unknown' }
+  fate: Fate | { is: 'pending'; inOutbox: true } | { is: 'unknown' }
 }
 
 export interface AlertLogQuery {
@@ -21,6 +21,8 @@ export interface AlertLogQuery {
 }
 
 const PAGE = 200
+/** Of a partition: the log is not cut before it has these. */
+const MOST_LOGGED = 1_000
 
 /** The transitions of all accounts since a moment, oldest first. Each partition remembers so many: of a storm the newest. */
 export async function readAlertLog(
@@ -33,13 +35,16 @@ export async function readAlertLog(
     ({ alert }) =>
       (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) && (level === undefined || alert.level === level),
   )
-  const { marks, fates } = await readFatesOf(deps, wanted, since)
+  // The outbox first: what leaves it after that stands in the ledger, or has ended, by the time that is read.
+  const inOutbox = new Set((await Promise.all(partitions.map((number) => readOutbox(deps, number)))).flat())
+  const refs = wanted.map(({ transition }) => transition)
+  const fates = await readFates(deps, refs, since)
   return wanted
     .map(({ transition, alert }) => ({
       ...{ transition, alert },
-      fate: fates.get(transition) ?? (isCollected(marks, transition) ? { is: 'unknown' as const } : PENDING),
+      fate: fates.get(transition) ?? (inOutbox.has(transition) ? IN_OUTBOX : { is: 'unknown' as const }),
     }))
-    .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || numberOfRef(a.transition) - numberOfRef(b.transition))
+    .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || byCommit(a.transition, b.transition))
 }
 
 /**
@@ -52,9 +57,10 @@ export async function forgottenUntil(
 ): Promise<number | undefined> {
   const firsts = await Promise.all(
     partitionsOf(keys, hubId).map(async (number) => {
-      const [first] = await store.xrange(keys.partition(number).log, '-', '+', 'COUNT', 1)
-      if (first === undefined || Number(first[1][3]) <= 1) return since
-      return timeOf(decodeEntry(first[1][1] ?? '').alert)
+      const { log } = keys.partition(number)
+      if ((await store.xlen(log)) < MOST_LOGGED) return since
+      const [first] = await store.xrange(log, '-', '+', 'COUNT', 1)
+      return first === undefined ? since : timeOf(decodeCommitted(first).entry.alert)
     }),
   )
   const latest = Math.max(...firsts)
@@ -65,21 +71,11 @@ function partitionsOf(keys: Keys, hubId: number | undefined): number[] {
   return hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [keys.partitionOf(hubId)]
 }
 
-const PENDING = { is: 'pending' } as const
+const IN_OUTBOX = { is: 'pending', inOutbox: true } as const
 
-/** Marks first: what is collected after that stood in the ledger, or had ended, by the time that was read. */
-async function readFatesOf(
-  { store, keys }: { store: Store; keys: Keys },
-  wanted: readonly { transition: TransitionRef }[],
-  since: number,
-) {
-  const marks = await store.hgetall(keys.delivery.marks)
-  const refs = wanted.map(({ transition }) => transition)
-  return { marks, fates: await readFates({ store, keys }, refs, since) }
-}
-
-function isCollected(marks: Record<string, string>, ref: TransitionRef): boolean {
-  return numberOfRef(ref) <= Number.parseInt(marks[partitionOfRef(ref)] ?? '0', 10)
+async function readOutbox({ store, keys }: { store: Store; keys: Keys }, number: number): Promise<TransitionRef[]> {
+  const waiting = await store.xrange(keys.partition(number).outbox, '-', '+')
+  return waiting.map((one) => refOf(number, decodeCommitted(one).name))
 }
 
 /** Backwards, page by page, until everything on a page is older. */
@@ -88,9 +84,9 @@ async function readPartition({ store, keys }: { store: Store; keys: Keys }, numb
   let before = '+'
   for (;;) {
     const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
-    const decoded = page.map(([, fields]) => ({
-      transition: refOf(number, Number(fields[3] ?? 0)),
-      alert: decodeEntry(fields[1] ?? '').alert,
+    const decoded = page.map(decodeCommitted).map(({ name, entry }) => ({
+      transition: refOf(number, name),
+      alert: entry.alert,
     }))
     const recent = decoded.filter(({ alert }) => timeOf(alert) >= since)
     found.push(...recent)
@@ -110,17 +106,18 @@ export async function readTransitions(
   const wanted = new Set(refs)
   const found = new Map<TransitionRef, Alert>()
   const ofPartition = async ([number, some]: [number, TransitionRef[]]) => {
-    const oldest = Math.min(...some.map(numberOfRef))
+    const [oldest = ''] = some.toSorted(byCommit)
     let before = '+'
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
-      for (const [, fields] of page) {
-        const ref = refOf(number, Number(fields[3] ?? 0))
-        if (wanted.has(ref)) found.set(ref, decodeEntry(fields[1] ?? '').alert)
+      const decoded = page.map(decodeCommitted)
+      for (const { name, entry } of decoded) {
+        const ref = refOf(number, name)
+        if (wanted.has(ref)) found.set(ref, entry.alert)
       }
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE || Number(last[1][3]) <= oldest) return
-      before = `(${last[0]}`
+      const last = decoded.at(-1)
+      if (last === undefined || page.length < PAGE || byCommit(refOf(number, last.name), oldest) <= 0) return
+      before = `(${last.id}`
     }
   }
   await Promise.all([...Map.groupBy(wanted, partitionOfRef)].map(ofPartition))

@@ -1,4 +1,4 @@
-import { type Gap, type LedgerStanding, readLedger } from '../alerts/ledger/ledger.ts'
+import { type LedgerStanding, readLedger } from '../alerts/ledger/ledger.ts'
 import { decodeEntry } from '../alerts/outbox/outbox-entry.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
@@ -18,9 +18,6 @@ export interface OutboxBalance {
   /** Of the pending ones, those that were not collected yet. */
   inOutbox: number
   dead: number
-  /** Numbers that were committed and are nowhere. */
-  missing: number
-  gaps: Gap[]
   balanced: boolean
   /** When the oldest transition that somebody waits for happened, ms; held back ones and those of a receiver that is down too. */
   oldestPendingAt: number | null
@@ -28,61 +25,48 @@ export interface OutboxBalance {
   lateSince: number | null
 }
 
-/** One partition, read in the order of the fields. */
-interface Partition {
-  number: number
-  committed: number
-  inStream: number
-  oldestAt: number | null
-}
-
 /**
- * From counters alone. It is read while the fleet is at work, so the order matters: first how many were committed, then how
- * many stand in the outbox, then, at one moment, the ledger. A transition leaves the outbox only after the ledger has it:
- * those that were committed at first and are still beyond the ledger's mark at last stood in the outbox in between. If it
- * had fewer, some are lost, however much moved meanwhile.
+ * From counters alone. What was collected and has not left the outbox yet counts twice, as committed and as pending, unless
+ * the caller knows how many `copies` of that kind there are.
  */
 export async function readOutboxBalance(
   { store, keys }: { store: Store; keys: Keys },
   now: number,
+  copies = 0,
 ): Promise<OutboxBalance> {
-  const partitions = await Promise.all(
-    Array.from({ length: PARTITIONS }, (_, number) => readPartition(store, keys, number)),
+  const outboxes = await Promise.all(
+    Array.from({ length: PARTITIONS }, (_, number) => readOutbox(store, keys.partition(number).outbox)),
   )
-  return balanceOf(partitions, await readLedger(store, keys), now)
+  return balanceOf(outboxes, await readLedger(store, keys), now, copies)
 }
 
-async function readPartition(store: Store, keys: Keys, number: number): Promise<Partition> {
-  const { sequence, outbox } = keys.partition(number)
-  const committed = Number((await store.get(sequence)) ?? 0)
-  const inStream = await store.xlen(outbox)
-  if (inStream === 0) return { number, committed, inStream, oldestAt: null }
+interface Outbox {
+  waiting: number
+  oldestAt: number | null
+}
+
+async function readOutbox(store: Store, outbox: string): Promise<Outbox> {
+  const waiting = await store.xlen(outbox)
+  if (waiting === 0) return { waiting, oldestAt: null }
   const [first] = await store.xrange(outbox, '-', '+', 'COUNT', 1)
   const at = first === undefined ? Number.NaN : Date.parse(decodeEntry(first[1][1] ?? '').alert.measuredAt)
-  return { number, committed, inStream, oldestAt: Number.isNaN(at) ? null : at }
+  return { waiting, oldestAt: Number.isNaN(at) ? null : at }
 }
 
-function balanceOf(partitions: readonly Partition[], ledger: LedgerStanding, now: number): OutboxBalance {
-  let [committed, collected, lost] = [0, 0, 0]
-  for (const { number, committed: inAll, inStream } of partitions) {
-    const mark = ledger.marks.get(number) ?? 0
-    committed += Math.max(inAll, mark)
-    collected += mark
-    lost += Math.max(0, inAll - mark - inStream)
-  }
-  const { ended, missing } = ledger
-  const inOutbox = committed - collected - lost
+function balanceOf(outboxes: readonly Outbox[], ledger: LedgerStanding, now: number, copies: number): OutboxBalance {
+  const inOutbox = outboxes.reduce((sum, { waiting }) => sum + waiting, -copies)
+  const { collected, ended } = ledger
+  const committed = collected + inOutbox
   const pending = inOutbox + ledger.pending
   const dead = ended.dead + ledger.open - ledger.pending
   const opened = committed - ended.withheld
-  const oldest = [ledger.oldestPendingAt, ...partitions.map(({ oldestAt }) => oldestAt)].filter((at) => at !== null)
-  const late = [ledger.groupDueAt, ledger.deliveryDueAt, ...partitions.map(({ oldestAt }) => oldestAt)].filter(
+  const oldest = [ledger.oldestPendingAt, ...outboxes.map(({ oldestAt }) => oldestAt)].filter((at) => at !== null)
+  const late = [ledger.groupDueAt, ledger.deliveryDueAt, ...outboxes.map(({ oldestAt }) => oldestAt)].filter(
     (at) => at !== null && at < now,
   )
   return {
     ...{ committed, withheld: ended.withheld, opened, delivered: ended.delivered, pending, inOutbox, dead },
-    ...{ missing: missing + lost, gaps: ledger.gaps },
-    balanced: missing + lost === 0 && opened === ended.delivered + pending + dead,
+    balanced: opened === ended.delivered + pending + dead,
     oldestPendingAt: oldest.length === 0 ? null : Math.min(...oldest),
     lateSince: late.length === 0 ? null : Math.min(...late.filter((at) => at !== null)),
   }

@@ -3,7 +3,7 @@ import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type GroupSettings, groupKey, isDigest } from '../alerts/groups/group.ts'
 import { heldField } from '../alerts/groups/held.ts'
 import { decodeHeld } from '../alerts/groups/waiting.ts'
-import { numberOfRef, partitionOfRef, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
 import { alertOf } from '../alerts/matter.ts'
 import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS, seriesId } from '../limits/series.ts'
@@ -39,11 +39,7 @@ export async function toldOfAccount(deps: ToldDeps, hubId: number, most = ALL): 
   const [oldest] = logged
   if (oldest === undefined) return []
   const since = Date.parse(oldest.alert.measuredAt)
-  const [heads, attempts, marks] = await Promise.all([
-    deps.deliveries.heads(since),
-    deps.deliveries.log(most.attempts),
-    deps.store.hgetall(deps.keys.delivery.marks),
-  ])
+  const [heads, attempts] = await Promise.all([deps.deliveries.heads(since), deps.deliveries.log(most.attempts)])
   const found = await Promise.all(
     logged.map(async ({ transition: ref, alert, fate }): Promise<ToldTransition> => {
       const carrying = heads.filter(({ transitions }) => transitions.includes(ref))
@@ -51,13 +47,16 @@ export async function toldOfAccount(deps: ToldDeps, hubId: number, most = ALL): 
         ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
         fate: fate.is,
         why: 'why' in fate ? fate.why : '',
-        waiting: fate.is === 'pending' ? await waitingFor(deps, ref, alert, carrying, marks) : [],
+        waiting:
+          fate.is !== 'pending' ? [] : 'inOutbox' in fate ? IN_OUTBOX : await waitingFor(deps, ref, alert, carrying),
         attempts: attemptsOf(carrying, attempts),
       }
     }),
   )
   return found.reverse()
 }
+
+const IN_OUTBOX: WaitingFor[] = [{ receiver: '', where: 'outbox', until: null }]
 
 /** The field of the state that it changed. */
 function fieldOf({ kind, series }: Alert): string {
@@ -84,11 +83,7 @@ async function waitingFor(
   ref: TransitionRef,
   alert: Alert,
   carrying: readonly DeliveryHead[],
-  marks: Readonly<Record<string, string>>,
 ): Promise<WaitingFor[]> {
-  if (numberOfRef(ref) > Number.parseInt(marks[partitionOfRef(ref)] ?? '0', 10)) {
-    return [{ receiver: '', where: 'outbox', until: null }]
-  }
   const places = await Promise.all(deps.receivers.map((receiver) => placeFor(deps, ref, alert, receiver)))
   const deliveries = carrying
     .filter(({ state }) => state === 'pending')

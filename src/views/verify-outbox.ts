@@ -1,9 +1,9 @@
 import { alertOfHeld, receiverOfHeld } from '../alerts/groups/held.ts'
 import { decodeHeld, decodeWaiting, type WaitingAlert } from '../alerts/groups/waiting.ts'
-import { decodePlaces, type Gap, type Places, readLedger } from '../alerts/ledger/ledger.ts'
-import { numberOfRef, partitionOfRef, splitRefs, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import { decodePlaces, type Places } from '../alerts/ledger/ledger.ts'
+import { refOf, splitRefs, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
 import { alertOf } from '../alerts/matter.ts'
-import { decodeEntry } from '../alerts/outbox/outbox-entry.ts'
+import { decodeCommitted, isRecent } from '../alerts/outbox/committed.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
@@ -25,6 +25,8 @@ export interface OutboxProof extends OutboxBalance {
   astray: Astray[]
   /** What receivers were sent as firing that is over, with no end on its way to them. */
   unresolved: Unresolved[]
+  /** Transitions of the last day that the log has, and that neither wait in the outbox nor were ever collected. */
+  missing: TransitionRef[]
 }
 
 export interface Unresolved {
@@ -58,14 +60,13 @@ export async function verifyOutbox(deps: VerifyDeps): Promise<OutboxProof> {
     astray = foundAgain(astray, look.astray)
     unresolved = foundAgain(unresolved, look.unresolved)
   }
-  const lost = await findLost(deps)
-  const balance = await readOutboxBalance(deps, deps.now())
+  const { missing, copies } = await compareLogs(deps)
+  const balance = await readOutboxBalance(deps, deps.now(), copies)
   return {
     ...balance,
-    gaps: [...balance.gaps, ...lost],
-    balanced: balance.balanced && astray.length + unresolved.length + lost.length === 0,
+    balanced: balance.balanced && astray.length + unresolved.length + missing.length === 0,
     where: { ...look.where, outbox: balance.inOutbox },
-    ...{ astray, unresolved },
+    ...{ astray, unresolved, missing },
   }
 }
 
@@ -119,8 +120,8 @@ async function lookOnce({ store, keys, readOpen }: VerifyDeps): Promise<Look> {
 async function readUnderWay(store: Store, keys: Keys, open: ReadonlySet<string>): Promise<Set<string>> {
   const found = new Set(open)
   for (let number = 0; number < PARTITIONS; number++) {
-    for (const [, fields] of await store.xrange(keys.partition(number).outbox, '-', '+')) {
-      found.add(alertOf(decodeEntry(fields[1] ?? '').alert))
+    for (const one of await store.xrange(keys.partition(number).outbox, '-', '+')) {
+      found.add(alertOf(decodeCommitted(one).entry.alert))
     }
   }
   return found
@@ -171,30 +172,26 @@ async function scan(store: Store, key: string, see: (field: string, value: strin
   } while (cursor !== '0')
 }
 
-/** Numbers that were committed before the outbox was read, are not in it, and are not collected after that either. */
-async function findLost({ store, keys }: VerifyDeps): Promise<Gap[]> {
-  const partitions = await Promise.all(
-    Array.from({ length: PARTITIONS }, async (_, number) => {
-      const { sequence, outbox } = keys.partition(number)
-      const committed = Number((await store.get(sequence)) ?? 0)
-      const entries = await store.xrange(outbox, '-', '+')
-      return { number, committed, there: new Set(entries.map(([, fields]) => Number(fields[3] ?? 0))) }
-    }),
-  )
-  const { marks } = await readLedger(store, keys)
-  return partitions.flatMap(({ number: partition, committed, there }) => {
-    const gaps: Gap[] = []
-    for (let n = (marks.get(partition) ?? 0) + 1; n <= committed; n++) {
-      if (there.has(n)) continue
-      const last = gaps.at(-1)
-      if (last?.last === n - 1) last.last = n
-      else gaps.push({ partition, first: n, last: n })
+/** What the logs have and nothing else knows; and how many still stand in the outbox that were collected. */
+async function compareLogs({ store, keys, now }: VerifyDeps): Promise<{ missing: TransitionRef[]; copies: number }> {
+  const partitions = Array.from({ length: PARTITIONS }, async (_, number) => {
+    const { log, outbox } = keys.partition(number)
+    // In that order: what leaves the outbox meanwhile is collected by then.
+    const logged = (await store.xrange(log, '-', '+')).map(decodeCommitted)
+    const waiting = new Set((await store.xrange(outbox, '-', '+')).map((one) => decodeCommitted(one).name))
+    const collected = new Set(await store.lrange(keys.delivery.collected(number), 0, -1))
+    // What an earlier version committed has numbers for names: whether that was collected is not known.
+    const missing = logged.filter(
+      (one) => one.name === one.id && isRecent(one, now()) && !waiting.has(one.name) && !collected.has(one.name),
+    )
+    return {
+      missing: missing.map(({ name }) => refOf(number, name)),
+      copies: [...waiting].filter((name) => collected.has(name)).length,
     }
-    return gaps
   })
-}
-
-/** For people: `partition 17, number 204`. */
-export function describeTransition(ref: TransitionRef): string {
-  return `partition ${partitionOfRef(ref)}, number ${numberOfRef(ref)}`
+  const found = await Promise.all(partitions)
+  return {
+    missing: found.flatMap(({ missing }) => missing),
+    copies: found.reduce((sum, { copies }) => sum + copies, 0),
+  }
 }

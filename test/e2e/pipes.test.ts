@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeEntry } from '../../src/alerts/outbox/outbox-entry.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
+import { createKeys } from '../../src/redis/keys.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { pollAccount } from '../limits/history/poll-account.ts'
 import { properties, readings } from '../limits/reports.ts'
@@ -47,15 +47,7 @@ async function seed(store: Store): Promise<void> {
     await pollAccount(store, keys, hubId, now - 30_000, readings(now - 30_000, properties(n, 10 * FLEET)))
     const account = { hubId, hubDomain: `account-${hubId}.example.com` }
     const alert = anAlert({ id: `a${n}-1`, measuredAt: new Date(now - 30_000).toISOString(), account })
-    const number = Math.floor(n / PARTITIONS) + 1
-    await store.xadd(
-      keys.partition(keys.partitionOf(hubId)).log,
-      '*',
-      'alert',
-      encodeEntry({ alert }),
-      'number',
-      number,
-    )
+    await store.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
   }
   for (let from = 0; from < FLEET; from += 100) {
     await Promise.all(HUB_IDS.slice(from, from + 100).map((hubId, n) => seedOne(hubId, from + n)))

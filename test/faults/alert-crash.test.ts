@@ -111,7 +111,7 @@ test('daemons killed at random moments, receivers that fail half the time: every
   expect(differingCopies(hook.copies)).toEqual([])
   expect(verified.code).toBe(0)
   expect(proof).toMatchObject({ committed: TRANSITIONS, opened: TRANSITIONS, delivered: TRANSITIONS, balanced: true })
-  expect(proof).toMatchObject({ pending: 0, dead: 0, gaps: [], astray: [] })
+  expect(proof).toMatchObject({ pending: 0, dead: 0, missing: [], astray: [] })
   expect(await daemon.stop()).toBe(0)
 })
 
@@ -179,19 +179,17 @@ async function isQuiet(store: Store): Promise<boolean> {
 
 type Logged = Map<string, { ref: TransitionRef; alert: Alert }>
 
-/** What was committed, as each partition's log has it, in order; with no number missing. */
+/** What was committed, as each partition's log has it. */
 async function readLog(store: Store): Promise<Logged> {
   const log: Logged = new Map()
   for (let partition = 0; partition < PARTITIONS; partition++) {
     const keys = KEYS.partition(partition)
     const entries = await store.xrange(keys.log, '-', '+')
-    for (const [n, [, [, entry = '', , number]]] of entries.entries()) {
-      expect(Number(number)).toBe(n + 1)
+    for (const [name, [, entry = '']] of entries) {
       const { alert } = JSON.parse(entry) as { alert: Alert }
       expect(log.has(alert.id)).toBe(false)
-      log.set(alert.id, { ref: refOf(partition, n + 1), alert })
+      log.set(alert.id, { ref: refOf(partition, name), alert })
     }
-    expect(Number((await store.get(keys.sequence)) ?? 0)).toBe(entries.length)
   }
   return log
 }

@@ -129,8 +129,8 @@ async function pollEverybody(store: Store, now: number): Promise<void> {
 }
 
 async function transitionsOf(store: Store): Promise<number> {
-  const all = Array.from({ length: PARTITIONS }, (_, n) => store.get(KEYS.partition(n).sequence))
-  return (await Promise.all(all)).reduce((sum, count) => sum + Number(count ?? 0), 0)
+  const all = Array.from({ length: PARTITIONS }, (_, n) => store.xlen(KEYS.partition(n).log))
+  return (await Promise.all(all)).reduce((sum, count) => sum + count, 0)
 }
 
 async function isQuiet(store: Store): Promise<boolean> {

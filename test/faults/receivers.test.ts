@@ -162,7 +162,7 @@ test.concurrent('a Redis that crashes amid all this and loses its last seconds: 
       `${proof.unresolved.length} that were told have no end`,
   )
   // What was told and then lost with its account's state has no end: that alone may be amiss.
-  expect(proof).toMatchObject({ missing: 0, gaps: [], astray: [], dead: 0, opened: proof.delivered })
+  expect(proof).toMatchObject({ missing: [], astray: [], dead: 0, opened: proof.delivered })
   expect(lost).toBeGreaterThan(0)
 
   // The newest end that is known from before: what was told after it is forgotten.

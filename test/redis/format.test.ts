@@ -9,12 +9,15 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-test('data from before there were formats, or of this one, is taken, and bears its number from then on', async () => {
+test('data from before there were formats, of an older one, or of this one is taken, and bears its number from then on', async () => {
   const keys = createKeys('one')
   const store = redis.store()
   await checkFormat(store, keys)
   expect(await store.get(keys.format)).toBe(String(FORMAT))
   await checkFormat(store, keys)
+  await store.set(keys.format, FORMAT - 1)
+  await checkFormat(store, keys)
+  expect(await store.get(keys.format)).toBe(String(FORMAT))
 })
 
 test('data of a newer version is refused, with the way out, and stays as it is', async () => {

@@ -24,28 +24,17 @@ test('the names that a step on an account makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), readingsKey(), samplesKey(), historyKey(), forecastKey(),
-    alertsKey(), alertingKey(), outboxKey(), sequenceKey(), logKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    alertsKey(), alertingKey(), outboxKey(), logKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
       const keys = createKeys(prefix)
       const own = keys.account(hubId)
-      const {
-        alerting,
-        outbox,
-        sequence,
-        log,
-        due,
-        fresh,
-        firstReadings,
-        pollFailing,
-        nearest,
-        domainsVersion,
-        state,
-      } = keys.partition(keys.partitionOf(hubId))
+      const { alerting, outbox, log, due, fresh, firstReadings, pollFailing, nearest, domainsVersion, state } =
+        keys.partition(keys.partitionOf(hubId))
       expect(await redis.store().eval(script, 1, ...accountStepKeys(keys, hubId))).toEqual([
         ...[own.account, own.tokens, own.readings, own.samples, own.history, own.forecast, own.alerts],
-        ...[alerting, outbox, sequence, log, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
+        ...[alerting, outbox, log, due.refresh, due.poll, due.uninstall, fresh, firstReadings, pollFailing],
         nearest,
         domainsVersion,
         ...ACCOUNT_STATES.map((name) => state[name]),
@@ -56,12 +45,12 @@ test('the names that a step on an account makes for itself are those that everyb
 
 test('the names that a step on the ledger makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/ledger-step.lua', import.meta.url), 'utf8')
-  const script = `${shared} return {LEDGER, PENDING, COUNTS, ENDS, MARKS, GAPS, GROUPS_DUE, HELD, HELD_DUE, DELIVERIES_DUE, DEAD,
+  const script = `${shared} return {LEDGER, PENDING, COUNTS, ENDS, GROUPS_DUE, HELD, HELD_DUE, DELIVERIES_DUE, DEAD,
     DELIVERED, ATTEMPTS, collectedKey(1), groupKey('a'), groupStateKey('a'), groupToldKey('a'), deliveryKey('a')}`
   for (const prefix of ['plimsoll', 'a:ledger']) {
     const { delivery: own } = createKeys(prefix)
     expect(await redis.store().eval(script, 1, own.ledger)).toEqual([
-      ...[own.ledger, own.pending, own.counts, own.ends, own.marks, own.gaps, own.groupsDue, own.held, own.heldDue],
+      ...[own.ledger, own.pending, own.counts, own.ends, own.groupsDue, own.held, own.heldDue],
       ...[own.deliveriesDue, own.dead, own.delivered, own.log, own.collected(1)],
       ...[own.group('a'), own.groupState('a'), own.groupTold('a'), own.delivery('a')],
     ])

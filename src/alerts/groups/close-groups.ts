@@ -13,7 +13,7 @@ import { heldField, lookAgainAt } from './held.ts'
 import { release } from './held-store.ts'
 import { type Circumstances, holdOf } from './hold.ts'
 import { isMass } from './pace.ts'
-import { byNumber, decodeWaiting, placeOf, type WaitingAlert } from './waiting.ts'
+import { byPlace, decodeWaiting, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** Alerts that move in one step. */
 const CHUNK = 500
@@ -100,7 +100,7 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   const taken: WaitingAlert[] = []
   for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
     if (taken.length >= MOST_AT_ONCE) break
-    taken.push(...some.toSorted(byNumber))
+    taken.push(...some.toSorted(byPlace))
   }
   return taken
 }
@@ -127,7 +127,7 @@ async function takeEarlier(
     const there = (await readGroup(deps, other)).waiting
     const isEarlier = (one: WaitingAlert) => {
       const newest = here.get(alertOf(one.alert))
-      return newest !== undefined && byNumber(one, newest) < 0
+      return newest !== undefined && byPlace(one, newest) < 0
     }
     for (const some of chunksOf(there.filter(isEarlier).map(placeOf))) {
       taken += await store.moveWaiting(keys.delivery.ledger, other, key, now, group.intervalMs, ...some)

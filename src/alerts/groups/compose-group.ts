@@ -6,7 +6,7 @@ import { type GroupSettings, groupName, isDigest } from './group.ts'
 import { type Heard, hasEnd } from './heard.ts'
 import { type HeldBecause, withheldBecause } from './held.ts'
 import { hurries } from './pace.ts'
-import { byNumber, type HeldAlert, placeOf, type WaitingAlert } from './waiting.ts'
+import { byPlace, type HeldAlert, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** What becomes of a group that closes. `places` are those that are taken out of the group. */
 export interface ComposedGroup {
@@ -48,7 +48,7 @@ type Verdict =
 export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
   const { key, waiting, group, now } = toCompose
   const alerts = [...Map.groupBy(waiting, ({ alert }) => alertOf(alert)).values()]
-  const verdicts = alerts.map((some) => judge(toCompose, some.toSorted(byNumber)))
+  const verdicts = alerts.map((some) => judge(toCompose, some.toSorted(byPlace)))
   const told = verdicts.filter((verdict) => verdict.is === 'told')
   const places = new Set(told.flatMap((verdict) => verdict.places))
   const ids = (status: Alert['status']) =>

@@ -1,5 +1,5 @@
 import type { Alert } from '../alert.ts'
-import { numberOfRef, type TransitionRef } from '../ledger/transition-ref.ts'
+import { byCommit, type TransitionRef } from '../ledger/transition-ref.ts'
 import type { HeldBecause } from './held.ts'
 
 /** An alert that waits in a group, or is held back: its newest transition and all that it stands for. */
@@ -26,9 +26,9 @@ export function placeOf({ of }: WaitingAlert): TransitionRef {
   return of.at(-1)?.[0] ?? ''
 }
 
-/** Transitions of one alert lie in one partition: their numbers are their order. */
-export function byNumber(a: WaitingAlert, b: WaitingAlert): number {
-  return numberOfRef(placeOf(a)) - numberOfRef(placeOf(b))
+/** Transitions of one alert lie in one partition. */
+export function byPlace(a: WaitingAlert, b: WaitingAlert): number {
+  return byCommit(placeOf(a), placeOf(b))
 }
 
 /** What waits is written by us alone. */

@@ -7,12 +7,9 @@ export type End = 'delivered' | 'dead' | 'withheld'
 
 /** How the ledger stands at one moment. */
 export interface LedgerStanding {
-  /** Number of the transition that was collected last, by partition. */
-  marks: ReadonlyMap<number, number>
+  /** Transitions that were ever collected. */
+  collected: number
   ended: Record<End, number>
-  /** Numbers that were committed and never seen. */
-  missing: number
-  gaps: Gap[]
   /** Transitions that have not ended: somebody waits for them, or could have them replayed. */
   open: number
   /** Of these, those that somebody waits for. */
@@ -22,12 +19,6 @@ export interface LedgerStanding {
   /** The earliest moments at which a group closes, and a delivery is tried, ms: in the past they are late. */
   groupDueAt: number | null
   deliveryDueAt: number | null
-}
-
-export interface Gap {
-  partition: number
-  first: number
-  last: number
 }
 
 /** How many receivers of a transition wait for it, have it, and had it given up for them (and can have it replayed). */
@@ -40,33 +31,15 @@ export interface Places {
 export type Fate = { is: 'pending' } | { is: End; why: string }
 
 export async function readLedger(store: Store, keys: Keys): Promise<LedgerStanding> {
-  const [marks, counts, gaps, open, [, oldest], group, delivery, pending] = await store.readLedger(keys.delivery.ledger)
-  const counted = new Map(pairs(counts))
-  const count = (name: string) => Number(counted.get(name) ?? 0)
+  const [counts, open, [, oldest], group, delivery, pending] = await store.readLedger(keys.delivery.ledger)
+  const count = (name: string) => (counts.includes(name) ? Number(counts[counts.indexOf(name) + 1]) : 0)
+  const ended = { delivered: count('delivered'), dead: count('dead'), withheld: count('withheld') }
   return {
-    marks: decodeMarks(marks),
-    ended: { delivered: count('delivered'), dead: count('dead'), withheld: count('withheld') },
-    missing: count('missing'),
-    gaps: pairs(gaps).map(([from, last]) => {
-      const [partition, first] = from.split('-').map(Number)
-      return { partition: partition ?? 0, first: first ?? 0, last: Number(last) }
-    }),
-    ...{ open, pending, oldestPendingAt: momentOf(oldest) },
+    // Not counted by an earlier version.
+    collected: counts.includes('collected') ? count('collected') : ended.delivered + ended.dead + ended.withheld + open,
+    ...{ ended, open, pending, oldestPendingAt: momentOf(oldest) },
     ...{ groupDueAt: momentOf(group), deliveryDueAt: momentOf(delivery) },
   }
-}
-
-/** Number of the transition that was collected last, by partition. */
-export async function readMarks(store: Store, keys: Keys): Promise<LedgerStanding['marks']> {
-  return decodeMarks(Object.entries(await store.hgetall(keys.delivery.marks)).flat())
-}
-
-function decodeMarks(flat: readonly string[]): LedgerStanding['marks'] {
-  return new Map(pairs(flat).map(([partition, mark]) => [Number(partition), Number.parseInt(mark, 10)]))
-}
-
-function pairs(flat: readonly string[]): [string, string][] {
-  return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] ?? '', flat[2 * n + 1] ?? ''])
 }
 
 function momentOf(score: string | undefined): number | null {

@@ -3,32 +3,52 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { decodeEntry, type OutboxEntry } from './outbox-entry.ts'
 
-/** A transition as it stands in the outbox. */
+/** A transition as it stands in the outbox, or in the log of its partition. */
 export interface Committed {
-  /** In the stream; NOT_IN_STREAM for one that is only in the partition's log any more. */
+  /** In the stream. */
   id: string
-  /** '' where it has none: it is given one. */
-  number: string
+  /** What tells it from all others of its partition: its place in the log. */
+  name: string
   entry: OutboxEntry
 }
 
-/** Older than all that a stream has. */
-export const NOT_IN_STREAM = '0-0'
+/** What of a partition is to be collected, oldest first. */
+export interface Uncollected {
+  partition: number
+  /** Of what was collected right before these; '' where that is not known. */
+  before: string
+  /** Left the outbox, so it was collected; the node of the deliveries lost it again. */
+  lost: Committed[]
+  /** In the outbox, `most` at most. */
+  waiting: Committed[]
+}
 
 interface Deps {
   store: Store
   keys: Keys
 }
 
-/** The oldest transitions of a partition that wait, `most` at most, and the number of the one that was committed last. */
-export async function readCommitted(
-  { store, keys }: Deps,
-  partition: number,
+export async function readUncollected(
+  deps: Deps,
+  partitions: readonly number[],
   most: number,
-): Promise<{ last: number; waiting: Committed[] }> {
-  // The partition is the number of one of its accounts, too.
-  const [last, found] = await accountSteps(store).readOutbox(keys.own(partition), most)
-  return { last: Number(last), waiting: found.map(decodeCommitted) }
+  now: number,
+): Promise<Uncollected[]> {
+  const { store, keys } = deps
+  const read = await Promise.all(
+    partitions.map(async (partition) => {
+      // The partition is the number of one of its accounts, too.
+      const [before, found] = await accountSteps(store).readOutbox(keys.own(partition), most)
+      return { partition, before, lost: [], waiting: found.map(decodeCommitted) }
+    }),
+  )
+  const left = read.flatMap(({ partition, before }) => (before === '' ? [] : [partition, before]))
+  const forgotten = left.length === 0 ? [] : await store.findForgotten(keys.delivery.ledger, ...left)
+  return Promise.all(
+    read.map(async (one) =>
+      forgotten.includes(String(one.partition)) ? { ...one, ...(await readLost(deps, one, now)) } : one,
+    ),
+  )
 }
 
 /** Lost with a crash or a failover: what is older was lost otherwise, and may be over for long. */
@@ -36,30 +56,33 @@ const RECENT_MS = 86_400_000
 /** Where nothing is known to have been collected, more than so many are no loss of a moment: all that was known is gone. */
 const FEW = 20
 
-/**
- * What was committed after `mark` and up to `last`, and does not wait: the node of the deliveries had collected it, so it
- * left the outbox, and that node lost it again. The partition's log has the newest thousand. `mark` is 0 where nothing was
- * ever collected, as far as that node knows.
- */
-export async function readLost(
-  { store, keys }: Deps,
-  partition: number,
-  { mark, last, waiting }: { mark: number; last: number; waiting: readonly Committed[] },
-  now: number,
-): Promise<Committed[]> {
-  const here = new Set(waiting.map(({ number }) => Number(number)).filter((number) => number > mark))
-  if (mark + here.size >= last || (mark === 0 && last > FEW)) return []
-  const isRecent = ({ measuredAt }: OutboxEntry['alert']) => now - Date.parse(measuredAt) < RECENT_MS
-  // Where nothing is to be had, all of it would be read with each sweep.
-  const { log } = keys.partition(partition)
-  const [newest] = (await store.xrevrange(log, '+', '-', 'COUNT', 1)).map(decodeCommitted)
-  if (newest === undefined || Number(newest.number) <= mark || !isRecent(newest.entry.alert)) return []
-  const logged = (await store.xrange(log, '-', '+')).map(decodeCommitted)
-  const isLost = (number: number) => number > mark && number <= last && !here.has(number)
-  const lost = logged.filter(({ number, entry: { alert } }) => isLost(Number(number)) && isRecent(alert))
-  return lost.map((one) => ({ ...one, id: NOT_IN_STREAM }))
+export function isRecent({ entry }: Committed, now: number): boolean {
+  return now - Date.parse(entry.alert.measuredAt) < RECENT_MS
 }
 
-function decodeCommitted([id, fields]: [id: string, fields: string[]]): Committed {
-  return { id, entry: decodeEntry(fields[1] ?? ''), number: fields[3] ?? '' }
+/** What the log has up to `before` and nobody knows as collected. */
+async function readLost(
+  { store, keys }: Deps,
+  { partition, before }: Uncollected,
+  now: number,
+): Promise<Pick<Uncollected, 'before' | 'lost'>> {
+  const nothing = { before: '', lost: [] }
+  const { log } = keys.partition(partition)
+  // Where nothing is to be had, all of it would be read with each sweep.
+  const [newest] = await readLog(store, log, before, before)
+  if (newest === undefined || !isRecent(newest, now)) return nothing
+  const collected = new Set(await store.lrange(keys.delivery.collected(partition), 0, -1))
+  if (collected.size === 0 && (await readLog(store, log, '-', before, FEW + 1)).length > FEW) return nothing
+  const logged = await readLog(store, log, '-', before)
+  const lost = logged.filter((one) => one.name === one.id && !collected.has(one.name) && isRecent(one, now))
+  return { before: logged.findLast(({ name }) => collected.has(name))?.name ?? '', lost }
+}
+
+async function readLog(store: Store, log: string, from: string, to: string, most = 10_000): Promise<Committed[]> {
+  return (await store.xrange(log, from, to, 'COUNT', most)).map(decodeCommitted)
+}
+
+/** In the log the place is the name. An earlier version gave numbers, there too. */
+export function decodeCommitted([id, fields]: [id: string, fields: string[]]): Committed {
+  return { id, name: fields[3] ?? id, entry: decodeEntry(fields[1] ?? '') }
 }

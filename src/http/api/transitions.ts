@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 /** The moment and the transition that came last. */
 const AFTER = z
   .string('must be given once')
-  .regex(/^\d{1,15}\.\d{1,4}-\d{1,15}$/, 'must be what the list before called next')
+  .regex(/^\d{1,15}\.\d{1,4}(-\d{1,15}){1,2}$/, 'must be what the list before called next')
 
 export const listTransitions = route({
   ...TAKES_NOTHING,

@@ -164,7 +164,7 @@ export const fate = z
 export const TransitionShape = z
   .object({
     at: moment('When it was committed.'),
-    transition: text('Its partition and number, as the ledger knows it.').meta({ examples: ['17-204'] }),
+    transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
     fate,
     why: strangersText(
       'What it ended by, or what holds it back; absent where there is nothing to say.',

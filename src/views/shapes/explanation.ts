@@ -14,7 +14,7 @@ const HeldBackShape = z
 
 const ToldShape = z
   .object({
-    transition: text('Its partition and number, as the ledger knows it.'),
+    transition: text('Its partition and its place in the log there.'),
     at: moment('When it was committed.').nullable(),
     id: text('Of the transition, the same on every copy that is sent.'),
     ...{ kind: alertKind, level, reason: alertReason, fate },

@@ -1,10 +1,6 @@
 import * as z from 'zod'
 import { count, momentOrNull, text } from './words.ts'
 
-export const GapShape = z
-  .object({ partition: z.int(), first: z.int(), last: z.int() })
-  .meta({ id: 'Gap', description: 'Numbers of a partition that were committed and are nowhere.' })
-
 export const OutboxShape = z
   .object({
     committed: count('Transitions that were ever committed.'),
@@ -14,9 +10,7 @@ export const OutboxShape = z
     pending: count('Somebody waits for them.'),
     inOutbox: count('Of these, not collected yet.'),
     dead: count('A delivery of them was given up.'),
-    missing: count('Committed, and nowhere.'),
-    gaps: z.array(GapShape),
-    balanced: z.boolean().describe('opened = delivered + pending + dead, and nothing is missing.'),
+    balanced: z.boolean().describe('opened = delivered + pending + dead.'),
     oldestPendingAt: momentOrNull('When the oldest transition that somebody waits for happened.'),
     lateSince: momentOrNull('Since when something should have moved on and has not.'),
   })
@@ -30,8 +24,13 @@ export const OutboxProofShape = OutboxShape.extend({
     .object({ outbox: z.int(), groups: z.int(), held: z.int(), deliveries: z.int() })
     .describe('Where those are that somebody waits for.'),
   astray: z
-    .array(z.object({ transition: text('Its partition and number.'), ledger: places, found: places }))
+    .array(
+      z.object({ transition: text('Its partition and its place in the log there.'), ledger: places, found: places }),
+    )
     .describe('Transitions of which the ledger says something else than what is found.'),
+  missing: z
+    .array(text('Its partition and its place in the log there.'))
+    .describe('Transitions of the last day that were committed and are nowhere but in the log.'),
   unresolved: z
     .array(z.object({ receiver: text('Who was sent it.'), alert: text('Its id.') }))
     .describe('Alerts that receivers were sent as firing and that are over, with no end on its way to them.'),

@@ -185,7 +185,7 @@ test('whatever happens, and whoever dies at it, every transition is accounted fo
         now += INTERVAL + WAIT
         await perform(what).catch((error: Error) => expect(error.message).toBe('dead'))
         const proof = await one.verify()
-        expect(proof).toMatchObject({ balanced: true, astray: [], unresolved: [], gaps: [], committed })
+        expect(proof).toMatchObject({ balanced: true, astray: [], unresolved: [], missing: [], committed })
         expect(proof.opened).toBe(proof.delivered + proof.pending + proof.dead)
         expectNoGhosts(listener)
         expect(proof.pending).toBe(Object.values(proof.where).reduce((sum, count) => sum + count, 0))

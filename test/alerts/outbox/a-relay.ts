@@ -69,7 +69,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     told: async () => (await pending()).flatMap(({ message }) => idsOf(message)),
     /** All adds up, and this is how. */
     expectBalance: async (expected: object) => {
-      expect(await verify()).toMatchObject({ balanced: true, gaps: [], astray: [], ...expected })
+      expect(await verify()).toMatchObject({ balanced: true, missing: [], astray: [], ...expected })
     },
   }
 }

@@ -27,7 +27,6 @@ local function nearestKey() return AT .. ':nearest' end
 local function domainsVersionKey() return AT .. ':domains-version' end
 local function alertingKey() return AT .. ':alerting' end
 local function outboxKey() return AT .. ':outbox' end
-local function sequenceKey() return AT .. ':sequence' end
 local function logKey() return AT .. ':log' end
 local function forgottenKey() return AT .. ':forgotten' end
 
@@ -174,20 +173,15 @@ local function alertsAreAsRead(changes)
   return true
 end
 
--- Every transition gets the partition's next number: what is missing later can be told by it.
-local function commitEntry(entry)
-  local number = redis.call('INCR', sequenceKey())
-  redis.call('XADD', outboxKey(), '*', 'alert', entry, 'number', number)
-  redis.call('XADD', logKey(), 'MAXLEN', '~', MOST_LOGGED, '*', 'alert', entry, 'number', number)
-end
-
 local function writeAlerts(hubId, writes)
   for _, change in ipairs(writes.changes) do
     if change[3] == '' then redis.call('HDEL', alertsKey(), change[1])
     else redis.call('HSET', alertsKey(), change[1], change[3]) end
   end
+  -- A transition is named by its place in the log, also where it waits.
   for _, entry in ipairs(writes.entries) do
-    commitEntry(entry)
+    local name = redis.call('XADD', logKey(), 'MAXLEN', '~', MOST_LOGGED, '*', 'alert', entry)
+    redis.call('XADD', outboxKey(), '*', 'alert', entry, 'name', name)
   end
   if #writes.changes > 0 then
     if redis.call('EXISTS', alertsKey()) == 1 then redis.call('SADD', alertingKey(), hubId)

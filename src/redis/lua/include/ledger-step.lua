@@ -2,7 +2,6 @@
 -- the names of the others, all of that slot, are made here as `keys.ts` makes them.
 local LEDGER, AT = KEYS[1], string.match(KEYS[1], '^(.*}):ledger$')
 local PENDING, COUNTS, ENDS = AT .. ':pending', AT .. ':counts', AT .. ':ends'
-local MARKS, GAPS = AT .. ':marks', AT .. ':gaps'
 local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-due'
 -- What a receiver was sent as firing and not as resolved, and what ended a short while ago: receiver and alert -> when, ms.
 local TOLD, OVER = AT .. ':told', AT .. ':over'
@@ -19,6 +18,11 @@ local function groupStateKey(group) return AT .. ':group-state:' .. group end
 local function groupToldKey(group) return AT .. ':group-told:' .. group end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
+
+-- The newest are at the end, and asked for most.
+local function isCollected(partition, name)
+  return redis.call('LPOS', collectedKey(partition), name, 'RANK', -1) ~= false
+end
 
 local function words(text)
   local found = {}
