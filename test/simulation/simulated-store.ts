@@ -29,6 +29,7 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
         const fewer = OF_EVERY_PARTITION.has(name) ? withoutEmpty(args) : undefined
         return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async (isAgain) => {
           const answer = await (own as Command).apply(target, fewer?.args ?? args)
+          if (name === 'hscan') return inOrder(answer as [string, string[]])
           if (fewer !== undefined) return fewer.places.map((place) => (answer as unknown[])[place])
           if (!isAgain) tellOf(watch, name, args, answer)
           return answer
@@ -44,6 +45,12 @@ const OWN_TIME: Record<string, (world: World, args: readonly unknown[]) => unkno
   closeGroup: (world, args) => world.namesInOrder(args),
   // A second counts as one thousand: what passes meanwhile is nothing.
   reportWriter: (_, args) => [...args.slice(0, -1), WRITER_SILENCE],
+}
+
+/** A hash has its fields in an order that depends on their names, and transitions are named by Redis' own clock. */
+function inOrder([cursor, elements]: [string, string[]]): [string, string[]] {
+  const fields = Array.from({ length: elements.length / 2 }, (_, n) => elements.slice(2 * n, 2 * n + 2))
+  return [cursor, fields.sort(([one = ''], [other = '']) => (one < other ? -1 : 1)).flat()]
 }
 
 /** Steps that a sweep asks of each partition, with the same arguments. */

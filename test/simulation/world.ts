@@ -185,5 +185,5 @@ function shortly(value: unknown): string {
   // Redis names the entries of a stream by its own clock.
   return String(value)
     .slice(0, 30)
-    .replace(/^\d{13}-\d+$/, 'id')
+    .replace(/\d{13}-\d+$/, 'id')
 }

@@ -293,18 +293,6 @@ describe('what an earlier version left', () => {
       { fate: { is: 'pending' } },
     ])
   })
-
-  test('without any name is told, too', async () => {
-    const one = relay()
-    const alert = anAlert()
-    one.open(alert)
-    await redis.store.xadd(one.keys.partition(PARTITION).outbox, '*', 'alert', JSON.stringify({ alert }))
-    await one.commit({ alert: anAlert() })
-    expect(await one.collect(NOW)).toBe(2)
-    await one.close(NOW + WAIT)
-    expect(await one.told()).toContain(alert.id)
-    await one.expectBalance({ committed: 2, pending: 2 })
-  })
 })
 
 test('alerts of an account that is uninstalled, and forgotten, still go out', async () => {
