@@ -1,5 +1,6 @@
 import type { Registry } from '../src/accounts/registry.ts'
 import { type ForecastDeps, forecastAccount } from '../src/limits/forecast/forecast-account.ts'
+import { isFormat1 } from '../src/limits/history/format-1.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
 import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
 import { type Keep, thinOut } from '../src/limits/history/thin-out.ts'
@@ -102,6 +103,6 @@ async function tendAccount(deps: TendHistoryDeps, hubId: number): Promise<void> 
 /** Where a poll wrote meanwhile, nothing is replaced: the next day comes again. */
 async function thinOutRecord({ history, historyKeep }: TendHistoryDeps, { hubId, now, record }: TendedAccount) {
   const thinned = thinOut(record.current, record.changes, now, historyKeep)
-  if (thinned.length === record.changes.length) return 'unchanged'
+  if (thinned.length === record.changes.length && !isFormat1(record.stored)) return 'unchanged'
   return history.replace(hubId, record, thinned)
 }

@@ -42,7 +42,7 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
         store.getBuffer(own.readings),
         store.get(own.forecast),
       ])
-      const readings = readable(() => keptReadings(hubId, own, stored)?.readings)
+      const readings = readable(() => keptReadings(hubId, own, stored))
       return { hubId, hubDomain: hubDomain ?? '', states, readings, forecasts: decodeForecasts(forecasts) }
     }),
   )

@@ -49,7 +49,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     store.getBuffer(own.readings),
   ])
   const kept = keptReadings(hubId, own, stored)
-  const numbers = seriesById(kept?.readings)
+  const numbers = seriesById(kept)
   return Object.entries(states).flatMap(([field, value]) => {
     const state = decodeState(value)
     if (state.level === 'ok') return []

@@ -2,8 +2,6 @@ import { decodeGaps, type ReportGaps } from '../provider/report-gaps.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import { keptReadings } from './history/kept-readings.ts'
-import type { KeptReadings } from './history/packed-readings.ts'
-import type { Slots } from './history/standing.ts'
 import { type Taken, takenNow } from './polling/call-share.ts'
 import type { Readings } from './readings.ts'
 import { decodeSeen, type Seen } from './seen.ts'
@@ -44,8 +42,6 @@ export interface PollContext {
   readonly readings: Readings | undefined
   /** As told last, however old. */
   readonly forecasts: AccountForecasts | undefined
-  /** By what the history's records name the series of the readings. */
-  readonly slots: Slots
   packed: PackedContext
   /** What the last poll saw, if it read everything. */
   seen: Seen | undefined
@@ -97,7 +93,8 @@ export class StoredContext implements PollContext {
   packed: PackedContext
   taken: Taken | undefined
   alertStates: Record<string, string> = {}
-  readonly #unpacked: () => KeptReadings | undefined
+  readonly #unpack: () => Readings | undefined
+  #unpacked: { is: Readings | undefined } | undefined
   #foretold: { is: AccountForecasts | undefined } | undefined
 
   constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
@@ -126,11 +123,7 @@ export class StoredContext implements PollContext {
     this.gaps = decodeGaps(text(18))
     this.accessToken = accessToken
     this.taken = takenNow(number(FIELDS), number(FIELDS + 1), askedAt)
-    let kept: KeptReadings | undefined
-    this.#unpacked = () => {
-      kept ??= keptReadings(hubId, keys.account(hubId), readings)
-      return kept
-    }
+    this.#unpack = () => keptReadings(hubId, keys.account(hubId), readings)
     this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: number(FIELDS + 2) === 1 }
     for (let place = FIRST_ALERT; place < answer.length; place += 2) {
       this.alertStates[String(answer[place])] = String(answer[place + 1])
@@ -138,11 +131,8 @@ export class StoredContext implements PollContext {
   }
 
   get readings() {
-    return this.#unpacked()?.readings
-  }
-
-  get slots() {
-    return this.#unpacked()?.slots ?? new Map()
+    this.#unpacked ??= { is: this.#unpack() }
+    return this.#unpacked.is
   }
 
   get forecasts() {

@@ -2,8 +2,10 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
-import { TIME_PLACE } from './history/packed-numbers.ts'
-import { encodeSamples } from './history/packed-samples.ts'
+import { isFormat1 } from './history/format-1.ts'
+import { History } from './history/history.ts'
+import { encodeSamples } from './history/kept-samples.ts'
+import { TIME_PLACE } from './history/packed.ts'
 import { type PollContext, StoredContext } from './poll-context.ts'
 import type { AskedCalls } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
@@ -59,7 +61,11 @@ export class PollStore {
   /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
     const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), asking.join(' '))
-    return answer.length === 0 ? undefined : new StoredContext(hubId, this.#keys, answer, asking[0])
+    if (answer.length === 0) return undefined
+    const context = new StoredContext(hubId, this.#keys, answer, asking[0])
+    const { readings } = context.packed
+    const isInForm = readings === null || !isFormat1(readings)
+    return isInForm || !(await new History(this.#store, this.#keys).fromFormat1(hubId)) ? context : this.read(hubId)
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */

@@ -81,14 +81,12 @@ export async function readAccountView(deps: AccountViewDeps, hubId: number): Pro
   ])
   const alerts = withMarks(open, silences, now)
   const kept = keptReadings(hubId, keys, stored)
-  const series = kept === undefined ? [] : currentSeries(kept.readings, decodeForecasts(forecasts), now)
+  const series = kept === undefined ? [] : currentSeries(kept, decodeForecasts(forecasts), now)
   const withRecords =
     kept === undefined
       ? []
       : // Only associations have any.
-        series.map((one) =>
-          one.from === undefined ? one : { ...one, records: shownRecords(one, kept.readings, samples) },
-        )
+        series.map((one) => (one.from === undefined ? one : { ...one, records: shownRecords(one, kept, samples) }))
   return { account: planned, scopes, series: withRecords, alerts, story: storyOf(planned, alerts) }
 }
 

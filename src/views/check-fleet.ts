@@ -73,7 +73,7 @@ async function judgeOne(
   const readSeries = () => {
     const kept = keptReadings(hubId, names, readings)
     if (kept === undefined) return []
-    const series = currentSeries(kept.readings, decodeForecasts(forecast), now)
+    const series = currentSeries(kept, decodeForecasts(forecast), now)
     return series.map((one) => ({ ...one, open: openLevel(states[one.id]) }))
   }
   return judgeStored(request, account, readSeries, now, trouble)

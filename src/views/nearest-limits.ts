@@ -40,7 +40,7 @@ export async function readNearestLimit(
   const own = keys.account(hubId)
   const [stored, forecasts] = await Promise.all([store.getBuffer(own.readings), store.get(own.forecast)])
   const kept = keptReadings(hubId, own, stored)
-  return kept === undefined ? undefined : nearestLimit(kept.readings, decodeForecasts(forecasts), now)
+  return kept === undefined ? undefined : nearestLimit(kept, decodeForecasts(forecasts), now)
 }
 
 async function readNearLimit(deps: NearestDeps, hubId: number, now: number): Promise<NearLimit | undefined> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { SeriesState } from '../../src/alerts/evaluation/evaluate.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { useRedis } from '../support/test-store.ts'
 
@@ -44,7 +44,6 @@ async function alertsOf(hubId: number, states: Record<string, string>, stored?: 
 
 const polled = packPoll(
   readings(NOW - 300_000, properties(960, 1_000), { '0-1/0-2': associations(500, [], 3) }),
-  new Map(),
   undefined,
 ).readings
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { readOpenAlerts, subjectOf } from '../../src/alerts/open-alerts.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { useRedis } from '../support/test-store.ts'
 
@@ -17,7 +17,7 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
     near: encodeState({ ...state, level: 'ok', pending: { warning: 1, critical: 0, sinceFirstReading: false } }),
   })
   const now = readings(1, properties(8_455, 10_000), { '0-1/0-2': associations(500, [], 3) })
-  await redis.store.set(keys.account(1).readings, packPoll(now, new Map(), undefined).readings)
+  await redis.store.set(keys.account(1).readings, packPoll(now, undefined).readings)
   await redis.store.hset(keys.account(2).alerts, 'token', encodeState({ ...state, level: 'critical', since: 1 }))
 
   const found = await readOpenAlerts(redis.store, keys, [1, 2, 3])

@@ -1,4 +1,4 @@
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { type Because, encodeTurn } from '../../src/limits/polling/poll-turn.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
@@ -47,7 +47,7 @@ async function fillRecords(store: Store): Promise<void> {
     await connectAccount(store, keys, account)
     await polls.commit(hubId, {
       ...{ polls: '0', nextAt: obtainedAt, fields: turnFields(obtainedAt) },
-      ...packPoll(mergeReadings(undefined, fetched), new Map(), undefined),
+      ...packPoll(mergeReadings(undefined, fetched), undefined),
       samples: { shown: mergeSamples({}, fetched, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
       alerts: alertsOf(account),
     })

@@ -4,7 +4,7 @@ import { Registry } from '../../src/accounts/registry.ts'
 import { Directory } from '../../src/accounts/search/directory.ts'
 import { serveAccountsPage } from '../../src/http/pages/accounts/serve-accounts-page.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { mergeReadings } from '../../src/limits/readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
@@ -88,7 +88,7 @@ async function fill(store: Store, keys: Keys, fleet: number, at: number): Promis
     }
   })
   await seedListed(store, keys, accounts)
-  const { readings } = packPoll(mergeReadings(undefined, fetchedOf(accountOf(ID_FROM), at)), new Map(), undefined)
+  const { readings } = packPoll(mergeReadings(undefined, fetchedOf(accountOf(ID_FROM), at)), undefined)
   const near = accounts.filter(({ nearest }) => nearest !== undefined)
   await Promise.all(near.map(({ hubId }) => store.set(keys.account(hubId).readings, readings)))
 }

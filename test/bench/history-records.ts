@@ -1,7 +1,7 @@
 import { strictEqual } from 'node:assert'
+import { packPoll } from '../../src/limits/findings.ts'
 import { forecastAccount } from '../../src/limits/forecast/forecast-account.ts'
 import { History } from '../../src/limits/history/history.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -94,7 +94,7 @@ async function live(store: Store, keys: Keys, account: BenchAccount, month: Mont
   const { at } = month.last
   await new PollStore(store, keys).commit(account.hubId, {
     ...{ polls: '0', nextAt: at, fields: turnFields(at) },
-    ...packPoll(month.readings, month.slots, undefined),
+    ...packPoll(month.readings, undefined),
     samples: { shown: mergeSamples({}, month.last, { records: 'full', keepMs: KEEP_MS }), keepMs: KEEP_MS },
     alerts: alertsOf(account),
   })

@@ -1,6 +1,6 @@
+import { packPoll } from '../../src/limits/findings.ts'
 import { forecastAccount } from '../../src/limits/forecast/forecast-account.ts'
 import { History } from '../../src/limits/history/history.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { mergeSamples } from '../../src/limits/samples.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -24,11 +24,11 @@ export async function liveAMonth(store: Store, keys: Keys, pairs: readonly strin
     ...{ customProperties, associations: Object.fromEntries(pairs.map((pair) => [pair, associations])) },
   }
   const now = Date.now()
-  const { records, last, slots, readings } = monthOf(account, now - MONTH_MS)
+  const { records, last, readings } = monthOf(account, now - MONTH_MS)
   await store.rpush(keys.account(FIRST_HUB_ID).history, ...records)
   const done = await new PollStore(store, keys).commit(FIRST_HUB_ID, {
     ...{ polls: '0', nextAt: now + MONTH_MS, fields: { changedAt: String(last.at) } },
-    ...packPoll(readings, slots, undefined),
+    ...packPoll(readings, undefined),
     alerts: NO_ALERT_WRITES,
     samples: { shown: mergeSamples({}, last, { records: 'full', keepMs: MONTH_MS }), keepMs: MONTH_MS },
   })

@@ -1,8 +1,7 @@
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { packChange } from '../../src/limits/history/pack-poll.ts'
-import type { Slots } from '../../src/limits/history/standing.ts'
+import { encodeChange } from '../../src/limits/history/records.ts'
 import { type Fetched, mergeReadings, type Readings } from '../../src/limits/readings.ts'
-import { type Series, seriesId, seriesOf } from '../../src/limits/series.ts'
+import { type Series, seriesById, seriesId, seriesOf } from '../../src/limits/series.ts'
 import type { BenchAccount } from './accounts.ts'
 import { fetchedOf } from './accounts.ts'
 import { dice, type Roll } from './dice.ts'
@@ -18,7 +17,6 @@ export interface Month {
   /** The last poll: it found nothing new. */
   last: Fetched
   readings: Readings
-  slots: Slots
   /** Of the history, oldest first: as the commit step gets them. */
   records: Buffer[]
   /** What was reported, from each change on; see `plain`. */
@@ -48,7 +46,6 @@ export function monthOf(account: BenchAccount, from: number): Month {
   const records: Buffer[] = []
   const reported: Month['reported'] = []
   let readings: Readings | undefined
-  let slots: Slots = new Map()
   for (let n = 0; n < POLLS; n++) {
     const at = pollAt(from, n)
     if (readings !== undefined && roll(100) >= CHANGED) continue
@@ -56,17 +53,15 @@ export function monthOf(account: BenchAccount, from: number): Month {
     // The same again and again until then, read later.
     const before = readings && readAgain(readings, at - EVERY_MS)
     const after = mergeReadings(before, copyOf(report, at))
-    const packed = packChange(after, slots, changeBetween(before, after, at, 2 * EVERY_MS))
-    if (packed.record !== undefined) records.push(packed.record)
+    const change = changeBetween(before, after, at, 2 * EVERY_MS)
+    if (change !== undefined) records.push(encodeChange(change, seriesById(after)))
     readings = after
-    slots = packed.slots
     reported.push({ at, series: plain(seriesOf(after)) })
   }
   const last = pollAt(from, POLLS - 1)
   return {
     last: { ...report, at: last },
     readings: readAgain(readings as Readings, last),
-    slots,
     records,
     reported,
   }

@@ -24,10 +24,10 @@ import { AdminTokenStore } from '../../src/http/access/admin-token-store.ts'
 import type { TestedReceiver } from '../../src/http/actions.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
 import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import { History } from '../../src/limits/history/history.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
 import type { Samples } from '../../src/limits/samples.ts'
@@ -237,7 +237,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
         nextAt: at + 900_000,
         fields: { polledAt: String(at) },
         freshAt: at,
-        ...packPoll(readings, before.slots, changeBetween(before.readings, readings, at, 1_800_000)),
+        ...packPoll(readings, changeBetween(before.readings, readings, at, 1_800_000)),
         samples: shown === undefined ? undefined : { shown, keepMs: 2_592_000_000 },
         alerts: {
           changes: Object.entries(states).map(([id, state]) => [id, before.alertStates[id] ?? '', encodeState(state)]),

@@ -8,7 +8,7 @@ import { DigestStore } from '../../src/alerts/digest/digest-store.ts'
 import type { DigestSchedule } from '../../src/alerts/digest/next-digest-at.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { createWebhookReceiver } from '../../src/delivery/webhook/send-webhook.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -98,10 +98,7 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
   }
   const reads = (hubId: number, usage: number) =>
-    store.set(
-      keys.account(hubId).readings,
-      packPoll(readings(clock.now(), properties(usage)), new Map(), undefined).readings,
-    )
+    store.set(keys.account(hubId).readings, packPoll(readings(clock.now(), properties(usage)), undefined).readings)
   const closes = async (hubId: number) => {
     await store.del(keys.account(hubId).alerts)
     await store.srem(keys.partition(keys.partitionOf(hubId)).alerting, hubId)

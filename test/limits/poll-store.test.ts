@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { packPoll } from '../../src/limits/findings.ts'
 import { History } from '../../src/limits/history/history.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys } from '../../src/redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -25,7 +25,7 @@ const dueAt = async (keys: Keys) => {
   return score === null ? null : Number(score)
 }
 
-const FIRST = packPoll(readings(NOW + 1_000, properties(5)), new Map(), {
+const FIRST = packPoll(readings(NOW + 1_000, properties(5)), {
   at: NOW + 1_000,
   before: [['overall', undefined]],
 })

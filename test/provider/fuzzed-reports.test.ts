@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeReadings, encodeReadings } from '../../src/limits/history/packed-readings.ts'
-import { slotsFor } from '../../src/limits/history/standing.ts'
+import { decodeReadings, encodeReadings } from '../../src/limits/history/kept-readings.ts'
 import { type Fetched, mergeReadings } from '../../src/limits/readings.ts'
 import { seriesOf } from '../../src/limits/series.ts'
 import { readAssociationReport, readCustomPropertyReport } from '../../src/provider/answers.ts'
@@ -58,11 +57,7 @@ const NOT_ASKED: ProviderFailure = { class: 'transient', code: 'not-asked', mess
 function numbersOf(fetched: Pick<Fetched, 'customProperties' | 'associations'>): Numbers {
   const readings = mergeReadings(undefined, { at: 1, ...fetched })
   const series = seriesOf(readings)
-  const slots = slotsFor(
-    series.map(({ id }) => id),
-    new Map(),
-  )
-  expect(seriesOf(decodeReadings(encodeReadings(readings, slots)).readings)).toEqual(series)
+  expect(seriesOf(decodeReadings(encodeReadings(readings)))).toEqual(series)
   return Object.fromEntries(series.map(({ id, usage, limit, percent }) => [id, [usage, limit, percent]]))
 }
 

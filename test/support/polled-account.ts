@@ -1,8 +1,8 @@
 import type { Alert } from '../../src/alerts/alert.ts'
 import { type AlertSettings, decideAlerts } from '../../src/alerts/evaluation/decide.ts'
 import { decodeEntry } from '../../src/alerts/outbox/outbox-entry.ts'
+import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
-import { packPoll } from '../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -29,7 +29,7 @@ export async function pollAndTell(
   const alerts = decideAlerts(settings, account, at)
   const committed = await polls.commit(hubId, {
     ...{ polls: context.polls, nextAt: at + 900_000, fields: { polledAt: String(at) } },
-    ...packPoll(readings, context.slots, changeBetween(before, readings, at, 2 * everyMs)),
+    ...packPoll(readings, changeBetween(before, readings, at, 2 * everyMs)),
     alerts,
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)

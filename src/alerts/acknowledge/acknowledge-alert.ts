@@ -61,5 +61,5 @@ async function lastReading(
 ): Promise<Series | undefined> {
   const own = keys.account(hubId)
   const kept = keptReadings(hubId, own, await store.getBuffer(own.readings))
-  return kept === undefined ? undefined : seriesOf(kept.readings).find(({ id }) => id === field)
+  return kept === undefined ? undefined : seriesOf(kept).find(({ id }) => id === field)
 }

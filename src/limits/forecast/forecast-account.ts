@@ -26,12 +26,11 @@ export async function forecastAccount(
   now: number,
 ): Promise<'stored' | 'none' | 'gone'> {
   const names = keys.account(hubId)
-  const kept = keptReadings(hubId, names, await store.getBuffer(names.readings))
-  if (kept === undefined) {
+  const readings = keptReadings(hubId, names, await store.getBuffer(names.readings))
+  if (readings === undefined) {
     const is = await storeForecasts(store, keys, hubId, undefined)
     return is === 'stored' ? 'none' : is
   }
-  const { readings } = kept
   const today = dayOf(now)
   const span = { from: today - WINDOW_DAYS, to: today, offset: now - today * DAY_MS }
   const snapshots = await history.read(hubId, now - WINDOW_DAYS * DAY_MS, now)

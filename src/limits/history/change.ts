@@ -54,6 +54,14 @@ export function sameValue(one: Value | undefined, other: Value | undefined): boo
   return one?.usage === other?.usage && one?.limit === other?.limit
 }
 
+/** Values that are after a change become those before it. */
+export function undo(values: Map<string, Value>, { before }: Change): void {
+  for (const [id, was] of before) {
+    if (was === undefined) values.delete(id)
+    else values.set(id, was)
+  }
+}
+
 function differences(before: ReadonlyMap<string, Value>, after: ReadonlyMap<string, Value>): Change['before'] {
   const changed: Change['before'] = []
   for (const [id, value] of after) {

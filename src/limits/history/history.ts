@@ -1,23 +1,36 @@
-import { createHash } from 'node:crypto'
-import type { Commands, Store } from '../../redis/connect.ts'
-import type { AccountKeys, Keys } from '../../redis/keys.ts'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
 import { accountStepKeys } from '../../redis/steps.ts'
-import { type Change, lastReadAt, type Value, valuesOf } from './change.ts'
-import { encodeAnew, type ReadChanges } from './encode-anew.ts'
-import { keptReadings } from './kept-readings.ts'
-import { changesBackward, type Snapshot, snapshotOf, snapshotsBackward } from './read-back.ts'
-import { Standing } from './standing.ts'
-import { readKey } from './unreadable-key.ts'
-
-export type { Snapshot, SnapshotSeries } from './read-back.ts'
+import type { Readings } from '../readings.ts'
+import { parseSeriesId, type Series, type SeriesName } from '../series.ts'
+import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
+import { changesOfFormat1, isFormat1 } from './format-1.ts'
+import { encodeReadings, keptReadings } from './kept-readings.ts'
+import { readKey, UnreadableKey } from './packed.ts'
+import { changesBackward, encodeChanges } from './records.ts'
 
 /** All that is known of an account's numbers. What was before the first change stands in it; since when is not known. */
-export interface AccountHistory extends ReadChanges {
+export interface AccountHistory {
   /** When its limits were last read, ms. */
   readAt: number
   /** How things stand since the last change, by series id. */
   current: ReadonlyMap<string, Value>
+  /** Oldest first. */
+  changes: readonly Change[]
+  readings: Readings
+  /** The readings as Redis holds them. */
+  stored: Buffer
 }
+
+/** All series of an account as they stood from `at` on. */
+export interface Snapshot {
+  at: number
+  /** Nothing was read between this moment and `at`. */
+  missingSince?: number
+  series: SnapshotSeries[]
+}
+
+export type SnapshotSeries = Omit<Series, 'id' | 'label'>
 
 /**
  * The history of an account is a list of changes, oldest first, one per poll that saw any or that ended a gap. Each tells
@@ -40,12 +53,12 @@ export class History {
    * @throws UnreadableKey
    */
   async read(hubId: number, from: number, to: number): Promise<Snapshot[]> {
-    const stored = await this.#stored(hubId)
-    if (stored === undefined) return []
-    const { readAt, standing, records } = stored
+    const found = await this.#stored(hubId)
+    if (found === undefined) return []
+    const { readAt, current, records, backward } = found
     // Of numbers that have stood for longer than any change is kept.
-    if (records.length === 0) return readAt <= to ? [snapshotOf({ at: readAt }, standing.values)] : []
-    return this.#reading(hubId, () => snapshotsBackward(standing, records, from, to).reverse())
+    if (records === 0) return readAt <= to ? [snapshotOf({ at: readAt }, current)] : []
+    return this.#reading(hubId, () => snapshotsBackward(current, backward(), from, to).reverse())
   }
 
   /**
@@ -54,57 +67,92 @@ export class History {
    * @throws UnreadableKey
    */
   async changes(hubId: number): Promise<AccountHistory | undefined> {
-    const stored = await this.#stored(hubId)
-    if (stored === undefined) return undefined
-    const { readAt, standing, records } = stored
-    const changes = this.#reading(hubId, () => [...changesBackward(standing.copy(), records)].reverse())
-    return { readAt, current: standing.values, changes, records, standing }
+    const found = await this.#stored(hubId)
+    if (found === undefined) return undefined
+    const changes = this.#reading(hubId, () => [...found.backward()].reverse())
+    return { ...found, changes }
   }
 
   /**
-   * Puts `thinned` in the place of the changes of `asRead`, in one step. Changes that polls have added meanwhile stay;
-   * 'lost': the oldest ones are not what they were any more, and nothing was changed.
+   * Puts `thinned` in the place of the changes of `asRead`, in one step. 'lost': somebody has polled the account or thinned
+   * out its history meanwhile, and nothing was changed.
    */
-  async replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
-    const { kept, records } = encodeAnew(asRead, thinned)
-    const replaced = asRead.records.slice(0, asRead.records.length - kept)
-    if (replaced.length === 0) {
-      if (records.length > 0) throw new RangeError('a history is replaced by fewer changes, not by more')
-      return 'replaced'
+  replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
+    const { stored, readings, current, changes } = asRead
+    // All records are written in one form: the one of the readings.
+    const written = isFormat1(stored) ? encodeReadings(readings) : ''
+    const records = encodeChanges(thinned, current)
+    return this.#store.replaceHistory(
+      ...accountStepKeys(this.#keys, hubId),
+      ...[stored, changes.length, written, ...records],
+    )
+  }
+
+  /** Writes what an earlier version has left in the form of this one; false: it can't be read, and stays as it is. */
+  async fromFormat1(hubId: number): Promise<boolean> {
+    try {
+      const read = await this.changes(hubId)
+      if (read !== undefined && isFormat1(read.stored)) await this.replace(hubId, read, read.changes)
+      return true
+    } catch (error) {
+      if (error instanceof UnreadableKey) return false
+      throw error
     }
-    const step = [replaced.length, digestOf(replaced), ...records]
-    return this.#store.replaceHistory(...accountStepKeys(this.#keys, hubId), ...step)
   }
 
   async #stored(hubId: number) {
     const keys = this.#keys.account(hubId)
     // Together, or a poll committed in between would pair new numbers with old changes.
-    const [stored, records] = (await inOneStep(
-      this.#store.multi().getBuffer(keys.readings).lrangeBuffer(keys.history, 0, -1),
-    )) as [Buffer | null, Buffer[]]
-    const kept = keptReadings(hubId, keys, stored)
-    const readAt = kept === undefined ? undefined : lastReadAt(kept.readings)
-    if (kept === undefined || readAt === undefined) return undefined
-    return { readAt, records, standing: new Standing(valuesOf(kept.readings), kept.slots) }
+    const answers = await this.#store.multi().getBuffer(keys.readings).lrangeBuffer(keys.history, 0, -1).exec()
+    const [stored, records] = (answers ?? []).map(([error, answer]) => {
+      if (error !== null) throw error
+      return answer
+    }) as [Buffer | null, Buffer[]]
+    const readings = keptReadings(hubId, keys, stored)
+    const readAt = readings && lastReadAt(readings)
+    if (stored === null || readings === undefined || readAt === undefined) return undefined
+    const current = valuesOf(readings)
+    const backward = () => (isFormat1(stored) ? changesOfFormat1(stored, records) : changesBackward(current, records))
+    return { readAt, readings, stored, current, records: records.length, backward }
   }
 
   #reading<T>(hubId: number, read: () => T): T {
-    const { history }: AccountKeys = this.#keys.account(hubId)
+    const { history } = this.#keys.account(hubId)
     return readKey(hubId, history, 'Delete it: its history begins anew with the next change.', read)
   }
 }
 
-async function inOneStep(commands: Commands): Promise<unknown[]> {
-  const answers = (await commands.exec()) ?? []
-  return answers.map(([error, answer]) => {
-    if (error !== null) throw error
-    return answer
-  })
+/** One snapshot for each change from the last one at or before `from` until `to`, newest first. */
+function snapshotsBackward(
+  current: ReadonlyMap<string, Value>,
+  changes: Iterable<Change>,
+  from: number,
+  to: number,
+): Snapshot[] {
+  const values = new Map(current)
+  const found: Snapshot[] = []
+  for (const change of changes) {
+    // Of a time when there was none of the series there is nothing to show.
+    if (change.at <= to && values.size > 0) found.push(snapshotOf(change, values))
+    if (change.at <= from) break
+    undo(values, change)
+  }
+  return found
 }
 
-/** As replace-history.lua makes it. */
-function digestOf(records: readonly Buffer[]): string {
-  const hash = createHash('sha1')
-  for (const record of records) hash.update(`${record.length}:`).update(record)
-  return hash.digest('hex')
+function snapshotOf({ at, missingSince }: Omit<Change, 'before'>, values: ReadonlyMap<string, Value>): Snapshot {
+  return {
+    at,
+    ...(missingSince === undefined ? {} : { missingSince }),
+    series: [...values].map(([id, value]) => snapshotSeries(id, value)),
+  }
+}
+
+function snapshotSeries(id: string, { usage, limit }: Value): SnapshotSeries {
+  return {
+    ...(parseSeriesId(id) as SeriesName),
+    usage,
+    limit,
+    percent: limit === null ? null : (usage * 100) / limit,
+  }
 }

@@ -1,8 +1,8 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { allowedSamples, type SampleSettings, type Samples } from '../samples.ts'
-import { decodeSamples } from './packed-samples.ts'
-import { readKey } from './unreadable-key.ts'
+import { allowedSamples, type PairSamples, type SampleRecord, type SampleSettings, type Samples } from '../samples.ts'
+import { isFormat1, samplesOfFormat1 } from './format-1.ts'
+import { asCount, asList, asText, pack, readKey, unpack } from './packed.ts'
 
 /** The records behind accounts' last numbers, as far as the settings allow. */
 export class KeptSamples {
@@ -11,9 +11,9 @@ export class KeptSamples {
   readonly #keys: Keys
 
   constructor(store: Store, keys: Keys, settings: SampleSettings) {
+    this.settings = settings
     this.#store = store
     this.#keys = keys
-    this.settings = settings
   }
 
   /**
@@ -32,4 +32,38 @@ export class KeptSamples {
       this.settings.records,
     )
   }
+}
+
+/** Moments as those of readings. */
+export function encodeSamples(samples: Samples): Buffer {
+  const pairs = Object.entries(samples)
+  const last = pairs.reduce((latest, [, { at }]) => Math.max(latest, at), 0)
+  const records = (some: readonly SampleRecord[]) =>
+    some.map(({ objectId, label = null, usage = null }) => [objectId, label, usage])
+  return pack(
+    last,
+    pairs.map(([pair, { at, atLimit, nearLimit }]) => [pair, last - at, records(atLimit), records(nearLimit)]),
+  )
+}
+
+/** @throws UnreadableBytes */
+export function decodeSamples(stored: Buffer): Samples {
+  if (isFormat1(stored)) return samplesOfFormat1(stored)
+  const { at: last, value } = unpack(stored)
+  const pairs = asList(value).map((one): [string, PairSamples] => {
+    const [pair, age, atLimit, nearLimit] = asList(one)
+    return [asText(pair), { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
+  })
+  return Object.fromEntries(pairs)
+}
+
+function readRecords(records: unknown): SampleRecord[] {
+  return asList(records).map((record) => {
+    const [objectId, label, usage] = asList(record)
+    return {
+      objectId: typeof objectId === 'string' ? objectId : asCount(objectId),
+      ...(label === null ? {} : { label: asText(label) }),
+      ...(usage === null ? {} : { usage: asCount(usage) }),
+    }
+  })
 }

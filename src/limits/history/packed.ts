@@ -1,145 +1,70 @@
+import { FLOAT32_OPTIONS, Packr } from 'msgpackr'
+
 /** Bytes that are not what was written. The message says what is wrong with them, not where they stand. */
 export class UnreadableBytes extends Error {}
 
-/**
- * Writes numbers and texts as bytes, without names or types: whoever reads must know what stands where. Whole numbers
- * (0 to 2^53-1) take seven bits a byte, the low ones first; times 6 bytes.
- */
-export class PackedWriter {
-  #bytes = Buffer.allocUnsafe(256)
-  #length = 0
+/** What Redis holds of an account is not what was written there. The message says which key, and the way out. */
+export class UnreadableKey extends Error {}
 
-  byte(value: number): void {
-    this.#room(1)
-    this.#bytes[this.#length++] = value
-  }
-
-  /** Of `width` bytes, at most 6. */
-  fixed(value: number, width: number): void {
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number`)
-    this.#room(width)
-    this.#length = this.#bytes.writeUIntBE(value, this.#length, width)
-  }
-
-  time(ms: number): void {
-    this.fixed(ms, TIME_BYTES)
-  }
-
-  whole(value: number): void {
-    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is no whole number of 0 or more`)
-    this.#room(8)
-    let rest = value
-    // Not by shifts: these know 32 bits only.
-    for (; rest >= 128; rest = Math.floor(rest / 128)) this.#bytes[this.#length++] = (rest % 128) + 128
-    this.#bytes[this.#length++] = rest
-  }
-
-  float(value: number): void {
-    this.#room(8)
-    this.#length = this.#bytes.writeDoubleBE(value, this.#length)
-  }
-
-  text(value: string): void {
-    const bytes = Buffer.from(value, 'utf8')
-    this.whole(bytes.length)
-    this.append(bytes)
-  }
-
-  append(bytes: Buffer): void {
-    this.#room(bytes.length)
-    this.#length += bytes.copy(this.#bytes, this.#length)
-  }
-
-  done(): Buffer {
-    return Buffer.from(this.#bytes.subarray(0, this.#length))
-  }
-
-  #room(bytes: number): void {
-    if (this.#length + bytes <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes))
-    this.#bytes.copy(larger, 0, 0, this.#length)
-    this.#bytes = larger
+/** @throws UnreadableKey where `read` meets bytes that can't be what was written */
+export function readKey<T>(hubId: number, key: string, wayOut: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof UnreadableBytes)) throw error
+    throw new UnreadableKey(`account ${hubId}: what ${key} holds can't be read, ${error.message}. ${wayOut}`)
   }
 }
 
-/** Reads what `PackedWriter` wrote. @throws UnreadableBytes where it can't have written that */
-export class PackedReader {
-  readonly #bytes: Buffer
-  #at = 0
+const VERSION = 2
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
+/** The moment stands at a place of its own, so that a poll that finds all as it was can move it without the rest. */
+export const TIME_PLACE = { at: 1, bytes: 6 }
+const VALUE_AT = TIME_PLACE.at + TIME_PLACE.bytes
 
-  byte(): number {
-    return this.#bytes[this.#pass(1)] as number
-  }
+const CODEC = new Packr({ useRecords: false, mapsAsObjects: false, useFloat32: FLOAT32_OPTIONS.DECIMAL_FIT })
 
-  fixed(width: number): number {
-    return this.#bytes.readUIntBE(this.#pass(width), width)
-  }
+/** A value of arrays and maps with the moment that it is of, ms: a byte with the version, six with the moment, the value. */
+export function pack(at: number, value: unknown): Buffer {
+  const packed = CODEC.pack(value)
+  const bytes = Buffer.allocUnsafe(VALUE_AT + packed.length)
+  bytes[0] = VERSION
+  bytes.writeUIntBE(at, TIME_PLACE.at, TIME_PLACE.bytes)
+  packed.copy(bytes, VALUE_AT)
+  return bytes
+}
 
-  time(): number {
-    return this.fixed(TIME_BYTES)
-  }
-
-  whole(): number {
-    let value = 0
-    for (let unit = 1; ; unit *= 128) {
-      const byte = this.byte()
-      value += (byte % 128) * unit
-      if (value > Number.MAX_SAFE_INTEGER) throw new UnreadableBytes('a number is too large')
-      if (byte >= 128) continue
-      if (byte === 0 && unit > 1) throw new UnreadableBytes('a number is longer than it need be')
-      return value
-    }
-  }
-
-  float(): number {
-    return this.#bytes.readDoubleBE(this.#pass(8))
-  }
-
-  text(): string {
-    const bytes = this.#take(this.whole())
-    try {
-      return UTF8.decode(bytes)
-    } catch {
-      throw new UnreadableBytes('a text is not valid UTF-8')
-    }
-  }
-
-  /** All that was not read yet. */
-  rest(): Buffer {
-    return this.#take(this.#bytes.length - this.#at)
-  }
-
-  /** How many bytes were read. */
-  get at(): number {
-    return this.#at
-  }
-
-  get atEnd(): boolean {
-    return this.#at === this.#bytes.length
-  }
-
-  /** For the reader of the last value. */
-  end(): void {
-    if (!this.atEnd) throw new UnreadableBytes('there is more than belongs there')
-  }
-
-  #take(bytes: number): Buffer {
-    const from = this.#pass(bytes)
-    return this.#bytes.subarray(from, from + bytes)
-  }
-
-  /** Where the next bytes begin, which count as read. */
-  #pass(bytes: number): number {
-    const from = this.#at
-    if (from + bytes > this.#bytes.length) throw new UnreadableBytes('it ends too early')
-    this.#at += bytes
-    return from
+/** @throws UnreadableBytes */
+export function unpack(bytes: Buffer): { at: number; value: unknown } {
+  const at = packedAt(bytes)
+  if (at === undefined) throw new UnreadableBytes(`it begins with ${bytes[0]}: no version that is known`)
+  try {
+    return { at, value: CODEC.unpack(bytes.subarray(VALUE_AT)) }
+  } catch (error) {
+    throw new UnreadableBytes(error instanceof Error ? error.message : String(error))
   }
 }
 
-const TIME_BYTES = 6
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** The moment of a packed value, ms; undefined for what is none. */
+export function packedAt(bytes: Buffer): number | undefined {
+  const isOurs = bytes[0] === VERSION && bytes.length > VALUE_AT
+  return isOurs ? bytes.readUIntBE(TIME_PLACE.at, TIME_PLACE.bytes) : undefined
+}
+
+/** @throws UnreadableBytes, as those below */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : unreadable(value, 'list')
+}
+
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : unreadable(value, 'text')
+}
+
+/** A whole number of 0 or more. */
+export function asCount(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : unreadable(value, 'count')
+}
+
+function unreadable(value: unknown, wanted: string): never {
+  throw new UnreadableBytes(`it has ${String(value)} where a ${wanted} belongs`)
+}

@@ -1,4 +1,4 @@
-import { type Change, sameValue, type Value } from './change.ts'
+import { type Change, sameValue, undo, type Value } from './change.ts'
 
 /** How long an account's record is kept at each resolution, ms. In any order: what is kept longer wins. */
 export interface Keep {
@@ -98,13 +98,6 @@ function merged(
   if (before.length === 0 && gaps.length === 0 && !isOldest) return []
   const at = alike.at(-1)?.at ?? start
   return [{ at, ...(gaps.length === 0 ? {} : { missingSince: Math.min(...gaps) }), before }]
-}
-
-function undo(values: Map<string, Value>, { before }: Change): void {
-  for (const [id, was] of before) {
-    if (was === undefined) values.delete(id)
-    else values.set(id, was)
-  }
 }
 
 /** Without what is older; but for the last of it, which says how things stood from the beginning of what is kept. */

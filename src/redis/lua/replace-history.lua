@@ -1,14 +1,11 @@
 --!include account-step
--- The oldest changes of an account's history, thinned out. Changes that polls have added since they were read stay.
--- ARGV: how many records are replaced, SHA-1 of them as read (length:record, one after the other), then the records that
---   take their place, oldest first.
--- Returns 'replaced' | 'lost' (they are not as they were read: nothing is changed).
-local count = tonumber(ARGV[1])
+-- The history of an account, thinned out, or written in another form.
+-- ARGV: the account's readings as they were read, how many records its history had then, readings from now on ('' = the same),
+--   then all records, oldest first.
+-- Returns 'replaced' | 'lost' (it was polled or thinned out since it was read: nothing is changed).
+if redis.call('GET', readingsKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) ~= tonumber(ARGV[2]) then return 'lost' end
 
-local found = redis.call('LRANGE', historyKey(), 0, count - 1)
-for n, record in ipairs(found) do found[n] = #record .. ':' .. record end
-if #found < count or redis.sha1hex(table.concat(found)) ~= ARGV[2] then return 'lost' end
-
-redis.call('LTRIM', historyKey(), count, -1)
-for n = #ARGV, 3, -1 do redis.call('LPUSH', historyKey(), ARGV[n]) end
+if ARGV[3] ~= '' then redis.call('SET', readingsKey(), ARGV[3]) end
+redis.call('DEL', historyKey())
+for n = 4, #ARGV do redis.call('RPUSH', historyKey(), ARGV[n]) end
 return 'replaced'

@@ -7,8 +7,8 @@ import { receiversOf } from '../../alerts/routing/route.ts'
 import { decodeForecasts } from '../../limits/forecast/account-forecasts.ts'
 import type { AccountHistory, History } from '../../limits/history/history.ts'
 import { keptReadings } from '../../limits/history/kept-readings.ts'
+import { UnreadableKey } from '../../limits/history/packed.ts'
 import { timelineOf } from '../../limits/history/timeline.ts'
-import { UnreadableKey } from '../../limits/history/unreadable-key.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -117,7 +117,7 @@ async function readStored(deps: PlanDeps, hubId: number): Promise<Stored | undef
     const kept = keptReadings(hubId, names, readings)
     const history = await deps.history.changes(hubId)
     if (kept === undefined || history === undefined) return { hubId, hubDomain, states, read: undefined }
-    const series = currentSeries(kept.readings, decodeForecasts(forecasts), clock.now())
+    const series = currentSeries(kept, decodeForecasts(forecasts), clock.now())
     return { hubId, hubDomain, states, read: { series, history } }
   } catch (error) {
     if (!(error instanceof UnreadableKey)) throw error

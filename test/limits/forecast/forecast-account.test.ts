@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { purgeAccount } from '../../../src/accounts/purge-account.ts'
+import { packPoll } from '../../../src/limits/findings.ts'
 import { decodeForecasts, storeForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
 import { DAY_MS, type DailyValue } from '../../../src/limits/forecast/daily-points.ts'
 import { forecastAccount, forecastSeries } from '../../../src/limits/forecast/forecast-account.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History } from '../../../src/limits/history/history.ts'
-import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Series } from '../../../src/limits/series.ts'
@@ -34,7 +34,7 @@ async function polledDaily(days: number, read: (n: number, at: number) => Readin
     const after = read(n, at)
     await polls.commit(HUB, {
       ...{ polls: context?.polls ?? '', nextAt: at + 1, fields: {} },
-      ...packPoll(after, context?.slots ?? new Map(), changeBetween(context?.readings, after, at, 7 * DAY_MS)),
+      ...packPoll(after, changeBetween(context?.readings, after, at, 7 * DAY_MS)),
       alerts: NO_ALERT_WRITES,
     })
   }

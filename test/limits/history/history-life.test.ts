@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type TendHistoryDeps, tendHistory } from '../../../jobs/tend-history.ts'
 import { Registry } from '../../../src/accounts/registry.ts'
+import { packPoll } from '../../../src/limits/findings.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { History, type Snapshot } from '../../../src/limits/history/history.ts'
-import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { TendingRounds } from '../../../src/limits/history/tending-rounds.ts'
 import { type Keep, spanOf, type Zones, zonesOf } from '../../../src/limits/history/thin-out.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
@@ -161,7 +161,7 @@ class Life {
       const change = readings === undefined ? undefined : changeBetween(context.readings, readings, at, GAP_MS)
       return polls.commit(HUB, {
         ...{ polls: context.polls, nextAt: at + EVERY_MS, readings: undefined },
-        ...(readings === undefined ? {} : packPoll(readings, context.slots, change)),
+        ...(readings === undefined ? {} : packPoll(readings, change)),
         ...{ fields: readings === undefined ? {} : { polledAt: String(at) }, samples: undefined },
         alerts: NO_ALERT_WRITES,
       })

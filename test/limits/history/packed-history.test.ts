@@ -1,14 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Change, changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
-import { encodeAnew } from '../../../src/limits/history/encode-anew.ts'
-import { decodeRecord } from '../../../src/limits/history/history-record.ts'
-import { packPoll } from '../../../src/limits/history/pack-poll.ts'
-import { UnreadableBytes } from '../../../src/limits/history/packed.ts'
-import { decodeReadings } from '../../../src/limits/history/packed-readings.ts'
-import { changesBackward, snapshotsBackward } from '../../../src/limits/history/read-back.ts'
-import { Standing } from '../../../src/limits/history/standing.ts'
+import { packPoll } from '../../../src/limits/findings.ts'
+import { type Change, changeBetween, undo, type Value, valuesOf } from '../../../src/limits/history/change.ts'
+import { decodeReadings } from '../../../src/limits/history/kept-readings.ts'
+import { pack, UnreadableBytes } from '../../../src/limits/history/packed.ts'
+import { changesBackward, encodeChanges } from '../../../src/limits/history/records.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
+import { parseSeriesId } from '../../../src/limits/series.ts'
 import { associations, properties, readings } from '../reports.ts'
 import { type Expected, expectedOf, GAP_MS, sequences, sorted } from './report-sequences.ts'
 
@@ -18,33 +16,34 @@ function kept(polls: readonly { at: number; readings: Readings }[]): { stored: B
   const records: Buffer[] = []
   for (const { at, readings: after } of polls) {
     const before = stored === undefined ? undefined : decodeReadings(stored)
-    const change = changeBetween(before?.readings, after, at, GAP_MS)
-    const packed = packPoll(after, before?.slots ?? new Map(), change)
+    const packed = packPoll(after, changeBetween(before, after, at, GAP_MS))
     stored = packed.readings
     if (packed.record !== undefined) records.push(packed.record)
   }
   return { stored: stored as Buffer, records }
 }
 
-function standingOf(stored: Buffer): Standing {
-  const { readings: last, slots } = decodeReadings(stored)
-  return new Standing(valuesOf(last), slots)
-}
+const currentOf = (stored: Buffer) => valuesOf(decodeReadings(stored))
 
 const changesOf = (stored: Buffer, records: readonly Buffer[]) =>
-  [...changesBackward(standingOf(stored), records)].reverse()
+  [...changesBackward(currentOf(stored), records)].reverse()
 
 const timeOf = (record: Buffer | undefined) => record?.readUIntBE(1, 6) ?? 0
 
 function expectReadsBack(expected: readonly Expected[], stored: Buffer, records: readonly Buffer[]): void {
-  const standing = standingOf(stored)
+  const changes = changesOf(stored, records)
   for (const { at, series, missingSince } of expected) {
-    const [snapshot, ...more] = snapshotsBackward(standing, records, at, at)
-    expect(more).toEqual([])
-    expect(sorted(snapshot?.series ?? [])).toEqual(series)
-    if (missingSince !== undefined) expect(snapshot).toMatchObject({ at, missingSince })
-    else if (snapshot?.at === at) expect(snapshot).not.toHaveProperty('missingSince')
+    const values = currentOf(stored)
+    for (const change of changes.toReversed()) if (change.at > at) undo(values, change)
+    expect(sorted([...values].map(plain))).toEqual(series)
+    const own = changes.find((change) => change.at === at)
+    if (missingSince !== undefined) expect(own).toMatchObject({ missingSince })
+    else expect(own ?? {}).not.toHaveProperty('missingSince')
   }
+}
+
+function plain([id, { usage, limit }]: [string, Value]): object {
+  return { ...parseSeriesId(id), usage, limit, percent: limit === null ? null : (usage * 100) / limit }
 }
 
 describe('packed history', () => {
@@ -54,7 +53,7 @@ describe('packed history', () => {
         const expected = expectedOf(sequence)
         if (expected.length === 0) return
         const { stored, records } = kept(expected)
-        expect(decodeReadings(stored).readings).toEqual(expected.at(-1)?.readings)
+        expect(decodeReadings(stored)).toEqual(expected.at(-1)?.readings)
         expectReadsBack(expected, stored, records)
         const left = records.slice(cut % records.length)
         const since = timeOf(left[0])
@@ -76,12 +75,12 @@ describe('packed history', () => {
         const read = expected.filter(({ at }) => at <= shift)
         if (read.length === 0) return
         const asRead = kept(read)
+        const thinned = dropped(changesOf(asRead.stored, asRead.records), drop)
+        const anew = encodeChanges(thinned, currentOf(asRead.stored))
+        expect(changesOf(asRead.stored, anew)).toEqual(thinned)
         const changes = changesOf(asRead.stored, asRead.records)
-        const thinned = dropped(changes, drop)
-        const anew = encodeAnew({ changes, records: asRead.records, standing: standingOf(asRead.stored) }, thinned)
-        expect(changes.slice(changes.length - anew.kept)).toEqual(thinned.slice(thinned.length - anew.kept))
         const now = kept(expected)
-        const records = [...anew.records, ...now.records.slice(asRead.records.length - anew.kept)]
+        const records = [...anew, ...now.records.slice(asRead.records.length)]
         const left = new Set(thinned.map(({ at }) => at))
         // Right wherever the last change until then is one that was left.
         const told = (at: number) => left.has(changes.findLast((change) => change.at <= at)?.at ?? 0)
@@ -116,15 +115,13 @@ function dropped(changes: readonly Change[], drop: readonly boolean[]): Change[]
 describe('a record', () => {
   const before = readings(1, properties(100, 1_000, { '0-1': [5, 10] }), { '0-1/0-2': associations(500, [480]) })
   const recordFor = (after: Readings) => {
-    const first = kept([{ at: 1, readings: before }])
-    const { slots } = decodeReadings(first.stored)
-    return packPoll(after, slots, changeBetween(before, after, 2, GAP_MS)).record?.length
+    return packPoll(after, changeBetween(before, after, 2, GAP_MS)).record?.length
   }
 
-  test('of one number that moved a little takes 9 bytes', () => {
+  test('of one number that moved a little takes 10 bytes', () => {
     expect(
       recordFor(readings(2, properties(103, 1_000, { '0-1': [5, 10] }), { '0-1/0-2': associations(500, [480]) })),
-    ).toBe(9)
+    ).toBe(10)
   })
 
   test('is none where nothing changed', () => {
@@ -165,17 +162,15 @@ describe('bytes that are not what was written', () => {
     fc.assert(
       fc.property(damaged(stored), (bytes) => {
         const found = orUnreadable(() => decodeReadings(bytes))
-        for (const { usage } of valuesOf(found?.readings).values()) expect(Number.isSafeInteger(usage)).toBe(true)
+        for (const { usage } of valuesOf(found).values()) expect(Number.isSafeInteger(usage)).toBe(true)
       }),
       { numRuns: 500 },
     )
     for (const [n, record] of records.entries()) {
       fc.assert(
         fc.property(damaged(record), (bytes) => {
-          const standing = standingOf(stored)
-          for (const newer of records.slice(n + 1).reverse()) decodeRecord(newer, standing)
-          const change = orUnreadable(() => decodeRecord(bytes, standing))
-          for (const [, was] of change?.before ?? []) expect(was?.usage ?? 0).toBeGreaterThanOrEqual(0)
+          const changes = orUnreadable(() => changesOf(stored, [bytes, ...records.slice(n + 1)])) ?? []
+          for (const [, was] of changes[0]?.before ?? []) expect(was?.usage ?? 0).toBeGreaterThanOrEqual(0)
         }),
         { numRuns: 200 },
       )
@@ -183,23 +178,26 @@ describe('bytes that are not what was written', () => {
   })
 
   test.each([
-    ['nothing at all', () => Buffer.alloc(0), 'ends too early'],
-    ['of another version', () => Buffer.concat([Buffer.from([0x20]), stored.subarray(1)]), 'no version that is known'],
-    ['cut off', () => stored.subarray(0, 9), 'ends too early'],
+    ['nothing at all', () => Buffer.alloc(0), 'no version that is known'],
+    ['of another version', () => Buffer.concat([Buffer.from([3]), stored.subarray(1)]), 'no version that is known'],
+    ['cut off', () => stored.subarray(0, 9), 'end of MessagePack data'],
   ])('as readings: %s', (_, make, message) => {
     expect(() => decodeReadings(make())).toThrow(message)
   })
 
   test('as records: of a series that is unknown, below 0, in the wrong order, from the future of a gap', () => {
-    const record = (...rest: number[]) => Buffer.from([0x10, 0, 0, 0, 0, 0, 7, ...rest])
-    const read = (one: Buffer) => decodeRecord(one, standingOf(stored))
-    expect(() => read(record(99, 4))).toThrow('series 99, which is unknown')
-    expect(() => read(record(0, 1 + 4 * 20))).toThrow('overall would have been -18')
-    expect(() => read(record(0, 0x80, 0x00))).toThrow('longer than it need be')
-    expect(() => read(Buffer.from([0x11, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 7]))).toThrow('a gap ends before')
-    const late = records.map((one) =>
-      Buffer.concat([one.subarray(0, 1), Buffer.from([0, 0, 0, 0, 0, 7]), one.subarray(7)]),
-    )
-    expect(() => changesOf(stored, late.slice(0, 2))).toThrow()
+    const read = (value: unknown) => changesOf(stored, [pack(7, value)])
+    expect(() => read(new Map([[99, 4]]))).toThrow('series 99, which is unknown')
+    expect(() => read(new Map([[0, -18]]))).toThrow('it has -18 where a count belongs')
+    expect(() => read(new Map([['overall', [1, 2]]]))).toThrow('overall would have been there twice')
+    expect(() => read(new Map([['type/2-5', 3]]))).toThrow('it has 3 where a list belongs')
+    expect(() => read([new Map(), 7])).toThrow('a gap ends before')
+    expect(() => read('x')).toThrow('it has x where a list belongs')
+    expect(() =>
+      changesOf(
+        stored,
+        [7, 7].map((at) => pack(at, new Map())),
+      ),
+    ).toThrow('change 1 is not older than the next')
   })
 })

@@ -1,5 +1,5 @@
+import { packPoll } from '../../../src/limits/findings.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
-import { packPoll } from '../../../src/limits/history/pack-poll.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Store } from '../../../src/redis/connect.ts'
@@ -20,7 +20,7 @@ export async function pollAccount(
   if (context === undefined) throw new Error(`account ${hubId} is not polled`)
   const committed = await polls.commit(hubId, {
     ...{ polls: context.polls, nextAt: at + 900_000, fields: { polledAt: String(at) } },
-    ...packPoll(readings, context.slots, changeBetween(context.readings, readings, at, gapMs)),
+    ...packPoll(readings, changeBetween(context.readings, readings, at, gapMs)),
     alerts: NO_ALERT_WRITES,
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)
