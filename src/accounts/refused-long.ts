@@ -1,5 +1,5 @@
 import type { AccountState } from '../redis/keys.ts'
-import type { RefreshFailure } from '../tokens/redeem.ts'
+import type { RefreshFailure } from '../tokens/after-failure.ts'
 import type { UninstallRequest } from './uninstall.ts'
 
 /** What came of a refresh that failed. */

@@ -2,7 +2,10 @@ import type { ProviderFailure } from '../provider/failure.ts'
 import type { AccountState } from '../redis/keys.ts'
 import type { Standing } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { RefreshFailure } from './redeem.ts'
+import type { Unopened } from './vault.ts'
+
+/** The provider's, or our own: then the current token, or the one before it, was never sent. */
+export type RefreshFailure = ProviderFailure | Unopened
 
 /** What is known of an account when a refresh of it failed. */
 export interface FailedRefresh {

@@ -1,13 +1,13 @@
 import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
-import type { ProviderFailure } from '../provider/failure.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/in-flight.ts'
 import type { Secret } from '../runtime/secret.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { Lease } from './token-store.ts'
-import { type Answer, type StoreAnswerDeps, storeAnswer } from './unstored.ts'
-import { openToken, type Unopened } from './vault.ts'
+import type { RefreshFailure } from './after-failure.ts'
+import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
+import type { Answer, Lease, RefreshContext } from './token-store.ts'
+import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
+import { openToken } from './vault.ts'
 
 export interface RedeemDeps extends StoreAnswerDeps {
   provider: Pick<ProviderClient, 'refresh'>
@@ -18,21 +18,11 @@ export interface RedeemDeps extends StoreAnswerDeps {
 /** A refresh token that is to be redeemed, by the one who has the account's lease. */
 export interface RedeemJob {
   hubId: number
-  /** Who has the account's lease. */
   owner: string
-  generation: string
-  grants: string
-  refreshToken: Buffer
-  /** The one before, while its successor has not worked yet. */
-  previousToken: Buffer | undefined
-  /** Nobody polls the account: its tokens did not work, or it had none. */
-  restartPoll: boolean
+  context: Pick<RefreshContext, 'generation' | 'grants' | 'refreshToken' | 'previousToken' | 'state' | 'times'>
   /** What is told when it works. */
   recovered: AlertWrites
 }
-
-/** The provider's, or our own: then the current token, or the one before it, was never sent. */
-export type RefreshFailure = ProviderFailure | Unopened
 
 /** What came of it. */
 export type Redeemed =
@@ -44,7 +34,6 @@ export type Redeemed =
       is: 'stored' | 'lost' | 'uninstalled'
       /** When the request went out. */
       sentAt: number
-      expiresAt: number
       /** From the provider's answer until it was stored, ms. */
       unstoredMs: number
       /** Another refresh token came back: the one that was sent is good for nothing any more. */
@@ -62,7 +51,8 @@ export async function redeemAndStore(
   job: RedeemJob,
   lease: Pick<Lease, 'isHeld'>,
 ): Promise<Redeemed> {
-  const opened = openToken(deps.vault, job.refreshToken, job.hubId, 'refresh')
+  const { refreshToken, previousToken } = job.context
+  const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
   if (!opened.ok) return { is: 'failed', failure: opened.failure }
   const current = opened.value
   const first = await redeem(deps, current, lease)
@@ -70,8 +60,8 @@ export async function redeemAndStore(
   if (first.result.ok) return keepAndStore(deps, job, { ...first, sent: current, current, answer: first.result.value })
 
   // The token before the last one is kept until its successor has worked: here is the case for it.
-  if (first.result.failure.class === 'rejected' && job.previousToken !== undefined) {
-    const before = openToken(deps.vault, job.previousToken, job.hubId, 'refresh')
+  if (first.result.failure.class === 'rejected' && previousToken !== undefined) {
+    const before = openToken(deps.vault, previousToken, job.hubId, 'refresh')
     if (!before.ok) return { is: 'failed', failure: before.failure }
     const previous = before.value
     const second = await redeem(deps, previous, lease)
@@ -104,7 +94,8 @@ interface Answered {
 }
 
 async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered): Promise<Redeemed> {
-  const { hubId, owner, generation, grants, restartPoll, recovered } = job
+  const { hubId, owner, context, recovered } = job
+  const { generation, grants, state } = context
   const { sentAt, sent, current, answer } = answered
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
@@ -115,14 +106,15 @@ async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered
     refresh: isSame(next, current) ? undefined : next,
     times,
     refreshAt: planRefresh(hubId, times, deps.settings).dueAt,
-    pollAt: restartPoll ? sentAt : 'unchanged',
+    // Nobody polls the account whose tokens did not work, or that had none.
+    pollAt: hasNoTokenYet(context.times) || state === 'reauthorize' || state === 'parked' ? sentAt : 'unchanged',
     alerts: recovered,
   }
   deps.unstored.keep(kept)
   const is = await storeAnswer(deps, kept)
   if (is === 'left') return { is }
   const unstoredMs = deps.clock.now() - answeredAt
-  return { is, sentAt, expiresAt: times.expiresAt, unstoredMs, rotated: !isSame(next, sent) }
+  return { is, sentAt, unstoredMs, rotated: !isSame(next, sent) }
 }
 
 function isSame(one: Secret, other: Secret): boolean {

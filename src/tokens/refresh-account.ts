@@ -2,10 +2,10 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
-import { afterFailure, type NextStep } from './after-failure.ts'
+import { afterFailure, type NextStep, type RefreshFailure } from './after-failure.ts'
 import type { Standing, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
-import { type RedeemDeps, type Redeemed, type RedeemJob, type RefreshFailure, redeemAndStore } from './redeem.ts'
+import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
 
 /** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
@@ -48,7 +48,6 @@ export type RefreshOutcome =
       is: 'refreshed'
       /** It was imported: whose the new tokens are is to be asked next. */
       isUnidentified: boolean
-      late: boolean
       lateMs: number
       expired: boolean
       /** From the provider's answer until it was stored, ms: a process that dies in between may take the answer along. */
@@ -115,11 +114,12 @@ export async function refreshAccount(
   }
   const kept = deps.tokens.keepLease(hubId, owner, context.leaseMs, deps.clock, sinceTaken)
   try {
-    const attempt = { hubId, owner, context, dueAt }
+    const attempt = { hubId, owner, context }
+    const recovered = deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() })
     // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.
     const redeemed: Redeemed = deps.unstored.has(hubId)
       ? { is: 'too-late' }
-      : await deps.unstored.hold(hubId, () => redeemAndStore(deps, jobOf(deps, attempt), kept))
+      : await deps.unstored.hold(hubId, () => redeemAndStore(deps, { ...attempt, recovered }, kept))
     return await outcomeOf(deps, attempt, redeemed)
   } finally {
     kept.end()
@@ -148,18 +148,6 @@ interface Attempt {
   hubId: number
   owner: string
   context: RefreshContext
-  /** When its plan had it refreshed. */
-  dueAt: number
-}
-
-function jobOf(deps: RefreshDeps, attempt: Attempt): RedeemJob {
-  const { hubId, owner, context } = attempt
-  const { generation, grants, refreshToken, previousToken, state, times } = context
-  return {
-    ...{ hubId, owner, generation, grants, refreshToken, previousToken },
-    restartPoll: hasNoTokenYet(times) || state === 'reauthorize' || state === 'parked',
-    recovered: deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() }),
-  }
 }
 
 async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed): Promise<RefreshOutcome> {
@@ -179,12 +167,11 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed
     deps.log.info({ code: 'token.recovered', hubId, before: context.state }, 'the account is active again')
   }
   const isFirst = hasNoTokenYet(context.times)
-  const { lateAt } = planRefresh(hubId, context.times, deps.settings)
+  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
   return {
     is: 'refreshed',
     isUnidentified: context.isUnidentified,
-    late: !isFirst && sentAt >= lateAt,
-    lateMs: isFirst ? 0 : Math.max(0, sentAt - attempt.dueAt),
+    lateMs: isFirst ? 0 : Math.max(0, sentAt - dueAt),
     expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
     unstoredMs,
     leftMs: isFirst || !isKeptAlive(context.state) ? null : context.times.expiresAt - sentAt,
@@ -202,14 +189,8 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Refre
   const now = deps.clock.now()
   const next = afterFailure({ hubId, ...context, failure, standing }, deps.settings, now, deps.random())
   const alerts = alertsFor(deps, attempt, next, failure, now)
-  const recorded = await deps.tokens.recordFailure(hubId, owner, {
-    generation: context.generation,
-    state: next.state,
-    refreshAt: next.refreshAt,
-    pollAt: next.pollAt,
-    fields: { ...failureFields(next, failure, now), ...brokenOff(deps, context, failure, now) },
-    alerts,
-  })
+  const fields = { ...failureFields(next, failure, now), ...brokenOff(deps, context, failure, now) }
+  const recorded = await deps.tokens.recordFailure(hubId, owner, context.generation, { ...next, fields, alerts })
   if (recorded === 'lost') return { is: 'lost' }
   const reauthorize = next.alert === 'reauthorize'
   const log = failure.class === 'client' || failure.class === 'unopened' || reauthorize ? 'error' : 'warn'

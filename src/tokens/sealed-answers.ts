@@ -17,7 +17,8 @@ import { z } from 'zod'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Secret } from '../runtime/secret.ts'
-import { type Answer, type StoreAnswerDeps, storeAnswer } from './unstored.ts'
+import type { Answer } from './token-store.ts'
+import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { openToken, type Vault } from './vault.ts'
 
 /** What a line holds, encrypted: tokens, and what the step that stores them needs. */

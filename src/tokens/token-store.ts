@@ -3,7 +3,10 @@ import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Secret } from '../runtime/secret.ts'
+import type { NextStep } from './after-failure.ts'
 import type { TokenTimes } from './plan-refresh.ts'
+import type { Vault } from './vault.ts'
 
 /** What a refresh reads together with taking its lease. */
 export interface RefreshContext {
@@ -33,25 +36,19 @@ export interface RefreshContext {
 
 export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
 
-export interface NewTokens {
+/** What the provider answered to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
+export interface Answer {
+  hubId: number
+  /** Who has the account's lease. */
+  owner: string
   generation: string
   grants: string
-  access: Buffer
+  access: Secret
   /** Absent: the one that is stored stays. */
-  refresh: Buffer | undefined
+  refresh: Secret | undefined
   times: TokenTimes
   refreshAt: number
   pollAt: number | 'unchanged'
-  alerts: AlertWrites
-}
-
-export interface RefreshFailureRecord {
-  generation: string
-  state: AccountState
-  refreshAt: number
-  pollAt: number | 'never' | 'unchanged'
-  /** Fields of the account's hash; '' takes one away. */
-  fields: Record<string, string>
   alerts: AlertWrites
 }
 
@@ -111,22 +108,28 @@ export class TokenStore {
   }
 
   /** `again`: they were stored before, and may have been lost. */
-  storeTokens(hubId: number, owner: string, tokens: NewTokens, again = false): ReturnType<AccountSteps['storeTokens']> {
-    const { obtainedAt, expiresAt } = tokens.times
-    const pollAt = tokens.pollAt === 'unchanged' ? '-' : tokens.pollAt
+  async storeTokens(answer: Answer, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
+    const { hubId, owner, generation, grants, access, refresh, times, refreshAt, alerts } = answer
+    const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${tokens.generation} ${obtainedAt} ${expiresAt} ${tokens.refreshAt} ${pollAt} ${again ? 'again' : '-'} ${tokens.grants}`,
-      tokens.access,
-      tokens.refresh ?? '',
-      isNothing(tokens.alerts) ? '' : stepJson(tokens.alerts),
+      `${hubId} ${owner} ${generation} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${grants}`,
+      vault.seal(access, hubId, 'access'),
+      refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
+      alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),
     )
   }
 
-  recordFailure(hubId: number, owner: string, record: RefreshFailureRecord): Promise<'recorded' | 'lost'> {
+  /** `fields` of the account's hash; '' takes one away. */
+  recordFailure(
+    hubId: number,
+    owner: string,
+    generation: string,
+    record: Pick<NextStep, 'state' | 'refreshAt' | 'pollAt'> & { fields: Record<string, string>; alerts: AlertWrites },
+  ): Promise<'recorded' | 'lost'> {
     return this.#store.recordRefreshFailure(
       ...accountStepKeys(this.#keys, hubId),
-      ...[hubId, owner, record.generation, record.state, Math.round(record.refreshAt)],
+      ...[hubId, owner, generation, record.state, Math.round(record.refreshAt)],
       record.pollAt === 'unchanged' ? '' : record.pollAt,
       stepJson(record.fields),
       stepJson(record.alerts),
@@ -159,8 +162,4 @@ function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer 
 
 function momentOf(text: string | undefined): number | null {
   return text === undefined || text === '' ? null : Number(text)
-}
-
-function isNothing({ changes, entries }: AlertWrites): boolean {
-  return changes.length === 0 && entries.length === 0
 }

@@ -1,19 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Secret } from '../runtime/secret.ts'
-import type { NewTokens, TokenStore } from './token-store.ts'
+import type { Answer, TokenStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
-
-/** What the provider answered to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
-export interface Answer extends Omit<NewTokens, 'access' | 'refresh'> {
-  hubId: number
-  /** Who has the account's lease. */
-  owner: string
-  access: Secret
-  /** Absent: the one that is stored stays. */
-  refresh: Secret | undefined
-}
 
 /** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
 const DURABLE_MS = 60_000
@@ -148,11 +137,10 @@ export async function storeAnswer(
   answer: Answer,
   again = false,
 ): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
-  const { hubId, owner } = answer
+  const { hubId } = answer
   const { unstored, clock, log } = deps
-  const store = async () => deps.tokens.storeTokens(hubId, owner, encrypted(deps.vault, answer), again)
   for (let attempt = 1; ; attempt++) {
-    const is = await store().catch((err: unknown) => {
+    const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch((err: unknown) => {
       if (attempt % SAID_EVERY === 1 && !unstored.ending.aborted) {
         log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
       }
@@ -203,12 +191,4 @@ export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
       )
     })
   })
-}
-
-function encrypted(vault: Vault, { hubId, owner: _, access, refresh, ...rest }: Answer): NewTokens {
-  return {
-    ...rest,
-    access: vault.seal(access, hubId, 'access'),
-    refresh: refresh && vault.seal(refresh, hubId, 'refresh'),
-  }
 }

@@ -106,7 +106,6 @@ describe('an imported account', () => {
     expect(await refreshAccount(deps, HUB)).toEqual({
       is: 'refreshed',
       isUnidentified: true,
-      late: false,
       lateMs: 0,
       expired: false,
       unstoredMs: 0,

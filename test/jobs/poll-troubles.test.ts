@@ -430,7 +430,7 @@ describe('the index of fresh readings', () => {
     expect(await one.fresh(HUB)).toBe(String(connected + 5))
     const tokenStore = new TokenStore(redis.store, one.keys)
     const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], entries: [] } }
-    await tokenStore.recordFailure(HUB, 'owner', { ...record, generation: '1', pollAt: 'never' })
+    await tokenStore.recordFailure(HUB, 'owner', '1', { ...record, pollAt: 'never' })
     expect(await one.fresh(HUB)).toBeNull()
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
     await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })

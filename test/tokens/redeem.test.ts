@@ -25,17 +25,17 @@ async function begun(refresh: ProviderClient['refresh']) {
   const store = new TokenStore(redis.store, keys)
   const is = await store.begin(HUB, 'me', clock.now())
   if (is.is !== 'begun') throw new Error('not begun')
-  const { generation, grants, refreshToken } = is.context
+  const { context } = is
   const job: RedeemJob = {
-    ...{ hubId: HUB, owner: 'me', generation, grants, refreshToken, previousToken: undefined },
-    ...{ restartPoll: false, recovered: NO_ALERT_WRITES },
+    ...{ hubId: HUB, owner: 'me', context, recovered: NO_ALERT_WRITES },
   }
   const provider = fakeProvider({ refresh })
   const deps = {
     ...{ provider, tokens: store, vault, settings: { refreshFrom: 0.5, refreshBy: 0.8 }, clock, log: logLines().log },
     ...{ unstored: new Unstored(() => {}), inFlight: new InFlight(2) },
   }
-  return { keys, clock, job, deps, provider, stored: () => storedTokens(redis.store, keys, HUB) }
+  const other = (context: Partial<RedeemJob['context']>) => ({ ...job, context: { ...job.context, ...context } })
+  return { keys, clock, job, with: other, deps, provider, stored: () => storedTokens(redis.store, keys, HUB) }
 }
 
 test.each([
@@ -48,7 +48,7 @@ test.each([
     const one = await begun(async () => tokens('access-2', returned, LIFE))
     const sentAt = one.clock.now()
     const redeemed = await redeemAndStore(one.deps, one.job, HELD)
-    expect(redeemed).toEqual({ is: 'stored', sentAt, expiresAt: sentAt + LIFE, unstoredMs: 0, rotated })
+    expect(redeemed).toEqual({ is: 'stored', sentAt, unstoredMs: 0, rotated })
     expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: returned ?? 'refresh-1' })
   },
 )
@@ -56,7 +56,7 @@ test.each([
 test('where the token before the last one is the one that works, that is kept; it was not rotated for it', async () => {
   const one = await begun(async (token) => (token.reveal() === 'refresh-0' ? tokens('access-2') : failure('rejected')))
   const previousToken = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, previousToken }, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ previousToken }), HELD)
   expect(redeemed).toMatchObject({ is: 'stored', rotated: false })
   expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-0' })
 })
@@ -70,14 +70,14 @@ test('a failure comes back as it is, and nothing is written', async () => {
 
 test('tokens of an account that was written meanwhile are not stored over it', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '0' }, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ generation: '0' }), HELD)
   expect(redeemed).toMatchObject({ is: 'lost', rotated: true })
   expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
 })
 
 test('tokens that come to a store that lost its last writes are newer than what it has, and stored', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ generation: '3' }), HELD)
   expect(redeemed).toMatchObject({ is: 'stored', rotated: true })
   expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
 })
@@ -85,7 +85,7 @@ test('tokens that come to a store that lost its last writes are newer than what 
 test('but not over the tokens of a grant that came after them', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-9' })
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ generation: '3' }), HELD)
   expect(redeemed).toMatchObject({ is: 'lost' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-9' })
 })
@@ -94,7 +94,7 @@ test('nor over those of a grant that came to a store that was emptied since, whe
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   await redis.store.del(...Object.values(one.keys.account(HUB)))
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-9' })
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ generation: '3' }), HELD)
   expect(redeemed).toMatchObject({ is: 'lost' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-9' })
 })
@@ -102,7 +102,7 @@ test('nor over those of a grant that came to a store that was emptied since, whe
 test('a store that lost its last writes gets them although the clock was set back to before the account was connected', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   one.clock.move(-60_000)
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation: '3' }, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ generation: '3' }), HELD)
   expect(redeemed).toMatchObject({ is: 'stored' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-2' })
 })
@@ -114,13 +114,13 @@ test('a store that lost the connection of an account itself gets the tokens of i
   one.clock.move(1_000)
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-2' })
   const again = await one.deps.tokens.begin(HUB, 'me', one.clock.now())
-  const { generation, grants, refreshToken } = again.is === 'begun' ? again.context : expect.fail(again.is)
+  const context = again.is === 'begun' ? again.context : expect.fail(again.is)
   await Promise.all(all.map((key, n) => redis.store.restore(key, 0, dumps[n] ?? '', 'REPLACE').catch(() => {})))
   one.clock.move(-60_000)
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, generation, grants, refreshToken }, HELD)
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, context }, HELD)
   expect(redeemed).toMatchObject({ is: 'stored' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-3' })
-  expect(await redis.store.hget(one.keys.account(HUB).account, 'grants')).toBe(grants)
+  expect(await redis.store.hget(one.keys.account(HUB).account, 'grants')).toBe(context.grants)
 })
 
 test('is not sent at all when the lease has ended while it waited for its turn', async () => {

@@ -8,8 +8,8 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import type { Secret } from '../../src/runtime/secret.ts'
 import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
-import { type Answer, Unstored } from '../../src/tokens/unstored.ts'
+import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
+import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import {
   dump,
@@ -143,7 +143,6 @@ describe('a refresh', () => {
     expect(await w.refresh()).toEqual({
       is: 'refreshed',
       isUnidentified: false,
-      late: true,
       lateMs: expect.any(Number),
       expired: false,
       unstoredMs: 0,
@@ -216,7 +215,7 @@ describe('a refresh', () => {
 
   test('of tokens that were refused is made although they look good', async () => {
     const w = await worker(async () => tokens('access-2'))
-    expect(await w.refresh('1')).toMatchObject({ is: 'refreshed', late: false, expired: false })
+    expect(await w.refresh('1')).toMatchObject({ is: 'refreshed', expired: false })
   })
 
   test('of tokens that were refused is made once: the ones after them are not those', async () => {
@@ -229,7 +228,7 @@ describe('a refresh', () => {
   test('that comes after the token had expired says so', async () => {
     const w = await worker(async () => tokens('access-2'))
     w.clock.move(31 * MINUTE)
-    expect(await w.refresh()).toMatchObject({ is: 'refreshed', late: true, expired: true })
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed', expired: true })
   })
 
   test('of an account that is not there is nothing', async () => {
@@ -796,7 +795,7 @@ describe('a worker that dies between its lease and its answer', () => {
     // Somebody else has opened the alert meanwhile.
     const alerts = { changes: [['token', 'as it was', ''] as [string, string, string]], entries: [] }
     const { generation } = begun.context
-    expect(await w.deps.tokens.recordFailure(HUB, 'late', { ...record, generation, alerts })).toBe('lost')
+    expect(await w.deps.tokens.recordFailure(HUB, 'late', generation, { ...record, alerts })).toBe('lost')
     expect(await w.record()).not.toHaveProperty('refreshing')
     await w.refresh()
     expect(w.logged.text()).not.toContain('token.interrupted')

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
-import { type Answer, storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
+import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
+import { storeAnswer, storeYoungAgain, Unstored } from '../../src/tokens/unstored.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -156,7 +156,7 @@ test('a Redis that comes and goes while it refuses writes is asked by one run fo
   const asked: string[] = []
   let refuses = true
   tokens.storeTokens = (...given) => {
-    asked.push(given[1])
+    asked.push(given[0].owner)
     if (refuses) return Promise.reject(new Error('NOREPLICAS'))
     return TokenStore.prototype.storeTokens.apply(tokens, given)
   }
