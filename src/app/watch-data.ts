@@ -1,5 +1,11 @@
-import { DATA, type DataTrouble, describeData, judgeData } from '../redis/data-trouble.ts'
-import { markInstallation, readInstallation } from '../redis/installation.ts'
+import {
+  DATA,
+  type DataTrouble,
+  describeData,
+  judgeData,
+  markInstallation,
+  readInstallation,
+} from '../redis/data-trouble.ts'
 import { perilsOf } from '../redis/perils.ts'
 import { readServerLoad, readServers } from '../redis/servers.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'

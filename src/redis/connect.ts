@@ -1,7 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
-import { guardSteps } from './guard-steps.ts'
-import { loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
+import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 
 export type Store = Redis | Cluster
 
@@ -119,4 +118,25 @@ const AND_AGAIN = 2
 /** Quick at first, then every two seconds: when Redis is back, tokens are waiting. */
 function retryStrategy(attempt: number): number {
   return Math.min(attempt * 100, 2_000)
+}
+
+/**
+ * Each time that a connection to where the data is has come about, the first one too: the server behind it may have taken over
+ * from another one, or was started again, and may not have all that was written last.
+ */
+export function onReady(store: Store, does: () => void): void {
+  const watch = (server: Redis) => {
+    server.on('ready', does)
+  }
+  if (store instanceof Cluster) {
+    store.nodes().forEach(watch)
+    store.on('+node', watch)
+    // A replica that was connected before takes over without a word; the master that it follows goes before.
+    store.on('-node', does)
+  } else watch(store)
+}
+
+/** Redis is there and answers questions, and takes no write: out of memory, a replica, a full disk, too few replicas. */
+export function refusesWrites(error: unknown): boolean {
+  return error instanceof Error && /^(OOM|READONLY|MISCONF|NOREPLICAS) /.test(error.message)
 }

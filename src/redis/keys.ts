@@ -12,180 +12,11 @@ export type DueKind = 'refresh' | 'poll' | 'uninstall'
 export const ACCOUNT_STATES = ['active', 'failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'] as const
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
-export interface AccountKeys {
-  /** hash: state, generation, times and last outcomes, all short */
-  account: string
-  /** hash: the encrypted tokens and the granted scopes */
-  tokens: string
-  /** string: the numbers of the last reports, packed */
-  readings: string
-  /** string, expires: the records behind them, packed */
-  samples: string
-  /** list: one packed record per poll that saw a change or ended a gap, oldest first */
-  history: string
-  /** hash: series -> state of its alert */
-  alerts: string
-  /** string: how fast its series move, told once a day (JSON) */
-  forecast: string
-  /** list: times of the last calls, for the account's share of the provider's bucket */
-  calls: string
-  /** string: until when nobody calls for the account, ms; ends with the pause */
-  paused: string
-}
+export type Keys = Readonly<ReturnType<typeof createKeys>>
+export type PartitionKeys = ReturnType<typeof partitionKeys>
+export type AccountKeys = ReturnType<typeof accountKeys>
 
-export interface PartitionKeys {
-  /** zset: hubId -> when it is due, ms */
-  due: Record<DueKind, string>
-  /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; as much later as its readings may be older than others'; not where no scope lets it be read */
-  fresh: string
-  /** zset: hubId of an imported account -> 1 while it waits for its first reading, then 0 until all have theirs */
-  firstReadings: string
-  /** zset: hubId -> since when its polls fail, ms */
-  pollFailing: string
-  /** string: how often it changed which accounts there are, or what their domains are */
-  domainsVersion: string
-  /** zset: hubId -> how near its nearest limit is; only accounts that are near one */
-  nearest: string
-  /** zset per state: hubId -> hubId, so that a page of them is a range */
-  state: Record<AccountState, string>
-  /** set: hubIds with an alert open or pending */
-  alerting: string
-  /** string: the highest generation of tokens that was forgotten with its account */
-  forgotten: string
-  /** What the keys of its accounts' hashes start with. */
-  accountPrefix: string
-  /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
-  tended: string
-  /** stream: transitions committed and not yet collected, each with its place in the log */
-  outbox: string
-  /** stream, capped: the newest transitions that were committed */
-  log: string
-}
-
-export interface DeliveryKeys {
-  /** zset: group -> when it closes, ms */
-  groupsDue: string
-  /** zset: delivery id -> next attempt, ms */
-  deliveriesDue: string
-  /**
-   * hash: transition not yet ended -> of its receivers, how many wait for it, have it, had it given up for them, and had
-   * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
-   */
-  ledger: string
-  /** zset: transition that somebody still waits for -> when it happened, ms */
-  pending: string
-  /** hash: how many transitions ended, by how */
-  counts: string
-  /** stream, capped: how transitions ended */
-  ends: string
-  /** list, capped: names of the transitions of a partition that were collected last */
-  collected(partition: number): string
-  /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
-  told: string
-  /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
-  over: string
-  /** hash: receiver and alert -> what is held back from that receiver */
-  held: string
-  /** zset: the same -> when to look again, ms */
-  heldDue: string
-  /** zset: id of a delivery that was given up -> when, ms */
-  dead: string
-  /** zset: id of a delivery that arrived -> when, ms; kept for a week */
-  delivered: string
-  /** stream, capped: every attempt with its outcome */
-  log: string
-  /** hash: receiver -> why it is switched off */
-  disabled: string
-  /** zset: receiver -> when it was last seen in a config, ms */
-  receivers: string
-  /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
-  receiver(name: string): string
-  /** string: when an account was connected last, ms */
-  connectedAt: string
-  /** hash: id -> a silence (JSON) */
-  silences: string
-  /** hash: transition -> alert that waits for the group to close */
-  group(key: string): string
-  /** hash: when the group was last closed, how often something was taken out of it, how much its last message hurried */
-  groupState(key: string): string
-  /** zset: what was told at which level -> when, ms; no longer than the group's interval */
-  groupTold(key: string): string
-  /** hash: the message, attempts so far, the transitions it carries */
-  delivery(id: string): string
-}
-
-/** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
-export interface DigestKeys {
-  /** zset: receiver -> when its next digest is due, ms */
-  due: string
-  /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
-  of(receiver: string): string
-}
-
-/** Installs that were granted, of which nobody knows yet whose account they are. */
-export interface GrantKeys {
-  /** zset: grant -> when it is looked at next, ms */
-  due: string
-  /** hash: the encrypted tokens, their times, and how far it came */
-  grant(id: string): string
-}
-
-/** What is known of the keys that tokens are encrypted with. */
-export interface VaultKeys {
-  /** hash: key id -> a known value encrypted with that key */
-  canaries: string
-  /** set: ids of keys that something may be encrypted with */
-  used: string
-  /** hash: process -> the key that it encrypts with, and when it said so */
-  writers: string
-  /** set: ids of keys that something may have been encrypted with since the last pass of a rekey began */
-  written: string
-}
-
-export interface Keys {
-  readonly prefix: string
-  partitionOf(hubId: number): number
-  partition(number: number): PartitionKeys
-  account(hubId: number): AccountKeys
-  /** One of these alone: a step needs no other, and making all of them for each was 2 % of a refresh. */
-  own(hubId: number): string
-  /** string, expires: a code was sent with that state */
-  usedInstallState(nonce: string): string
-  /** string: what older versions had in place of `vault.canaries` */
-  readonly canary: string
-  readonly vault: VaultKeys
-  /** string: how what is stored is to be read, a whole number */
-  readonly format: string
-  /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
-  readonly installation: string
-  /** hash: kind of a sweep -> when one finished last, ms */
-  readonly progress: string
-  /** string, expires: a daemon has just looked */
-  look(kind: string): string
-  /** hash: forgottenAt, rewrittenAt: when something was deleted last, and when that left the private server's file, ms */
-  readonly appendOnlyFile: string
-  /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
-  readonly daemons: string
-  /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
-  readonly heartbeat: string
-  /** string, expires: a daemon has the heartbeat of that period */
-  heartbeatTurn(period: number): string
-  /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
-  readonly endpoint: string
-  /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
-  readonly pollBudget: string
-  /** hash: name -> what is known of a named admin token, its hash among it */
-  readonly adminTokens: string
-  /** zset, expires: digest of a session that somebody signed out of -> when it would have ended, ms */
-  readonly endedSessions: string
-  readonly digests: DigestKeys
-  readonly grants: GrantKeys
-  readonly delivery: DeliveryKeys
-  /** BullMQ's own prefix: all keys of a queue must share a slot. */
-  readonly queues: string
-}
-
-export function createKeys(prefix: string): Keys {
+export function createKeys(prefix: string) {
   const tags = Array.from({ length: PARTITIONS }, (_, number) => `${prefix}:{${number}}`)
   const partitions = tags.map(partitionKeys)
   const partitionOf = (hubId: number) => hubId % PARTITIONS
@@ -194,89 +25,172 @@ export function createKeys(prefix: string): Keys {
   return {
     prefix,
     partitionOf,
-    partition: (number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
-    account: (hubId) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
-    own: (hubId) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
-    usedInstallState: (nonce) => `${prefix}:install:${nonce}`,
+    partition: (number: number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
+    account: (hubId: number) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
+    /** One of these alone: a step needs no other, and making all of them for each was 2 % of a refresh. */
+    own: (hubId: number) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
+    /** string, expires: a code was sent with that state */
+    usedInstallState: (nonce: string) => `${prefix}:install:${nonce}`,
+    /** string: what older versions had in place of `vault.canaries` */
     canary: `${prefix}:canary`,
+    /** What is known of the keys that tokens are encrypted with. */
     vault: {
-      ...{ canaries: `${secured}:canaries`, used: `${secured}:used-keys` },
-      ...{ writers: `${secured}:writers`, written: `${secured}:written` },
+      /** hash: key id -> a known value encrypted with that key */
+      canaries: `${secured}:canaries`,
+      /** set: ids of keys that something may be encrypted with */
+      used: `${secured}:used-keys`,
+      /** hash: process -> the key that it encrypts with, and when it said so */
+      writers: `${secured}:writers`,
+      /** set: ids of keys that something may have been encrypted with since the last pass of a rekey began */
+      written: `${secured}:written`,
     },
+    /** string: how what is stored is to be read, a whole number */
     format: `${prefix}:format`,
+    /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
     installation: `${prefix}:installation`,
+    /** hash: kind of a sweep -> when one finished last, ms */
     progress: `${prefix}:progress`,
-    look: (kind) => `${prefix}:look:${kind}`,
+    /** string, expires: a daemon has just looked */
+    look: (kind: string) => `${prefix}:look:${kind}`,
+    /** hash: forgottenAt, rewrittenAt: when something was deleted last, and when that left the private server's file, ms */
     appendOnlyFile: `${prefix}:append-only-file`,
+    /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
     daemons: `${prefix}:daemons`,
+    /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
     heartbeat: `${prefix}:heartbeat`,
-    heartbeatTurn: (period) => `${prefix}:heartbeat-turn:${period}`,
+    /** string, expires: a daemon has the heartbeat of that period */
+    heartbeatTurn: (period: number) => `${prefix}:heartbeat-turn:${period}`,
+    /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
     endpoint: `${prefix}:{0}:endpoint`,
+    /** string: what is left of the fleet's calls to the limits endpoints (JSON), where they have a budget */
     pollBudget: `${prefix}:poll-budget`,
+    /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${prefix}:admin-tokens`,
+    /** zset, expires: digest of a session that somebody signed out of -> when it would have ended, ms */
     endedSessions: `${prefix}:ended-sessions`,
-    digests: { due: `${out}:digests`, of: (receiver) => `${out}:digest:${receiver}` },
-    grants: { due: `${prefix}:{grants}:due`, grant: (id) => `${prefix}:{grants}:grant:${id}` },
-    delivery: {
-      groupsDue: `${out}:groups`,
-      deliveriesDue: `${out}:due`,
-      ledger: `${out}:ledger`,
-      pending: `${out}:pending`,
-      counts: `${out}:counts`,
-      ends: `${out}:ends`,
-      collected: (partition) => `${out}:collected:${partition}`,
-      told: `${out}:told`,
-      over: `${out}:over`,
-      held: `${out}:held`,
-      heldDue: `${out}:held-due`,
-      dead: `${out}:dead`,
-      delivered: `${out}:delivered`,
-      log: `${out}:log`,
-      disabled: `${out}:disabled`,
-      receivers: `${out}:receivers`,
-      receiver: (name) => `${out}:receiver:${name}`,
-      connectedAt: `${out}:connected-at`,
-      silences: `${out}:silences`,
-      group: (key) => `${out}:group:${key}`,
-      groupState: (key) => `${out}:group-state:${key}`,
-      groupTold: (key) => `${out}:group-told:${key}`,
-      delivery: (id) => `${out}:delivery:${id}`,
+    /** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
+    digests: {
+      /** zset: receiver -> when its next digest is due, ms */
+      due: `${out}:digests`,
+      /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
+      of: (receiver: string) => `${out}:digest:${receiver}`,
     },
+    /** Installs that were granted, of which nobody knows yet whose account they are. */
+    grants: {
+      /** zset: grant -> when it is looked at next, ms */
+      due: `${prefix}:{grants}:due`,
+      /** hash: the encrypted tokens, their times, and how far it came */
+      grant: (id: string) => `${prefix}:{grants}:grant:${id}`,
+    },
+    delivery: {
+      /** zset: group -> when it closes, ms */
+      groupsDue: `${out}:groups`,
+      /** zset: delivery id -> next attempt, ms */
+      deliveriesDue: `${out}:due`,
+      /**
+       * hash: transition not yet ended -> of its receivers, how many wait for it, have it, had it given up for them, and had
+       * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
+       */
+      ledger: `${out}:ledger`,
+      /** zset: transition that somebody still waits for -> when it happened, ms */
+      pending: `${out}:pending`,
+      /** hash: how many transitions ended, by how */
+      counts: `${out}:counts`,
+      /** stream, capped: how transitions ended */
+      ends: `${out}:ends`,
+      /** list, capped: names of the transitions of a partition that were collected last */
+      collected: (partition: number) => `${out}:collected:${partition}`,
+      /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
+      told: `${out}:told`,
+      /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
+      over: `${out}:over`,
+      /** hash: receiver and alert -> what is held back from that receiver */
+      held: `${out}:held`,
+      /** zset: the same -> when to look again, ms */
+      heldDue: `${out}:held-due`,
+      /** zset: id of a delivery that was given up -> when, ms */
+      dead: `${out}:dead`,
+      /** zset: id of a delivery that arrived -> when, ms; kept for a week */
+      delivered: `${out}:delivered`,
+      /** stream, capped: every attempt with its outcome */
+      log: `${out}:log`,
+      /** hash: receiver -> why it is switched off */
+      disabled: `${out}:disabled`,
+      /** zset: receiver -> when it was last seen in a config, ms */
+      receivers: `${out}:receivers`,
+      /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+      receiver: (name: string) => `${out}:receiver:${name}`,
+      /** string: when an account was connected last, ms */
+      connectedAt: `${out}:connected-at`,
+      /** hash: id -> a silence (JSON) */
+      silences: `${out}:silences`,
+      /** hash: transition -> alert that waits for the group to close */
+      group: (key: string) => `${out}:group:${key}`,
+      /** hash: when the group was last closed, how often something was taken out of it, how much its last message hurried */
+      groupState: (key: string) => `${out}:group-state:${key}`,
+      /** zset: what was told at which level -> when, ms; no longer than the group's interval */
+      groupTold: (key: string) => `${out}:group-told:${key}`,
+      /** hash: the message, attempts so far, the transitions it carries */
+      delivery: (id: string) => `${out}:delivery:${id}`,
+    },
+    /** BullMQ's own prefix: all keys of a queue must share a slot. */
     queues: `{${prefix}}`,
   }
 }
 
-function partitionKeys(tag: string): PartitionKeys {
+function partitionKeys(tag: string) {
   return {
+    /** zset: hubId -> when it is due, ms */
     due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
+    /** zset: hubId of a polled account -> when it was read last, or polling it began, ms; as much later as its readings may be older than others'; not where no scope lets it be read */
     fresh: `${tag}:fresh`,
+    /** zset: hubId of an imported account -> 1 while it waits for its first reading, then 0 until all have theirs */
     firstReadings: `${tag}:first-readings`,
+    /** zset: hubId -> since when its polls fail, ms */
     pollFailing: `${tag}:poll-failing`,
+    /** string: how often it changed which accounts there are, or what their domains are */
     domainsVersion: `${tag}:domains-version`,
+    /** zset: hubId -> how near its nearest limit is; only accounts that are near one */
     nearest: `${tag}:nearest`,
+    /** zset per state: hubId -> hubId, so that a page of them is a range */
     state: Object.fromEntries(ACCOUNT_STATES.map((state) => [state, `${tag}:accounts:${state}`])) as Record<
       AccountState,
       string
     >,
+    /** set: hubIds with an alert open or pending */
     alerting: `${tag}:alerting`,
+    /** string: the highest generation of tokens that was forgotten with its account */
     forgotten: `${tag}:forgotten`,
+    /** What the keys of its accounts' hashes start with. */
     accountPrefix: `${tag}:account:`,
+    /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
     tended: `${tag}:tended`,
+    /** stream: transitions committed and not yet collected, each with its place in the log */
     outbox: `${tag}:outbox`,
+    /** stream, capped: the newest transitions that were committed */
     log: `${tag}:log`,
   }
 }
 
-function accountKeys(tag: string, hubId: number): AccountKeys {
+function accountKeys(tag: string, hubId: number) {
   return {
+    /** hash: state, generation, times and last outcomes, all short */
     account: `${tag}:account:${hubId}`,
+    /** hash: the encrypted tokens and the granted scopes */
     tokens: `${tag}:tokens:${hubId}`,
+    /** string: the numbers of the last reports, packed */
     readings: `${tag}:readings:${hubId}`,
+    /** string, expires: the records behind them, packed */
     samples: `${tag}:samples:${hubId}`,
+    /** list: one packed record per poll that saw a change or ended a gap, oldest first */
     history: `${tag}:history:${hubId}`,
+    /** hash: series -> state of its alert */
     alerts: `${tag}:alerts:${hubId}`,
+    /** string: how fast its series move, told once a day (JSON) */
     forecast: `${tag}:forecast:${hubId}`,
+    /** list: times of the last calls, for the account's share of the provider's bucket */
     calls: `${tag}:calls:${hubId}`,
+    /** string: until when nobody calls for the account, ms; ends with the pause */
     paused: `${tag}:paused:${hubId}`,
   }
 }

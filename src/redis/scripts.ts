@@ -1,174 +1,160 @@
 import { readFileSync } from 'node:fs'
-import type { Result } from 'ioredis'
+import type { ClientContext, Cluster, Result } from 'ioredis'
 import { forMany } from './for-many.ts'
-
-/**
- * The atomic steps: one Lua file each, in `lua/`. A file's head says what its keys and arguments are and what it
- * returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`. One of many accounts is written for one too.
- */
-const STEPS = {
-  claimDue: { file: 'claim-due', of: 'many accounts' },
-  dueTokens: { file: 'due-tokens', of: 'many accounts' },
-  nearestExpiry: { file: 'nearest-expiry', keys: 1 },
-  countOverdue: { file: 'count-overdue', keys: 2 },
-  readDomains: { file: 'read-domains', keys: 1 },
-  searchAccounts: { file: 'search-accounts', keys: 1 },
-  bringForward: { file: 'bring-forward', keys: 1 },
-  claimTokens: { file: 'claim-tokens', keys: 1 },
-  beginRefresh: { file: 'begin-refresh', of: 'many accounts' },
-  leaveRefresh: { file: 'leave-refresh', keys: 1 },
-  storeTokens: { file: 'store-tokens', of: 'many accounts' },
-  recordRefreshFailure: { file: 'record-refresh-failure', keys: 1 },
-  connectAccount: { file: 'connect-account', keys: 2 },
-  importAccount: { file: 'import-account', keys: 2 },
-  storeMetadata: { file: 'store-metadata', keys: 1 },
-  refuseForeignToken: { file: 'refuse-foreign-token', keys: 1 },
-  beginUninstall: { file: 'begin-uninstall', keys: 1 },
-  takeUninstall: { file: 'take-uninstall', keys: 1 },
-  recordUninstallFailure: { file: 'record-uninstall-failure', keys: 1 },
-  finishUninstall: { file: 'finish-uninstall', keys: 2 },
-  purgeAccount: { file: 'purge-account' },
-  beginPoll: { file: 'begin-poll', of: 'many accounts' },
-  commitPoll: { file: 'commit-poll', of: 'many accounts' },
-  storeForecasts: { file: 'store-forecasts', keys: 1 },
-  replaceHistory: { file: 'replace-history', keys: 1 },
-  movePoll: { file: 'move-poll', keys: 1 },
-  changePollBudget: { file: 'change-poll-budget', keys: 1 },
-  noteTokenServed: { file: 'note-token-served', keys: 1 },
-  replaceAdminToken: { file: 'replace-admin-token', keys: 1 },
-  moveDigest: { file: 'move-digest' },
-  renewLease: { file: 'renew-lease', keys: 1 },
-  changeAlerts: { file: 'change-alerts', keys: 1 },
-  changeEndpoint: { file: 'change-endpoint', keys: 2 },
-  registerKeys: { file: 'register-keys', keys: 2 },
-  reportWriter: { file: 'report-writer', keys: 3 },
-  retireKeys: { file: 'retire-keys', keys: 4 },
-  rekeyTokens: { file: 'rekey-tokens', keys: 1, guard: 'none' },
-  takeCalls: { file: 'take-calls', of: 'many accounts' },
-  settleCalls: { file: 'settle-calls', keys: 1 },
-  pauseCalls: { file: 'pause-calls', keys: 1 },
-  readOutbox: { file: 'read-outbox', of: 'many accounts' },
-  findForgotten: { file: 'find-forgotten', keys: 1 },
-  collectAlerts: { file: 'collect-alerts', keys: 1 },
-  moveWaiting: { file: 'move-waiting', keys: 1 },
-  holdAlerts: { file: 'hold-alerts', keys: 1 },
-  releaseHeld: { file: 'release-held', keys: 1 },
-  withholdAlerts: { file: 'withhold-alerts', keys: 1 },
-  closeGroup: { file: 'close-group', keys: 1 },
-  beginAttempt: { file: 'begin-attempt', keys: 2 },
-  handBackDelivery: { file: 'hand-back-delivery', keys: 2 },
-  recordAttempt: { file: 'record-attempt', keys: 1 },
-  recordTest: { file: 'record-test', keys: 3 },
-  replayDelivery: { file: 'replay-delivery', keys: 1 },
-  forgetDelivery: { file: 'forget-delivery', keys: 1 },
-  readLedger: { file: 'read-ledger', keys: 1 },
-  planDrill: { file: 'plan-drill', keys: 3 },
-  enableReceivers: { file: 'enable-receivers', keys: 1 },
-} as const
 
 export type Argument = string | number | Buffer
 
+/** How many keys a step declares; 'first argument': as many as its caller says. */
+interface Step<Answer> {
+  keys: number | 'first argument'
+  /** Written for one account, it does many: as many keys as there are. Answers for each. */
+  ofMany: boolean
+  /** It makes names of keys itself. */
+  guarded: boolean
+  /** Never there: it stands for the type. */
+  answer?: Answer
+}
+
+const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
+  keys,
+  ofMany: false,
+  guarded: touches === undefined,
+})
+const given = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: false })
+const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
+
+/**
+ * The atomic steps: one Lua file each, in `lua/`, `claimDue` in `claim-due.lua`. A file's head says what its keys and
+ * arguments are and what it returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`.
+ */
+const STEPS = {
+  claimDue: OF_MANY,
+  dueTokens: OF_MANY,
+  nearestExpiry: on<string>(1),
+  countOverdue: on<number>(2),
+  readDomains: on<[found: string, hubId: string]>(1),
+  searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
+  bringForward: on<number>(1),
+  claimTokens: on<string[]>(1),
+  beginRefresh: OF_MANY,
+  leaveRefresh: on<number>(1),
+  storeTokens: OF_MANY,
+  recordRefreshFailure: on<'recorded' | 'lost'>(1),
+  connectAccount: on<'connected' | 'reconnected' | 'stale' | 'crossing'>(2),
+  importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(2),
+  storeMetadata: on<'stored' | 'lost'>(1),
+  refuseForeignToken: on<'refused' | 'lost'>(1),
+  beginUninstall: on<'begun' | 'already' | 'unknown' | 'refuted' | 'stale'>(1),
+  takeUninstall: on<string | string[]>(1),
+  recordUninstallFailure: on<'recorded' | 'lost'>(1),
+  finishUninstall: on<'finished' | 'again' | 'reconnected'>(2),
+  purgeAccount: given<'purged' | 'kept' | 'unknown'>(),
+  beginPoll: OF_MANY,
+  commitPoll: OF_MANY,
+  storeForecasts: on<'stored' | 'gone'>(1),
+  replaceHistory: on<'replaced' | 'lost'>(1),
+  movePoll: on<'moved' | 'gone' | 'lost'>(1),
+  changePollBudget: on<string | null>(1),
+  noteTokenServed: on<'noted' | 'stale'>(1),
+  replaceAdminToken: on<'replaced' | 'stale'>(1),
+  moveDigest: given<'moved' | 'lost'>(),
+  renewLease: on<number>(1),
+  changeAlerts: on<'changed' | 'stale'>(1),
+  changeEndpoint: on<string | null>(2),
+  registerKeys: on<'registered' | 'stale'>(2),
+  reportWriter: on<[daemon: string, keyId: string][]>(3),
+  retireKeys: on<'retired' | 'writing'>(4),
+  rekeyTokens: on<number>(1, 'alone'),
+  takeCalls: OF_MANY,
+  settleCalls: on<number>(1),
+  pauseCalls: on<number>(1),
+  readOutbox: OF_MANY,
+  findForgotten: on<string[]>(1),
+  collectAlerts: on<string[] | 'lost'>(1),
+  moveWaiting: on<number>(1),
+  holdAlerts: on<number | string>(1),
+  releaseHeld: on<number>(1),
+  withholdAlerts: on<number | string>(1),
+  closeGroup: on<'closed' | 'lost'>(1),
+  beginAttempt: on<string[] | 'held' | 'behind'>(2),
+  handBackDelivery: on<number>(2),
+  recordAttempt: on<'recorded' | 'unknown'>(1),
+  recordTest: on<'recorded' | 'enabled'>(3),
+  replayDelivery: on<'replayed' | 'lost'>(1),
+  forgetDelivery: on<'forgotten' | 'lost'>(1),
+  readLedger: on<[string[], number, string[], string, string, number]>(1),
+  planDrill: on<'planned' | 'not-due'>(3),
+  enableReceivers: on<number>(1),
+}
+
+type Steps = typeof STEPS
+type AnswerOf<S> = S extends Step<infer Answer> ? Answer : never
+type Binary<A> = A extends string ? Buffer : A extends unknown[] ? { [N in keyof A]: Binary<A[N]> } : A
+type Methods<Context extends ClientContext> = {
+  [Name in keyof Steps]: (...args: Argument[]) => Result<AnswerOf<Steps[Name]>, Context>
+} & {
+  [Name in keyof Steps as `${Name}Buffer`]: (...args: Argument[]) => Result<Binary<AnswerOf<Steps[Name]>>, Context>
+}
+
 declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    claimDue(sets: number, ...args: Argument[]): Result<unknown[], Context>
-    dueTokens(sets: number, ...args: Argument[]): Result<unknown[], Context>
-    nearestExpiry(...args: Argument[]): Result<string, Context>
-    countOverdue(...args: Argument[]): Result<number, Context>
-    readDomains(...args: Argument[]): Result<[found: string, hubId: string], Context>
-    searchAccounts(...args: Argument[]): Result<[found: string[], hubId: string, key: string], Context>
-    bringForward(...args: Argument[]): Result<number, Context>
-    claimTokens(...args: Argument[]): Result<string[], Context>
-    beginRefreshBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
-    leaveRefresh(...args: Argument[]): Result<number, Context>
-    storeTokens(accounts: number, ...args: Argument[]): Result<unknown[], Context>
-    recordRefreshFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
-    connectAccount(...args: Argument[]): Result<'connected' | 'reconnected' | 'stale' | 'crossing', Context>
-    beginUninstall(...args: Argument[]): Result<'begun' | 'already' | 'unknown' | 'refuted' | 'stale', Context>
-    takeUninstallBuffer(...args: Argument[]): Result<Buffer | Buffer[], Context>
-    recordUninstallFailure(...args: Argument[]): Result<'recorded' | 'lost', Context>
-    importAccount(...args: Argument[]): Result<'imported' | 'kept' | 'uninstalled' | 'replaced', Context>
-    storeMetadata(...args: Argument[]): Result<'stored' | 'lost', Context>
-    refuseForeignToken(...args: Argument[]): Result<'refused' | 'lost', Context>
-    finishUninstall(...args: Argument[]): Result<'finished' | 'again' | 'reconnected', Context>
-    purgeAccount(numberOfKeys: number, ...args: Argument[]): Result<'purged' | 'kept' | 'unknown', Context>
-    beginPollBuffer(accounts: number, ...args: Argument[]): Result<unknown[], Context>
-    commitPoll(accounts: number, ...args: Argument[]): Result<unknown[], Context>
-    storeForecasts(...args: Argument[]): Result<'stored' | 'gone', Context>
-    replaceHistory(...args: Argument[]): Result<'replaced' | 'lost', Context>
-    movePoll(...args: Argument[]): Result<'moved' | 'gone' | 'lost', Context>
-    changePollBudget(...args: Argument[]): Result<string | null, Context>
-    noteTokenServed(...args: Argument[]): Result<'noted' | 'stale', Context>
-    replaceAdminToken(...args: Argument[]): Result<'replaced' | 'stale', Context>
-    moveDigest(numberOfKeys: number, ...args: Argument[]): Result<'moved' | 'lost', Context>
-    renewLease(...args: Argument[]): Result<number, Context>
-    changeAlerts(...args: Argument[]): Result<'changed' | 'stale', Context>
-    changeEndpoint(...args: Argument[]): Result<string | null, Context>
-    registerKeys(...args: Argument[]): Result<'registered' | 'stale', Context>
-    reportWriter(...args: Argument[]): Result<[daemon: string, keyId: string][], Context>
-    retireKeys(...args: Argument[]): Result<'retired' | 'writing', Context>
-    rekeyTokens(...args: Argument[]): Result<number, Context>
-    takeCalls(accounts: number, ...args: Argument[]): Result<unknown[], Context>
-    settleCalls(...args: Argument[]): Result<number, Context>
-    pauseCalls(...args: Argument[]): Result<number, Context>
-    readOutbox(partitions: number, ...args: Argument[]): Result<unknown[], Context>
-    findForgotten(...args: Argument[]): Result<string[], Context>
-    collectAlerts(...args: Argument[]): Result<string[] | 'lost', Context>
-    moveWaiting(...args: Argument[]): Result<number, Context>
-    holdAlerts(...args: Argument[]): Result<number | string, Context>
-    releaseHeld(...args: Argument[]): Result<number, Context>
-    withholdAlerts(...args: Argument[]): Result<number | string, Context>
-    closeGroup(...args: Argument[]): Result<'closed' | 'lost', Context>
-    beginAttempt(...args: Argument[]): Result<string[] | 'held' | 'behind', Context>
-    handBackDelivery(...args: Argument[]): Result<number, Context>
-    recordAttempt(...args: Argument[]): Result<'recorded' | 'unknown', Context>
-    recordTest(...args: Argument[]): Result<'recorded' | 'enabled', Context>
-    replayDelivery(...args: Argument[]): Result<'replayed' | 'lost', Context>
-    forgetDelivery(...args: Argument[]): Result<'forgotten' | 'lost', Context>
-    readLedger(...args: Argument[]): Result<[string[], number, string[], string, string, number], Context>
-    planDrill(...args: Argument[]): Result<'planned' | 'not-due', Context>
-    enableReceivers(...args: Argument[]): Result<number, Context>
-  }
+  interface RedisCommander<Context extends ClientContext> extends Methods<Context> {}
 }
 
 /** The steps that travel for many accounts at a time already. */
-export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, step]) => ('of' in step ? [name] : []))
-
-const INCLUDE = /^--!include (\S+)\n/gm
+export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, { ofMany }]) => (ofMany ? [name] : []))
 
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
 export function loadScripts(guards: 0 | 1): Record<string, { lua: string; numberOfKeys?: number }> {
-  return Object.fromEntries(
-    Object.entries(STEPS).map(([name, step]) => [
-      name,
-      'of' in step
-        ? { lua: forMany(partsOf(`${step.file}.lua`), guards) }
-        : {
-            lua: readLua(`${step.file}.lua`),
-            ...('keys' in step ? { numberOfKeys: step.keys + ('guard' in step ? 0 : guards) } : {}),
-          },
-    ]),
-  )
-}
-
-/** The steps that make names of keys themselves, with the number of keys that they declare. */
-export const GUARDED = Object.entries(STEPS).flatMap(([name, step]): Guarded[] => {
-  if ('of' in step) return [{ name, keys: 'first argument' }]
-  return 'keys' in step && !('guard' in step) ? [{ name, keys: step.keys }] : []
-})
-
-interface Guarded {
-  name: string
-  keys: number | 'first argument'
-}
-
-function readLua(path: string): string {
-  const { shared, step } = partsOf(path)
-  return `${shared}${step}`
+  const load = ([name, { keys, ofMany, guarded }]: [string, Step<unknown>]) => {
+    const { shared, step } = partsOf(name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
+    const lua = ofMany ? forMany({ shared, step }, guards) : `${shared}${step}`
+    return [name, typeof keys === 'number' ? { lua, numberOfKeys: keys + (guarded ? guards : 0) } : { lua }]
+  }
+  return Object.fromEntries(Object.entries(STEPS).map(load))
 }
 
 /** What a file includes, at its head, and the rest of it. */
 function partsOf(path: string): { shared: string; step: string } {
-  const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8')
-  const included = [...text.matchAll(INCLUDE)].map(([, name]) => readLua(`include/${name}.lua`))
+  const text = readFileSync(new URL(`./lua/${path}.lua`, import.meta.url), 'utf8')
+  const included = [...text.matchAll(INCLUDE)].map(([, name]) => {
+    const { shared, step } = partsOf(`include/${name}`)
+    return `${shared}${step}`
+  })
   return { shared: included.join(''), step: text.replace(INCLUDE, '') }
+}
+
+const INCLUDE = /^--!include (\S+)\n/gm
+
+/**
+ * A step declares one key and touches others of its slot. While a Cluster moves that slot, some of them are on the one node
+ * and some on the other, and a step whose declared key is there would run on half of an account. So each declares one more
+ * key, which never exists: of several keys of which one is missing Redis says TRYAGAIN until the slot has moved as a whole
+ * (Redis Cluster specification, "Multi-key operations"), and ioredis asks again.
+ *
+ * The scripts are those of `loadScripts(1)`.
+ */
+export function guardSteps(store: Cluster): Cluster {
+  for (const [name, { keys, guarded: isGuarded }] of Object.entries(STEPS)) {
+    if (!isGuarded) continue
+    for (const method of [name, `${name}Buffer`]) {
+      const send = Reflect.get(store, method) as (...args: Argument[]) => unknown
+      const guarded = (...args: Argument[]) => {
+        if (keys !== 'first argument') return send.call(store, ...withGuard(args, keys))
+        const [count, ...others] = args
+        return send.call(store, Number(count) + 1, ...withGuard(others, Number(count)))
+      }
+      Reflect.set(store, method, guarded)
+    }
+  }
+  return store
+}
+
+function withGuard(args: readonly Argument[], keys: number): Argument[] {
+  return [...args.slice(0, keys), guardBeside(String(args[0])), ...args.slice(keys)]
+}
+
+/** A key of the same slot: that of the hash tag, or of a key that has none. */
+function guardBeside(key: string): string {
+  const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key
+  return `{${tag}}:guard`
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../redis/connect.ts'
+import { refusesWrites } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { refusesWrites } from '../redis/refusal.ts'
 import { accountStepKeys } from '../redis/steps.ts'
 
 /** What is stored of an account's access token. Times are ms. */

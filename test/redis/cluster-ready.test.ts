@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onReady } from '../../src/redis/connect.ts'
 import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
-import { onReady } from '../../src/redis/on-ready.ts'
 import { eventually } from '../support/fleet.ts'
 import { startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 
