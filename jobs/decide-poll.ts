@@ -207,9 +207,8 @@ export function watchedBy({ samples }: Pick<DecidePollDeps, 'samples'>, { pairs 
   return { pairs, records: samples.settings.records }
 }
 
-/** Null: it is near no limit. */
-function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | null {
-  return nearestLimit(after, context.forecasts, at)?.nearness ?? null
+function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | 'none' {
+  return nearestLimit(after, context.forecasts, at)?.nearness ?? 'none'
 }
 
 /** Only a poll that read everything saw it. */

@@ -90,7 +90,7 @@ const ROOMS: RoomTable = {
 const LIBRARIES: LibraryTable = {
   bullmq: { of: ['jobs'] },
   'node-cron': { of: ['jobs'] },
-  msgpackr: { of: ['limits'] },
+  msgpackr: { of: ['limits', 'redis'] },
   // Its adapter needs BullMQ; what it serves is handed to http as plain values.
   '@bull-board/api': { of: ['jobs'] },
   ioredis: { of: ['redis'], types: ['jobs'] },

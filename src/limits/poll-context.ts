@@ -1,5 +1,6 @@
 import { decodeGaps, type ReportGaps } from '../provider/report-gaps.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
+import { fromTable } from '../redis/steps.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import { keptReadings } from './history/kept-readings.ts'
 import { type Taken, takenNow } from './polling/call-share.ts'
@@ -59,11 +60,15 @@ export interface PackedContext {
   hasSamples: boolean
 }
 
-/** The account's fields, in the order of begin-poll.lua; what it adds stands behind them. */
-const FIELDS = 19
-
-/** Behind the fields, the token, the forecast and the readings. */
-const FIRST_ALERT = 4
+/** As begin-poll.lua packs it. */
+interface Begun {
+  fields: Partial<Record<string, string>>
+  granted: number
+  pausedUntil: number
+  hasSamples: number
+  /** Names and states in turns. */
+  alerts: string[]
+}
 
 /**
  * A class for the sake of what is unpacked when it is asked for: accessors in a literal made each context an object of a
@@ -98,36 +103,33 @@ export class StoredContext implements PollContext {
   #foretold: { is: AccountForecasts | undefined } | undefined
 
   constructor(hubId: number, keys: Keys, answer: (Buffer | null)[], askedAt: number) {
-    const [lines, accessToken = null, forecast, readings = null] = answer
-    const texts = String(lines).split('\n')
-    const text = (place: number) => texts[place] ?? ''
-    const number = (place: number) => Number(texts[place])
-    this.state = text(0) as AccountState
-    this.expiresAt = number(1)
-    this.obtainedAt = number(2)
-    this.metadataDue = text(3) === '1'
-    this.hubDomain = text(4)
-    this.generation = text(5)
-    this.polls = text(6) || '0'
-    this.polledAt = number(7)
-    this.pollFailures = number(8)
-    this.disagreed = text(9) === '1'
-    this.companionsAwayUntil = number(10)
-    this.pairsSeen = text(11) === '1'
-    this.pollFailingSince = number(12)
-    this.pollBlockedSince = number(13)
-    this.changedAt = number(14)
-    this.pollBecause = text(15)
-    this.seen = decodeSeen(text(16))
-    this.typesLeftOut = number(17)
-    this.gaps = decodeGaps(text(18))
+    const [packed, accessToken = null, forecast, readings = null] = answer
+    const { fields, granted, pausedUntil, hasSamples, alerts } = fromTable(packed as Buffer) as Begun
+    const number = (name: string) => Number(fields[name] ?? 0)
+    this.state = fields.state as AccountState
+    this.expiresAt = number('expiresAt')
+    this.obtainedAt = number('obtainedAt')
+    this.metadataDue = fields.metadataDue === '1'
+    this.hubDomain = fields.hubDomain ?? ''
+    this.generation = fields.generation ?? ''
+    this.polls = fields.polls ?? '0'
+    this.polledAt = number('polledAt')
+    this.pollFailures = number('pollFailures')
+    this.disagreed = fields.disagreed === '1'
+    this.companionsAwayUntil = number('companionsAwayUntil')
+    this.pairsSeen = fields.pairsSeen === '1'
+    this.pollFailingSince = number('pollFailingSince')
+    this.pollBlockedSince = number('pollBlockedSince')
+    this.changedAt = number('changedAt')
+    this.pollBecause = fields.pollBecause ?? ''
+    this.seen = decodeSeen(fields.seen ?? '')
+    this.typesLeftOut = number('typesLeftOut')
+    this.gaps = decodeGaps(fields.gaps ?? '')
+    for (let n = 0; n < alerts.length; n += 2) this.alertStates[alerts[n] as string] = alerts[n + 1] as string
     this.accessToken = accessToken
-    this.taken = takenNow(number(FIELDS), number(FIELDS + 1), askedAt)
+    this.taken = takenNow(granted, pausedUntil, askedAt)
     this.#unpack = () => keptReadings(hubId, keys.account(hubId), readings)
-    this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: number(FIELDS + 2) === 1 }
-    for (let place = FIRST_ALERT; place < answer.length; place += 2) {
-      this.alertStates[String(answer[place])] = String(answer[place + 1])
-    }
+    this.packed = { readings, forecasts: forecast?.toString() ?? '', hasSamples: hasSamples === 1 }
   }
 
   get readings() {

@@ -1,7 +1,7 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, table } from '../redis/steps.ts'
 import { isFormat1 } from './history/format-1.ts'
 import { History } from './history/history.ts'
 import { encodeSamples } from './history/kept-samples.ts'
@@ -25,6 +25,7 @@ export interface PlannedPoll {
 
 /** What a poll found. `unchanged` is all as it was, but read anew at `polledAt`. */
 export interface PollResult {
+  /** Number of the last poll as read. */
   polls: string
   nextAt: number
   /** '' takes one away. */
@@ -35,8 +36,8 @@ export interface PollResult {
   record?: Buffer | undefined
   /** When the account counts as read, ms; undefined: nothing was. */
   freshAt?: number | undefined
-  /** How near its nearest limit is; null: it is near none. Undefined: as it was. */
-  nearness?: number | null | undefined
+  /** How near its nearest limit is. Undefined: as it was. */
+  nearness?: number | 'none' | undefined
   /** The records, and how long they are kept from now on, ms. Undefined: they stay as they are. */
   samples?: { shown: Samples | 'unchanged'; keepMs: number } | undefined
   alerts: AlertWrites
@@ -60,7 +61,7 @@ export class PollStore {
 
   /** As `read`; `asking` are the calls that it makes at once, taken from its share where it can be polled. */
   async begin(hubId: number, asking: AskedCalls): Promise<PollContext | undefined> {
-    const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), asking.join(' '))
+    const answer = await accountSteps(this.#store).beginPoll(this.#keys.own(hubId), ...asking)
     if (answer.length === 0) return undefined
     const context = new StoredContext(hubId, this.#keys, answer, asking[0])
     const { readings } = context.packed
@@ -93,25 +94,32 @@ export class PollStore {
   }
 
   commit(hubId: number, result: PollResult): Promise<'committed' | 'gone' | 'lost'> {
-    const { polls, nextAt, readings = '', record = '', samples, seen, freshAt = '', alerts } = result
-    const { polledAt: at = '', pollBecause = '', ...fields } = result.fields
-    const nearness = result.nearness === null ? 'far' : (result.nearness ?? '')
-    const seenText = seen === 'unchanged' ? '' : encodeSeen(seen)
-    const keepMs = samples?.keepMs ?? ''
-    const lines = [hubId, polls, Math.round(nextAt), at, freshAt, nearness, keepMs, seenText, pollBecause]
-    const isNothing = alerts.changes.length === 0 && alerts.entries.length === 0
+    const { readings = '', record = '', samples, seen, nextAt, ...others } = result
+    const found = table({
+      ...others,
+      hubId,
+      nextAt: Math.round(nextAt),
+      seen: seen === 'unchanged' ? undefined : encodeSeen(seen),
+      keepSamplesMs: samples?.keepMs,
+    })
+    const moment = timeBytes(Number(result.fields.polledAt ?? 0))
     return accountSteps(this.#store).commitPoll(
-      this.#keys.own(hubId),
-      ...[lines.join('\n'), timeBytes(Number(at)), Object.keys(fields).length === 0 ? '' : stepJson(fields)],
-      ...[readings, record, isNothing ? '' : stepJson(alerts), samplesArgument(samples?.shown)],
+      ...([
+        this.#keys.own(hubId),
+        found,
+        moment,
+        readings,
+        record,
+        samples === undefined ? '' : packedSamples(samples.shown),
+      ] as const),
     )
   }
 }
 
 const NO_CALLS: AskedCalls = [0, 0, 0, 0]
 
-function samplesArgument(shown: Samples | 'unchanged' | undefined): Buffer | string {
-  if (shown === undefined || shown === 'unchanged') return shown ?? ''
+function packedSamples(shown: Samples | 'unchanged'): Buffer | 'unchanged' | 'none' {
+  if (shown === 'unchanged') return shown
   return Object.keys(shown).length === 0 ? 'none' : encodeSamples(shown)
 }
 

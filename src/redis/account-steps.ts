@@ -6,7 +6,7 @@ import type { Argument } from './scripts.ts'
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
   storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'>
-  beginPoll(account: string, asking: string): Promise<(Buffer | null)[]>
+  beginPoll(account: string, ...asking: readonly number[]): Promise<(Buffer | null)[]>
   commitPoll(account: string, ...args: Argument[]): Promise<'committed' | 'gone' | 'lost'>
   /** Of every partition in the same turn: a call for each of 64 was half of what an idle daemon costs. */
   claimDue(due: string, now: number, most: number, claimMs: number): Promise<[claimed: string[], next: string]>

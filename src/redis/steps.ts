@@ -1,3 +1,4 @@
+import { Packr } from 'msgpackr'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import type { Keys } from './keys.ts'
 
@@ -26,6 +27,18 @@ export interface AlertWrites {
   changes: [field: string, before: string, after: string][]
   /** For the outbox, as JSON. */
   entries: string[]
+}
+
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true, int64AsType: 'number' })
+
+/** An object without bytes as an argument of an atomic step, which unpacks it; what is undefined is not there. */
+export function table(value: object): Buffer {
+  return packr.pack(value)
+}
+
+/** What a step has packed. */
+export function fromTable(packed: Buffer): unknown {
+  return packr.unpack(packed)
 }
 
 /** As an argument of an atomic step. Lua's JSON refuses half a surrogate pair, and with it the whole step. */

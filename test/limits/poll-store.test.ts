@@ -69,7 +69,7 @@ describe('a poll', () => {
     // Nothing could be read.
     await polls.commit(HUB, result({ polls: '1', readings: undefined, record: undefined }))
     expect(await ranked()).toEqual([String(HUB), '12.5'])
-    await polls.commit(HUB, result({ polls: '2', nearness: null }))
+    await polls.commit(HUB, result({ polls: '2', nearness: 'none' }))
     expect(await ranked()).toEqual([])
     await polls.commit(HUB, result({ polls: '3', nearness: 110 }))
     const noAlerts = JSON.stringify(NO_ALERT_WRITES)

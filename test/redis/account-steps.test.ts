@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { table } from '../../src/redis/steps.ts'
 import { eventually, freePort } from '../support/fleet.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
@@ -65,7 +66,7 @@ describe('steps on accounts', () => {
     const before = await scriptsRun(store)
     const big = Buffer.alloc(100_000)
     const commits = [1, 2, 3, 4].map((hubId) =>
-      accountSteps(store).commitPoll(keys.own(hubId), ...[`${hubId}\n0\n0${'\n'.repeat(6)}`, '', '', big, '', '', '']),
+      accountSteps(store).commitPoll(keys.own(hubId), table({ hubId }), '', big, '', ''),
     )
     expect(await Promise.all(commits)).toEqual(['gone', 'gone', 'gone', 'gone'])
     expect((await scriptsRun(store)) - before).toBe(2)
@@ -119,7 +120,7 @@ describe('steps on accounts', () => {
 
   test('of polls wait a moment for others where some have just left, and only then', async () => {
     const steps = accountSteps(store)
-    const begin = (hubId: number) => steps.beginPoll(keys.own(hubId), '0 0 0 0')
+    const begin = (hubId: number) => steps.beginPoll(keys.own(hubId), 0, 0, 0, 0)
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     onTestFinished(() => {
       vi.useRealTimers()

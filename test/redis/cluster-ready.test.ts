@@ -17,12 +17,17 @@ test('a replica that was connected before and takes over is heard of: it may lac
   const partitions = Array.from({ length: PARTITIONS }, (_, n) => keys.partition(n).log)
   await Promise.all(partitions.map((key) => store.set(key, 'before')))
   if (!(store instanceof Cluster)) throw new Error('no cluster')
-  await eventually('replicas that are known', async () => {
+  // As where they are asked who has which slots. A node that was just found may not take calls yet.
+  await eventually('replicas that answer', async () => {
     store.refreshSlotsCache()
-    return store.nodes('slave').length === 3
+    const answers = store.nodes('slave').map((node) =>
+      node.ping().then(
+        () => true,
+        () => false,
+      ),
+    )
+    return answers.length === 3 && (await Promise.all(answers)).every(Boolean)
   })
-  // As where they are asked who has which slots.
-  await Promise.all(store.nodes('slave').map((node) => node.ping()))
   let heard = 0
   onReady(store, () => heard++)
   await cluster.masters[0]?.end('SIGKILL')

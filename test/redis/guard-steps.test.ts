@@ -50,7 +50,7 @@ test('steps of many accounts at a time do so, too', async () => {
   const from = await ownerOf(cluster.masters, slot)
   const move = await beginSlotMove(cluster, slot, cluster.masters.find((node) => node !== from) as ClusterNode)
   for (const id of [hubId, other]) await move.moveKey(keys.own(id))
-  const reading = store.beginPollBuffer(2, keys.own(hubId), keys.own(other), '0 0 0 0', '0 0 0 0')
+  const reading = store.beginPollBuffer(2, keys.own(hubId), keys.own(other), 0, 0, 0, 0, 0, 0, 0, 0)
   await store.hget(keys.own(hubId), 'state')
   await move.finish()
   const answers = (await reading) as (Buffer | null)[][]

@@ -1,56 +1,48 @@
 --!include account-step
 -- What a poll found, in one step: last numbers and records, history, states of alerts, alerts to send, the next poll. The loser of a
 -- race changes nothing.
--- ARGV: lines: hubId, number of the poll as read, next poll, when it was read ('' = it was not), when the account counts as read ('' = it was not),
---     how near its nearest limit is ('' = as it was, 'far' = no ranking has it), how long samples are kept, ms, what it saw ('' = as before),
---     its turn ('' = as it was);
---   when it was read, packed; other fields of the account (JSON, '' = none; `parkedUntil`: it is to be parked); readings ('' = as they are,
---   'unchanged' = but for their moment); record for the history ('' = nothing changed); alert writes (JSON, '' = none); samples ('' = as they are,
---   'unchanged' = but for their moment, 'none').
+-- ARGV: what it found, packed, see `PollResult` (what is absent is as it was); when it was read, packed; readings ('' = they stay as they are,
+--   'unchanged' = but for their moment); record for the history ('' = nothing changed); samples ('' = as they are, 'unchanged' = but for their moment, 'none').
 -- Returns 'committed' | 'gone' | 'lost'.
-local hubId, poll, pollAt, polledAt, freshAt, nearest, keepSamples, seen, turn = string.match(ARGV[1],
-  '^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
-local moment, others, readings, record, writes, samples = unpack(ARGV, 2, 7)
+local found = cmsgpack.unpack(ARGV[1])
+local moment, readings, record, samples = unpack(ARGV, 2, 5)
+local hubId, pollAt, fields, alerts = found.hubId, found.nextAt, found.fields, found.alerts
 -- Thinning out is somebody else's; this is so that an account can't grow without end if nobody does it.
 local MOST_RECORDS = 20000
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'polls', 'parkedUntil', 'expiresAt', 'pollFailingSince', 'firstReadingDue')
 if not isLive(a[1]) then return 'gone' end
-if (a[2] or '0') ~= poll then return 'lost' end
-local alerts = writes ~= '' and cjson.decode(writes) or nil
-if alerts and not alertsAreAsRead(alerts.changes) then return 'lost' end
+if (a[2] or '0') ~= found.polls then return 'lost' end
+if not alertsAreAsRead(alerts.changes) then return 'lost' end
 
 local isPolled = a[1] ~= 'reauthorize' and a[4] ~= '0'
--- One command for all that every poll writes.
-local written = { 'polls', poll + 1 }
-if polledAt ~= '' then written[3], written[4] = 'polledAt', polledAt end
+fields.polls = found.polls + 1
 -- One that is not polled leaves the ranking: the poll that comes after must not go by this one.
-if seen ~= '' and isPolled then written[#written + 1], written[#written + 2] = 'seen', seen end
-if turn ~= '' then written[#written + 1], written[#written + 2] = 'pollBecause', turn end
-redis.call('HSET', ACCOUNT, unpack(written))
-local fields = others ~= '' and cjson.decode(others) or nil
-if fields and not isPolled then fields.parkedUntil = nil end
-if fields and fields.parkedUntil then
+if isPolled then fields.seen = found.seen else fields.parkedUntil = nil end
+if fields.parkedUntil then
   if a[1] == 'parked' and a[3] and tonumber(a[3]) > tonumber(fields.parkedUntil) then fields.parkedUntil = a[3] end
   -- As a refresh that is told to stay away leaves it: nobody calls for the account before.
   a[1], a[3], fields.retryAt = 'parked', fields.parkedUntil, fields.parkedUntil
   setState(hubId, 'parked')
   redis.call('ZADD', dueKey('refresh'), fields.parkedUntil, hubId)
 end
-if fields then setFields(fields) end
+setFields(fields)
 -- An account that must be authorised again, or was imported over meanwhile, is not polled until its tokens work.
 if isPolled then
   -- Told to stay away while this poll was under way: that counts.
   if a[1] == 'parked' and a[3] then pollAt = math.max(pollAt, a[3]) end
   redis.call('ZADD', dueKey('poll'), pollAt, hubId)
-  if fields or a[5] or freshAt == '' then noteReading(hubId, freshAt, fields or {})
-  else redis.call('ZADD', freshKey(), freshAt, hubId) end
-  if a[6] and (freshAt ~= '' or (fields and fields.pollBlocked == 'all')) then
+  if found.freshAt then redis.call('ZADD', freshKey(), found.freshAt, hubId)
+  -- One whose scopes let nothing be read is no gap in what is read.
+  elseif fields.pollBlocked == 'all' then redis.call('ZREM', freshKey(), hubId) end
+  if (fields.pollFailingSince or '') ~= '' then redis.call('ZADD', pollFailingKey(), fields.pollFailingSince, hubId)
+  elseif a[5] then redis.call('ZREM', pollFailingKey(), hubId) end
+  if a[6] and (found.freshAt or fields.pollBlocked == 'all') then
     redis.call('HDEL', ACCOUNT, 'firstReadingDue')
     redis.call('ZADD', firstReadingsKey(), 'XX', 0, hubId)
   end
-  if nearest == 'far' then redis.call('ZREM', nearestKey(), hubId)
-  elseif nearest ~= '' then redis.call('ZADD', nearestKey(), nearest, hubId) end
+  if found.nearness == 'none' then redis.call('ZREM', nearestKey(), hubId)
+  elseif found.nearness then redis.call('ZADD', nearestKey(), found.nearness, hubId) end
 end
 -- What was all read at one moment, and is as it was, has another moment and nothing else that is new. What somebody has
 -- deleted meanwhile stays deleted.
@@ -61,11 +53,11 @@ if readings == 'unchanged' then moveTo(readingsKey(), moment)
 elseif readings ~= '' then redis.call('SET', readingsKey(), readings) end
 if samples == 'unchanged' then
   moveTo(samplesKey(), moment)
-  redis.call('PEXPIRE', samplesKey(), keepSamples)
+  redis.call('PEXPIRE', samplesKey(), found.keepSamplesMs)
 elseif samples == 'none' then redis.call('DEL', samplesKey())
-elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', keepSamples) end
+elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', found.keepSamplesMs) end
 if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
   redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
 end
-if alerts then writeAlerts(hubId, alerts) end
+writeAlerts(hubId, alerts)
 return 'committed'

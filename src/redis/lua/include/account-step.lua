@@ -129,14 +129,6 @@ local function stopPolling(hubId)
   redis.call('HDEL', ACCOUNT, 'seen')
 end
 
--- What a poll says of how the account is watched. One whose scopes let nothing be read is no gap in what is read.
-local function noteReading(hubId, freshAt, fields)
-  if freshAt ~= '' then redis.call('ZADD', freshKey(), freshAt, hubId)
-  elseif fields.pollBlocked == 'all' then redis.call('ZREM', freshKey(), hubId) end
-  if (fields.pollFailingSince or '') ~= '' then redis.call('ZADD', pollFailingKey(), fields.pollFailingSince, hubId)
-  else redis.call('ZREM', pollFailingKey(), hubId) end
-end
-
 -- The lease of an account is a note in it: who has its tokens in hand, since when (by the owner's clock), and until when if it
 -- is not renewed (by the clock of Redis). It goes when what came of it is written: one that is over was left by a worker that
 -- died. Versions before 2026-11-23 did not note until when.
