@@ -1,5 +1,5 @@
-import { marginOf } from '../src/alerts/evaluation/margin.ts'
-import { measures } from '../src/alerts/evaluation/measures.ts'
+import { marginOf } from '../src/alerts/evaluation/conditions.ts'
+import { measures } from '../src/alerts/evaluation/rules.ts'
 import type { Metric } from '../src/limits/series.ts'
 import { fits } from '../src/text/pattern.ts'
 import { type Path, renderPath } from './problems.ts'

@@ -1,5 +1,5 @@
 import { closeGroups } from '../src/alerts/groups/close-groups.ts'
-import { lookAtHeld } from '../src/alerts/groups/look-again.ts'
+import { lookAtHeld } from '../src/alerts/groups/release-held.ts'
 import { collectOutbox, type RelayDeps } from '../src/alerts/outbox/relay.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
 import type { Clock } from '../src/runtime/clock.ts'

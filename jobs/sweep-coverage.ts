@@ -1,5 +1,4 @@
-import { announceCoverage } from '../src/alerts/kinds/coverage-alert.ts'
-import type { FleetAlerts } from '../src/alerts/kinds/fleet-alert.ts'
+import { announceCoverage, type FleetAlerts } from '../src/alerts/kinds/fleet-alert.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
 import type { CoverageStore } from '../src/limits/coverage-store.ts'
 import type { Clock } from '../src/runtime/clock.ts'

@@ -1,5 +1,4 @@
-import type { DeliveryAnnouncer } from '../src/alerts/kinds/delivery-alert.ts'
-import { testMessage } from '../src/alerts/kinds/test-message.ts'
+import { type DeliveryAnnouncer, testMessage } from '../src/alerts/kinds/delivery-alert.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
 import type { ReceiverStore } from '../src/delivery/receiver-store.ts'

@@ -45,9 +45,7 @@ const ROOMS: RoomTable = {
   delivery: {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
-    files: ['alert', 'by-urgency', 'series-name', 'digest/compare-standing', 'evaluation/because'].map(
-      (name) => `src/alerts/${name}.ts`,
-    ),
+    files: ['alert', 'series-name', 'evaluation/because'].map((name) => `src/alerts/${name}.ts`),
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
@@ -68,7 +66,7 @@ const ROOMS: RoomTable = {
     of: ['runtime'],
     files: [
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
-      ...['src/alerts/evaluation/margin.ts', 'src/alerts/evaluation/measures.ts'],
+      ...['src/alerts/evaluation/conditions.ts', 'src/alerts/evaluation/rules.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
       ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],

@@ -1,7 +1,4 @@
-import type { AlertLevel } from './alert-level.ts'
-import type { Because } from './evaluation/because.ts'
-
-export type { AlertLevel } from './alert-level.ts'
+import { createHash } from 'node:crypto'
 
 /** What an alert is about. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
@@ -80,6 +77,47 @@ export interface Alert {
   url?: string
 }
 
+/** What a condition asks of a series. */
+export type Asks = 'percent' | 'count' | 'remaining' | 'daysLeft'
+
+/** One condition of a level, beside what was read. */
+export interface Condition {
+  level: AlertLevel
+  asks: Asks
+  threshold: number
+  /** In the unit of the threshold; rounded, but never to the other side of it. */
+  value: number
+}
+
+/** A higher level than the one in force, found by so many polls in a row of those it takes. */
+export interface Rising {
+  level: AlertLevel
+  polls: number
+  of: number
+}
+
+export interface InForce {
+  rising?: Rising
+  /** How it stood when it was acknowledged: it got worse, so it is told all the same. */
+  worseThan?: { usage: number; percent?: number; remaining?: number }
+}
+
+/** Why a series stands where it stands. */
+export type Because =
+  | ({ is: 'holds' } & Condition & InForce)
+  /** Its condition no longer holds, but it is not left before `until`: below it for percent and count, above it for the rest. */
+  | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & InForce)
+  /** A level that is not entered yet. */
+  | ({ is: 'pending'; polls: number; of: number } & Condition)
+  /** It can't be told; `stays`: the level in force, which is not left for that. */
+  | { is: 'unknown'; missing: 'limit' | 'forecast'; stays?: AlertLevel }
+  | { is: 'off'; rule: string }
+  | { is: 'no-rule' }
+  /** `nearest` is the condition with the least way to go, and how far; absent where none of them can be told. */
+  | { is: 'nothing'; nearest?: Condition & { away: number } }
+  /** The reports do not have the series any more. */
+  | { is: 'gone' }
+
 /** What one delivery carries: the alerts of one group, at one moment, for one receiver. */
 export interface Message {
   type: 'alert.firing' | 'alert.resolved' | 'alert.digest' | 'alert.test'
@@ -97,4 +135,67 @@ export interface Message {
     /** Since the receiver's last such digest, likewise of all; `previous` of an alert is how it stood then. Absent from the first one. */
     changes?: { new: number; worse: number; better: number; resolved: number }
   }
+}
+
+export type AlertLevel = 'warning' | 'critical'
+
+/** The alert's own id, without the number of the transition. */
+export function alertOf({ id }: Pick<Alert, 'id'>): string {
+  return alertOfTransition(id)
+}
+
+/**
+ * What an alert is about, as a short word: the same for each alert that the same series opens, however often. What is not
+ * about an account has no other name than its id.
+ */
+export function matterOf(alert: Alert): string {
+  const { kind, account, series } = alert
+  if (account === undefined) return alertOf(alert)
+  const about = [kind, account.hubId, series?.metric, series?.objectTypeId, series?.from, series?.to]
+  return createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 16)
+}
+
+/**
+ * What must be seen first comes first: what fires, at the worse level, about all accounts, full sooner, fuller. The one
+ * ranking: what a message is cut at, what a mail shows and what a digest lists agree.
+ */
+export function byUrgency(a: Alert, b: Alert): number {
+  return (
+    Number(a.status === 'resolved') - Number(b.status === 'resolved') ||
+    Number(a.level === 'warning') - Number(b.level === 'warning') ||
+    Number(a.account !== undefined) - Number(b.account !== undefined) ||
+    daysUntilFull(a) - daysUntilFull(b) ||
+    (b.percent ?? -1) - (a.percent ?? -1) ||
+    (b.usage ?? -1) - (a.usage ?? -1)
+  )
+}
+
+/** What is about no number, such as a lost token, is not going to happen some day: it has happened. No forecast is no hurry. */
+function daysUntilFull({ series, percent, daysLeft }: Alert): number {
+  const isFull = series === undefined || series.metric === 'associations.atLimit' || (percent ?? 0) >= 100
+  return isFull ? 0 : (daysLeft ?? Number.MAX_SAFE_INTEGER)
+}
+
+type Compared = Pick<NonNullable<Alert['previous']>, 'level' | 'usage' | 'limit'>
+
+/** Less is no news to somebody who looks once a day. */
+const LEAST_POINTS = 1
+
+/** By the level; where that is the same by whole points of fullness, or by the count where there is no limit. */
+export function compareStanding(before: Compared, now: Compared): 'worse' | 'better' | 'same' {
+  if (before.level !== now.level) return now.level === 'critical' ? 'worse' : 'better'
+  if (before.usage === undefined || now.usage === undefined) return 'same'
+  const [was, is] = [percentOf(before), percentOf(now)]
+  if (was !== undefined && is !== undefined) return sign(is - was, LEAST_POINTS)
+  return sign(now.usage - before.usage, 1)
+}
+
+function sign(change: number, least: number): 'worse' | 'better' | 'same' {
+  // A point is a point, whatever a division made of it.
+  if (Math.abs(change) < least - 1e-9) return 'same'
+  return change > 0 ? 'worse' : 'better'
+}
+
+function percentOf({ usage, limit }: Compared): number | undefined {
+  return usage === undefined || limit === undefined || limit === 0 ? undefined : (usage / limit) * 100
 }

@@ -7,12 +7,12 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
+import type { SeriesState } from './alert-state.ts'
 import { decodeState, openKindOf, transitionId } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
-import type { SeriesState } from './evaluation/evaluate.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { subjectOf } from './open-alerts.ts'
-import { seriesFields } from './series-fields.ts'
+import { seriesFields } from './series-name.ts'
 
 export interface OpenAlertSettings {
   rules: readonly Rule[]

@@ -1,3 +1,4 @@
+import type { Series as ReadSeries } from '../limits/series.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatCount } from '../text/format-number.ts'
 import type { Alert } from './alert.ts'
@@ -57,4 +58,21 @@ function objectTypeName({ label, objectTypeId }: Series): string {
 
 function pairOf({ from, to }: Series, before: string, after = ''): string {
   return from === undefined || to === undefined ? '' : `${before}${cleanText(from, 40)} to ${cleanText(to, 40)}${after}`
+}
+
+/** What an alert says of the series that it is about: its name and its numbers. */
+export function seriesFields(series: ReadSeries): Pick<Alert, 'series' | 'usage' | 'limit' | 'remaining' | 'percent'> {
+  const { metric, objectTypeId, label, from, to, usage, limit, percent } = series
+  return {
+    series: {
+      metric,
+      ...(objectTypeId === undefined ? {} : { objectTypeId }),
+      ...(label === undefined ? {} : { label }),
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+    },
+    usage,
+    ...(limit === null ? {} : { limit, remaining: limit - usage }),
+    ...(percent === null ? {} : { percent: Math.round(percent * 100) / 100 }),
+  }
 }

@@ -1,6 +1,6 @@
 import type { SweepKind } from '../../jobs/queues.ts'
 import { type BegunUninstall, beginUninstall, type UninstallRequest } from '../accounts/uninstall.ts'
-import { closeAlerts } from '../alerts/kinds/close-alerts.ts'
+import { closeAlerts } from '../alerts/kinds/told-alert.ts'
 import { announcer, pageOf, scopesAnnouncer } from './announcers.ts'
 import type { Parts } from './parts.ts'
 

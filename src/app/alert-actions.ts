@@ -1,7 +1,7 @@
 import { type AcknowledgeOutcome, acknowledgeAlert, type SeenAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
-import { lookAgain } from '../alerts/groups/look-again.ts'
-import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silences/end-silence.ts'
+import { lookAgain } from '../alerts/groups/release-held.ts'
 import { matcherText, type Silence } from '../alerts/silences/silence.ts'
+import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silences/silence-store.ts'
 import { wakeNow } from './account-actions.ts'
 import type { Parts } from './parts.ts'
 

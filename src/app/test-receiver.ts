@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config/schema.ts'
-import { testMessage } from '../alerts/kinds/test-message.ts'
+import { testMessage } from '../alerts/kinds/delivery-alert.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import { ReceiverStore } from '../delivery/receiver-store.ts'
 import { wayOut } from '../delivery/way-out.ts'

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
-import { endpointAnnouncer } from '../alerts/kinds/endpoint-alert.ts'
-import { fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
+import { endpointAnnouncer, fleetAnnouncer } from '../alerts/kinds/fleet-alert.ts'
 import { endpointText } from '../redis/shared-text.ts'
 import type { EndpointSettings } from '../tokens/endpoint/state.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'

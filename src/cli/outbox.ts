@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
-import { readOpenIds } from '../alerts/open-states.ts'
+import { readOpenIds } from '../alerts/open-alerts.ts'
 import { replayDeliveries } from '../app/replay-deliveries.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'

@@ -1,7 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
-import type { Fate } from '../alerts/ledger/ledger.ts'
-import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import type { Fate, TransitionRef } from '../alerts/ledger/ledger.ts'
 import type { Silence } from '../alerts/silences/silence.ts'
 import type { LoggedAttempt } from '../delivery/deliveries.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'

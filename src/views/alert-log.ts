@@ -1,7 +1,6 @@
 import type { Alert, AlertLevel } from '../alerts/alert.ts'
-import { type Fate, readFates } from '../alerts/ledger/ledger.ts'
-import { byCommit, partitionOfRef, refOf, type TransitionRef } from '../alerts/ledger/transition-ref.ts'
-import { decodeCommitted } from '../alerts/outbox/committed.ts'
+import { byCommit, type Fate, partitionOfRef, readFates, refOf, type TransitionRef } from '../alerts/ledger/ledger.ts'
+import { decodeCommitted } from '../alerts/outbox/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 

@@ -1,6 +1,6 @@
 import { LIVE_STATES } from '../accounts/export-accounts.ts'
 import type { Registry } from '../accounts/registry.ts'
-import type { AlertLevel } from '../alerts/alert-level.ts'
+import type { AlertLevel } from '../alerts/alert.ts'
 import { decodeState } from '../alerts/alert-state.ts'
 import { decodeForecasts } from '../limits/forecast/account-forecasts.ts'
 import { keptReadings } from '../limits/history/kept-readings.ts'

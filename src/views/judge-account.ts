@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import type { AccountName } from '../accounts/match-account.ts'
-import type { AlertLevel } from '../alerts/alert-level.ts'
+import type { AlertLevel } from '../alerts/alert.ts'
 import { judgeReading } from '../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { METRICS, type Metric, type SeriesName } from '../limits/series.ts'

@@ -1,4 +1,4 @@
-import { readCircumstances } from '../alerts/groups/circumstances.ts'
+import { readCircumstances } from '../alerts/groups/hold.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import { type AccountView, type AccountViewDeps, readAccountView } from './account-view.ts'
 import { type AccountExplanation, type ExplainSettings, explainAccount } from './explain-account.ts'

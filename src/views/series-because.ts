@@ -1,5 +1,6 @@
 import type { AccountName } from '../accounts/match-account.ts'
-import { type Evaluation, type EvaluationSettings, evaluate, type SeriesState } from '../alerts/evaluation/evaluate.ts'
+import type { SeriesState } from '../alerts/alert-state.ts'
+import { type Evaluation, type EvaluationSettings, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import type { CurrentSeries } from './account-view.ts'
 

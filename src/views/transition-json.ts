@@ -1,4 +1,4 @@
-import type { TransitionRef } from '../alerts/ledger/transition-ref.ts'
+import type { TransitionRef } from '../alerts/ledger/ledger.ts'
 import type { LoggedTransition } from './alert-log.ts'
 import type { TransitionShape } from './shapes/alert.ts'
 

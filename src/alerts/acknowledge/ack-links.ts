@@ -1,4 +1,4 @@
-import { ackLink, type LinkedAlert, type ReadAckLink, readAckLink } from './ack-link.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Where an alert is acknowledged by whoever has the link. */
 export const ACKNOWLEDGE_PATH = '/acknowledge'
@@ -22,4 +22,61 @@ export class AckLinks {
   read(query: unknown, now: number): ReadAckLink {
     return readAckLink(this.#keys(), query, now)
   }
+}
+
+/** Whoever has the link may acknowledge this alert, whatever becomes of it until it is closed. */
+export interface LinkedAlert {
+  hubId: number
+  /** The alert's own, not that of one of its transitions. */
+  alertId: string
+}
+
+export type ReadAckLink =
+  /** `query`: the link's own, and nothing that came along with it. */
+  | ({ is: 'good'; query: string } & LinkedAlert)
+  | { is: 'expired' }
+  /** Not signed here, or changed since. */
+  | { is: 'forged' }
+
+/** The query of a link that is good until `expiresAt` (ms). */
+export function ackLink(key: Buffer, { hubId, alertId }: LinkedAlert, expiresAt: number): string {
+  const until = Math.ceil(expiresAt / 1000)
+  return queryOf({ hubId, alertId, until, signature: sign(key, { hubId, alertId }, until) })
+}
+
+/** Any of the keys may have signed it. What is wrong with a link is told only of one that was signed here. */
+export function readAckLink(keys: readonly Buffer[], query: unknown, now: number): ReadAckLink {
+  const given = partsOf(query)
+  if (given === undefined) return { is: 'forged' }
+  const { hubId, alertId, until, signature } = given
+  if (!keys.some((key) => isSame(sign(key, { hubId, alertId }, until), signature))) return { is: 'forged' }
+  return now < until * 1000 ? { is: 'good', hubId, alertId, query: queryOf(given) } : { is: 'expired' }
+}
+
+type Parts = LinkedAlert & { until: number; signature: Buffer }
+
+function queryOf({ hubId, alertId, until, signature }: Parts): string {
+  const given = { account: String(hubId), alert: alertId, until: String(until) }
+  return String(new URLSearchParams({ ...given, signature: signature.toString('base64url') }))
+}
+
+function sign(key: Buffer, { hubId, alertId }: LinkedAlert, until: number): Buffer {
+  return createHmac('sha256', key).update(`acknowledge:${hubId}:${alertId}:${until}`).digest()
+}
+
+function isSame(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+function partsOf(query: unknown): Parts | undefined {
+  if (typeof query !== 'object' || query === null) return undefined
+  const given = new Map<string, unknown>(Object.entries(query))
+  const [account, alert, until] = [given.get('account'), given.get('alert'), given.get('until')]
+  const signature = given.get('signature')
+  // A parameter that is given twice is a list.
+  if (typeof account !== 'string' || typeof alert !== 'string' || typeof until !== 'string') return undefined
+  if (typeof signature !== 'string' || !/^[\w-]{43}$/.test(signature)) return undefined
+  if (!/^\d{1,16}$/.test(account) || !/^\d{1,12}$/.test(until) || !/^[0-9a-f]{16}$/.test(alert)) return undefined
+  const bytes = Buffer.from(signature, 'base64url')
+  return { hubId: Number(account), alertId: alert, until: Number(until), signature: bytes }
 }

@@ -1,13 +1,13 @@
+import type { Registry } from '../../accounts/registry.ts'
 import { keptReadings } from '../../limits/history/kept-readings.ts'
 import { type Series, seriesOf } from '../../limits/series.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
-import { encodeState } from '../alert-state.ts'
-import type { Acknowledged } from '../series-state.ts'
+import { type Acknowledged, encodeState } from '../alert-state.ts'
+import { type OpenState, openStatesOf, readOpenStates } from '../open-alerts.ts'
 import { acknowledgeState, lastingAcknowledgement } from './acknowledge-state.ts'
-import { findAlertOf } from './find-alert.ts'
 
 export interface AcknowledgeDeps {
   store: Store
@@ -62,4 +62,43 @@ async function lastReading(
   const own = keys.account(hubId)
   const kept = keptReadings(hubId, own, await store.getBuffer(own.readings))
   return kept === undefined ? undefined : seriesOf(kept).find(({ id }) => id === field)
+}
+
+export type FoundAlert =
+  | { is: 'found'; alert: OpenState }
+  /** No open alert has it. */
+  | { is: 'unknown' }
+  | { is: 'several'; ids: string[] }
+  /** Nothing that could be the id of an alert. */
+  | { is: 'no-id' }
+
+interface FindDeps {
+  store: Store
+  keys: Keys
+  registry: Pick<Registry, 'alerting'>
+}
+
+/** An alert's id, or how it begins; what follows a hyphen is the number of one of its transitions. */
+const ID = /^([0-9a-f]{6,16})(?:-\d{1,9})?$/i
+
+/** The open alert with this id, or with the only one that begins so. All accounts with alerts are looked through. */
+export async function findAlert({ store, keys, registry }: FindDeps, text: string): Promise<FoundAlert> {
+  const [, beginning] = ID.exec(text.trim()) ?? []
+  if (beginning === undefined) return { is: 'no-id' }
+  const found: OpenState[] = []
+  for await (const some of readOpenStates(store, keys, await registry.alerting())) {
+    found.push(...some.filter(({ id }) => id.startsWith(beginning.toLowerCase())))
+  }
+  const [alert, ...others] = found
+  if (alert === undefined) return { is: 'unknown' }
+  return others.length === 0 ? { is: 'found', alert } : { is: 'several', ids: found.map(({ id }) => id).sort() }
+}
+
+/** The open alert with this id among those of one account. */
+export async function findAlertOf(
+  { store, keys }: Pick<FindDeps, 'store' | 'keys'>,
+  hubId: number,
+  alertId: string,
+): Promise<OpenState | undefined> {
+  return (await openStatesOf(store, keys, hubId)).find(({ id }) => id === alertId)
 }

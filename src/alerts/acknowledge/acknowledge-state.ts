@@ -1,6 +1,6 @@
 import type { Series } from '../../limits/series.ts'
+import type { Acknowledged, SeriesState } from '../alert-state.ts'
 import { asReading, stoodIn } from '../evaluation/worse.ts'
-import type { Acknowledged, SeriesState } from '../series-state.ts'
 
 /** Who acknowledges, and until when at most. Times in ms. */
 export interface Acknowledgement {

@@ -2,7 +2,7 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { stepJson } from '../../redis/steps.ts'
 import type { Message } from '../alert.ts'
-import { type DigestMemory, decodeMemory, encodeMemory } from './digest-memory.ts'
+import { type DigestMemory, decodeMemory, encodeMemory } from './digest-draft.ts'
 import type { DigestSchedule } from './next-digest-at.ts'
 
 export interface PlannedDigest {

@@ -1,47 +1,6 @@
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
-import type { AlertLevel } from '../alert-level.ts'
-
-/** What a condition asks of a series. */
-export type Asks = 'percent' | 'count' | 'remaining' | 'daysLeft'
-
-/** One condition of a level, beside what was read. */
-export interface Condition {
-  level: AlertLevel
-  asks: Asks
-  threshold: number
-  /** In the unit of the threshold; rounded, but never to the other side of it. */
-  value: number
-}
-
-/** A higher level than the one in force, found by so many polls in a row of those it takes. */
-export interface Rising {
-  level: AlertLevel
-  polls: number
-  of: number
-}
-
-interface InForce {
-  rising?: Rising
-  /** How it stood when it was acknowledged: it got worse, so it is told all the same. */
-  worseThan?: { usage: number; percent?: number; remaining?: number }
-}
-
-/** Why a series stands where it stands. */
-export type Because =
-  | ({ is: 'holds' } & Condition & InForce)
-  /** Its condition no longer holds, but it is not left before `until`: below it for percent and count, above it for the rest. */
-  | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & InForce)
-  /** A level that is not entered yet. */
-  | ({ is: 'pending'; polls: number; of: number } & Condition)
-  /** It can't be told; `stays`: the level in force, which is not left for that. */
-  | { is: 'unknown'; missing: 'limit' | 'forecast'; stays?: AlertLevel }
-  | { is: 'off'; rule: string }
-  | { is: 'no-rule' }
-  /** `nearest` is the condition with the least way to go, and how far; absent where none of them can be told. */
-  | { is: 'nothing'; nearest?: Condition & { away: number } }
-  /** The reports do not have the series any more. */
-  | { is: 'gone' }
+import type { AlertLevel, Asks, Because, Condition, InForce } from '../alert.ts'
 
 /** One plain sentence, without a full stop: `96 % is at or over the critical 95 %`. */
 export function sayBecause(because: Because): string {

@@ -3,8 +3,8 @@ import type { Series } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
+import { marginOf } from './conditions.ts'
 import type { EvaluationSettings } from './evaluate.ts'
-import { marginOf } from './margin.ts'
 import { type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 
 type Settings = Pick<EvaluationSettings, 'recoverBelow'> & { rules: readonly Rule[] }

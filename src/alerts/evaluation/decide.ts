@@ -5,18 +5,12 @@ import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
+import type { SeriesState } from '../alert-state.ts'
 import { decodeState, encodeState, toldState, transitionId } from '../alert-state.ts'
 import { limitChangedAlert } from '../kinds/limit-changed.ts'
-import { encodeEntry, entryOf } from '../outbox/outbox-entry.ts'
-import { seriesFields } from '../series-fields.ts'
-import {
-  decideSeries,
-  type Evaluation,
-  type EvaluationSettings,
-  evaluate,
-  remembered,
-  type SeriesState,
-} from './evaluate.ts'
+import { encodeEntry, entryOf } from '../outbox/outbox.ts'
+import { seriesFields } from '../series-name.ts'
+import { decideSeries, type Evaluation, type EvaluationSettings, evaluate, remembered } from './evaluate.ts'
 import { namedRecords, recordsSince } from './records-since.ts'
 import { isLimitChangeOff, type Level, levelOf, type Rule, type RuleSubject, ruleFor } from './rules.ts'
 

@@ -1,16 +1,11 @@
 import type { Series } from '../../limits/series.ts'
 import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
-import type { AlertLevel, AlertReason } from '../alert.ts'
-import { atLevel } from '../alert-state.ts'
-import type { Acknowledged, Said, SeriesState } from '../series-state.ts'
-import type { Because } from './because.ts'
+import type { AlertLevel, AlertReason, Because } from '../alert.ts'
+import { type Acknowledged, atLevel, type Said, type SeriesState } from '../alert-state.ts'
 import { anyHolds, type ForeseenSeries, judgeConditions, type Standing } from './conditions.ts'
 import { levelOf, type Rule } from './rules.ts'
 import { becauseOf, type JudgedLevels, type Stood } from './why.ts'
 import { worseFrom } from './worse.ts'
-
-export type { SeriesState } from '../series-state.ts'
-export type { ForeseenSeries } from './conditions.ts'
 
 export interface EvaluationSettings {
   /** Percentage points. */

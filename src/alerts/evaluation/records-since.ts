@@ -1,6 +1,6 @@
 import type { PairSamples, SampleRecord, ShownRecords } from '../../limits/samples.ts'
 import type { Alert } from '../alert.ts'
-import type { NamedRecord, Said } from '../series-state.ts'
+import type { NamedRecord, Said } from '../alert-state.ts'
 
 /**
  * The records of a message, with what changed since the last one of the same alert. Samples are all that is shown of many:

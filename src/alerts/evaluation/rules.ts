@@ -1,8 +1,7 @@
 import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
 import type { SeriesName } from '../../limits/series.ts'
 import { fits } from '../../text/pattern.ts'
-import type { AlertLevel } from '../alert-level.ts'
-import { measures } from './measures.ts'
+import type { AlertLevel, Asks } from '../alert.ts'
 
 /** What a level asks of a series; several conditions mean any of them. */
 export interface Level {
@@ -81,4 +80,16 @@ function matches(match: RuleMatch | undefined, account: RuleSubject, series: Ser
 
 function isAmong(wanted: readonly string[] | undefined, fitsOne: (wanted: string) => boolean): boolean {
   return wanted === undefined || wanted.some(fitsOne)
+}
+
+/** Series that are a number of records: they have no limit, so no percentage and nothing that remains. */
+const COUNTS: ReadonlySet<string> = new Set(['associations.atLimit', 'associations.nearLimit'])
+
+/**
+ * Whether what a level asks fits a series that the rule's `on` stands for. In a rule for several series `count` is a number of
+ * records: the usage of one record, which a fullest record has, is only meant by a rule for that alone.
+ */
+export function measures(on: string, metric: string, asks: Asks): boolean {
+  if (COUNTS.has(metric)) return asks === 'count'
+  return asks !== 'count' || metric !== 'associations.fullest' || on === metric
 }

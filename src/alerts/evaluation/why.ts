@@ -1,6 +1,6 @@
-import type { AlertLevel } from '../alert.ts'
-import type { Acknowledged, SeriesState } from '../series-state.ts'
-import { type Because, type Rising, risesTo } from './because.ts'
+import type { AlertLevel, Because, Rising } from '../alert.ts'
+import type { Acknowledged, SeriesState } from '../alert-state.ts'
+import { risesTo } from './because.ts'
 import { holding, type JudgedCondition, nearest, told } from './conditions.ts'
 
 /** How a series stands now, and what is remembered of it. */

@@ -1,5 +1,5 @@
 import type { Series } from '../../limits/series.ts'
-import type { Acknowledged, Said, SeriesState } from '../series-state.ts'
+import type { Acknowledged, Said, SeriesState } from '../alert-state.ts'
 import type { Level } from './rules.ts'
 
 /** How a series stood at some moment. What is not known is absent. */

@@ -1,12 +1,8 @@
-import type { Alert, Message } from '../alert.ts'
-import { byUrgency } from '../by-urgency.ts'
-import type { TransitionRef } from '../ledger/transition-ref.ts'
-import { alertOf, matterOf } from '../matter.ts'
+import { type Alert, alertOf, byUrgency, type Message } from '../alert.ts'
+import type { TransitionRef } from '../ledger/ledger.ts'
 import { type GroupSettings, groupName, isDigest } from './group.ts'
-import { type Heard, hasEnd } from './heard.ts'
-import { type HeldBecause, withheldBecause } from './held.ts'
-import { hurries } from './pace.ts'
-import { byPlace, type HeldAlert, placeOf, type WaitingAlert } from './waiting.ts'
+import { type Heard, hasEnd, hurries, toldAs } from './told.ts'
+import { byPlace, type HeldAlert, type HeldBecause, placeOf, type WaitingAlert, withheldBecause } from './waiting.ts'
 
 /** What becomes of a group that closes. `places` are those that are taken out of the group. */
 export interface ComposedGroup {
@@ -72,11 +68,6 @@ export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
 function hurriedAmong(told: readonly WaitingAlert[]): string[] {
   const hurried = told.map(({ alert }) => alert).filter(hurries)
   return [...new Set(hurried.map(toldAs))]
-}
-
-/** How it is remembered that an alert was told at its level. */
-export function toldAs(alert: Alert): string {
-  return `${matterOf(alert)}/${alert.level}`
 }
 
 /**

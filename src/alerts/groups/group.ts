@@ -1,5 +1,5 @@
 import type { Alert, AlertLevel } from '../alert.ts'
-import type { OutboxEntry } from '../outbox/outbox-entry.ts'
+import type { OutboxEntry } from '../outbox/outbox.ts'
 
 export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
 

@@ -1,9 +1,15 @@
+import { COVERAGE } from '../../limits/coverage.ts'
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { NOBODY } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
+import { decodeState } from '../alert-state.ts'
 import type { FleetTrouble } from '../kinds/fleet-alert.ts'
-import { quietUntil } from '../routing/quiet-hours.ts'
-import { type Route, receiversOf } from '../routing/route.ts'
+import { endOfQuietTime } from '../routing/quiet-time.ts'
+import { type Route, receiversOf, routeOf } from '../routing/route.ts'
 import { type Silence, silenceOf } from '../silences/silence.ts'
-import type { HeldBecause } from './held.ts'
+import type { SilenceStore } from '../silences/silence-store.ts'
+import type { HeldBecause } from './waiting.ts'
 
 /** What may keep an alert from being told. */
 export interface Circumstances {
@@ -47,4 +53,35 @@ export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert):
     case 'data':
       return false
   }
+}
+
+const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', 'clock', COVERAGE]
+
+interface CircumstanceDeps {
+  store: Store
+  keys: Keys
+  silences: Pick<SilenceStore, 'active'>
+  routes: readonly Route[]
+}
+
+/** What may keep alerts from being told, as it stands now. */
+export async function readCircumstances(
+  { store, keys, silences, routes }: CircumstanceDeps,
+  now: number,
+): Promise<Circumstances> {
+  const [active, states] = await Promise.all([
+    silences.active(now),
+    store.hmget(keys.account(NOBODY).alerts, ...TROUBLES),
+  ])
+  const fleet = TROUBLES.filter((_, n) => {
+    const stored = states[n]
+    return stored != null && decodeState(stored).level !== 'ok'
+  })
+  return { silences: active, routes, fleet }
+}
+
+/** Until when an alert is not told because its route is quiet; undefined where it may be told now. */
+export function quietUntil(routes: readonly Route[], alert: Alert, now: number): number | undefined {
+  const { quiet = [] } = routeOf(routes, alert) ?? {}
+  return endOfQuietTime(quiet, now)
 }

@@ -1,6 +1,6 @@
-import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
-import type { AlertLevel } from '../alert.ts'
-import { DELIVERY_FIELD } from '../alert-state.ts'
+import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
+import type { AlertLevel, Message } from '../alert.ts'
+import { alertId, DELIVERY_FIELD } from '../alert-state.ts'
 import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
 
 export interface DeliveryAlertSettings {
@@ -31,4 +31,42 @@ export function deliveryAnnouncer({ repeatEveryMs, page }: DeliveryAlertSettings
     if (before?.level === news.level && !isDueAgain(before, now, repeatEveryMs)) return NO_ALERT_WRITES
     return tellAlert(subject, news)
   }
+}
+
+/** Somebody asked for it, or it is the drill of a receiver that had nothing to deliver for long. */
+export type TestOccasion = 'asked' | 'drill'
+
+/** What a receiver gets to prove that it works. */
+export function testMessage(receiver: string, occasion: TestOccasion, now: number, page: string): Message {
+  const at = new Date(now).toISOString()
+  return {
+    type: 'alert.test',
+    timestamp: at,
+    data: {
+      groupKey: `test=${receiver}`,
+      truncated: 0,
+      alerts: [
+        {
+          id: `${alertId(NOBODY, `test/${receiver}`, now)}-1`,
+          kind: 'test',
+          status: 'firing',
+          level: 'warning',
+          reason: 'test',
+          rule: 'test',
+          measuredAt: at,
+          since: at,
+          message: TEXT[occasion](receiver),
+          url: page,
+        },
+      ],
+    },
+  }
+}
+
+const TEXT: Record<TestOccasion, (receiver: string) => string> = {
+  asked: (receiver) =>
+    `This is a test of the receiver ${receiver}: it works. Nothing is wrong, and nothing is to be done.`,
+  drill: (receiver) =>
+    `This is the scheduled drill of the receiver ${receiver}, which had nothing else to deliver for a while: it works. ` +
+    'Nothing is wrong, and nothing is to be done.',
 }

@@ -3,7 +3,7 @@ import { formatCount, formatPercent } from '../../text/format-number.ts'
 import type { Alert, AlertLevel } from '../alert.ts'
 import { alertId } from '../alert-state.ts'
 import type { RuleSubject } from '../evaluation/rules.ts'
-import { seriesFields } from '../series-fields.ts'
+import { seriesFields } from '../series-name.ts'
 
 const RULE = 'limit-changed'
 

@@ -1,4 +1,8 @@
-import type { Matcher, Silence } from './silence.ts'
+import { METRICS } from '../../limits/series.ts'
+import { fits } from '../../text/pattern.ts'
+import { suggest } from '../../text/suggest.ts'
+import type { AlertKind, AlertLevel } from '../alert.ts'
+import { MATCHER_NAMES, type Matcher, type MatcherName, type Silence } from './silence.ts'
 
 /** What somebody asks for; texts as they were written. */
 export interface SilenceRequest {
@@ -37,4 +41,78 @@ export function newSilence(request: SilenceRequest, now: number): NewSilence {
 
 function no(what: Extract<NewSilence, { ok: false }>['what'], fault: string): NewSilence {
   return { ok: false, what, fault }
+}
+
+const LEVELS = ['warning', 'critical'] as const satisfies readonly AlertLevel[]
+const KINDS = [
+  'limit',
+  'limit-changed',
+  'token',
+  'poll',
+  'fleet',
+  'delivery',
+  'test',
+] as const satisfies readonly AlertKind[]
+
+export type ParsedMatcher = { ok: true; matcher: Matcher } | { ok: false; fault: string }
+
+const MOST_CHARACTERS = 200
+
+/** `account=123`, as people write it. */
+export function parseMatcher(text: string, tags: readonly string[]): ParsedMatcher {
+  const at = text.indexOf('=')
+  if (at === -1) return fault(`"${shown(text)}" is no matcher: write NAME=VALUE, such as account=123 or level=warning`)
+  return checkMatcher(text.slice(0, at).trim(), text.slice(at + 1).trim(), tags)
+}
+
+/** A matcher in two parts. What could match nothing is refused: a silence that silences nothing is found out too late. */
+export function checkMatcher(name: string, value: string, tags: readonly string[]): ParsedMatcher {
+  const known = MATCHER_NAMES.find((one) => one === name)
+  if (known === undefined) return fault(`"${shown(name)}" is nothing to match by${hint(name, MATCHER_NAMES)}`)
+  if (value === '') return fault(`${known} has no value: * stands for anything`)
+  if (value.length > MOST_CHARACTERS) return fault(`the value of ${known} is longer than ${MOST_CHARACTERS} characters`)
+  if (/\p{Cc}/u.test(value)) return fault(`the value of ${known} is not text on one line`)
+  const why = faultOfValue(known, value, tags)
+  return why === undefined ? { ok: true, matcher: { name: known, value } } : fault(why)
+}
+
+function faultOfValue(name: MatcherName, value: string, tags: readonly string[]): string | undefined {
+  switch (name) {
+    case 'account':
+      return /\s/.test(value) ? 'account must be a hub id, or a domain in which * stands for anything' : undefined
+    case 'level':
+      return faultOfName(name, value, LEVELS)
+    case 'kind':
+      return faultOfName(name, value, KINDS)
+    case 'series':
+      return faultOfName(name, value, METRICS)
+    case 'tag':
+      return tags.length === 0 ? 'the config has no tags' : faultOfName(name, value, tags)
+    case 'objectType':
+    case 'from':
+    case 'to':
+      return /^[\d*]+(-[\d*]+)?$/.test(value)
+        ? undefined
+        : `${name} must be an objectTypeId like 0-1 or a pattern like 2-*, not a name`
+    case 'rule':
+      return undefined
+  }
+}
+
+function faultOfName(name: MatcherName, value: string, known: readonly string[]): string | undefined {
+  if (known.some((one) => fits(value, one))) return undefined
+  return `no ${name} is "${shown(value)}"${hint(value, known)}`
+}
+
+function hint(given: string, known: readonly string[]): string {
+  const near = suggest(given, known)
+  return near === undefined ? `; there are ${known.join(', ')}` : `, did you mean ${near}?`
+}
+
+function shown(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 59)}…`
+}
+
+function fault(why: string): ParsedMatcher {
+  return { ok: false, fault: why }
 }

@@ -1,5 +1,4 @@
-import type { Alert, Message } from '../../alerts/alert.ts'
-import { byUrgency } from '../../alerts/by-urgency.ts'
+import { type Alert, byUrgency, type Message } from '../../alerts/alert.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'

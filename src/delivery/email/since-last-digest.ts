@@ -1,5 +1,5 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
-import { compareStanding } from '../../alerts/digest/compare-standing.ts'
+import { compareStanding } from '../../alerts/alert.ts'
 
 export type SinceLast = 'new' | 'worse' | 'better'
 

@@ -1,5 +1,4 @@
-import type { Alert, Message } from '../../alerts/alert.ts'
-import { byUrgency } from '../../alerts/by-urgency.ts'
+import { type Alert, byUrgency, type Message } from '../../alerts/alert.ts'
 import { metricName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { newSilence } from '../../alerts/silences/new-silence.ts'
-import { checkMatcher } from '../../alerts/silences/parse-matcher.ts'
+import { checkMatcher, newSilence } from '../../alerts/silences/new-silence.ts'
 import type { Silence } from '../../alerts/silences/silence.ts'
 import { SilenceShape } from '../../views/shapes/silence.ts'
 import { countCovered, silenceJson } from '../../views/silenced.ts'

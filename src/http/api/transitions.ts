@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { TransitionRef } from '../../alerts/ledger/transition-ref.ts'
+import type { TransitionRef } from '../../alerts/ledger/ledger.ts'
 import { type LoggedTransition, readAlertLog } from '../../views/alert-log.ts'
 import { TransitionShape } from '../../views/shapes/alert.ts'
 import { transitionJson } from '../../views/transition-json.ts'

@@ -1,14 +1,9 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { AlertLevel, AlertReason } from '../../alerts/alert.ts'
-import {
-  type Evaluation,
-  evaluate,
-  type ForeseenSeries,
-  remembered,
-  type SeriesState,
-  saidOf,
-} from '../../alerts/evaluation/evaluate.ts'
-import { marginOf } from '../../alerts/evaluation/margin.ts'
+import type { SeriesState } from '../../alerts/alert-state.ts'
+import type { ForeseenSeries } from '../../alerts/evaluation/conditions.ts'
+import { marginOf } from '../../alerts/evaluation/conditions.ts'
+import { type Evaluation, evaluate, remembered, saidOf } from '../../alerts/evaluation/evaluate.ts'
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { worseFrom } from '../../alerts/evaluation/worse.ts'
 import { hasMoved } from '../../alerts/kinds/limit-changed.ts'

@@ -2,13 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
+import type { SeriesState } from '../../../src/alerts/alert-state.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
-import {
-  type EvaluationSettings,
-  evaluate,
-  remembered,
-  type SeriesState,
-} from '../../../src/alerts/evaluation/evaluate.ts'
+import { type EvaluationSettings, evaluate, remembered } from '../../../src/alerts/evaluation/evaluate.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import type { Series } from '../../../src/limits/series.ts'
 

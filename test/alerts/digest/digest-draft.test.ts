@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Alert } from '../../../src/alerts/alert.ts'
-import { compareStanding } from '../../../src/alerts/digest/compare-standing.ts'
-import { DigestDraft } from '../../../src/alerts/digest/digest-draft.ts'
+import { type Alert, compareStanding } from '../../../src/alerts/alert.ts'
 import {
+  DigestDraft,
   type DigestMemory,
   decodeMemory,
   encodeMemory,
   MOST_REMEMBERED,
-} from '../../../src/alerts/digest/digest-memory.ts'
+} from '../../../src/alerts/digest/digest-draft.ts'
 import { anAlert } from '../an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T07:00:00.000Z')

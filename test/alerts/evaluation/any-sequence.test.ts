@@ -5,7 +5,7 @@ import type { Alert, AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { associations, fetched, properties } from '../../limits/reports.ts'
 

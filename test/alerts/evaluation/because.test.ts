@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type Because, sayBecause } from '../../../src/alerts/evaluation/because.ts'
-import {
-  type EvaluationSettings,
-  evaluate,
-  type ForeseenSeries,
-  type SeriesState,
-} from '../../../src/alerts/evaluation/evaluate.ts'
+import type { Because } from '../../../src/alerts/alert.ts'
+import type { SeriesState } from '../../../src/alerts/alert-state.ts'
+import { sayBecause } from '../../../src/alerts/evaluation/because.ts'
+import type { ForeseenSeries } from '../../../src/alerts/evaluation/conditions.ts'
+import { type EvaluationSettings, evaluate } from '../../../src/alerts/evaluation/evaluate.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 
 const NOW = 1_763_719_200_000

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
+import type { SeriesState } from '../../../src/alerts/alert-state.ts'
 import {
   type Evaluation,
   type EvaluationSettings,
   evaluate,
   remembered,
-  type SeriesState,
 } from '../../../src/alerts/evaluation/evaluate.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
 import type { Series } from '../../../src/limits/series.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
-import { paceOf } from '../../../src/alerts/groups/pace.ts'
+import { paceOf } from '../../../src/alerts/groups/told.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../outbox/a-relay.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { deliveryAnnouncer, type ReceiverNews } from '../../../src/alerts/kinds/delivery-alert.ts'
-import { decodeEntry } from '../../../src/alerts/outbox/outbox-entry.ts'
+import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { endSilence } from '../../../src/alerts/silences/end-silence.ts'
-import { SilenceStore } from '../../../src/alerts/silences/silence-store.ts'
+import { endSilence, SilenceStore } from '../../../src/alerts/silences/silence-store.ts'
 import { useRedis } from '../../support/test-store.ts'
 
 const redis = useRedis()

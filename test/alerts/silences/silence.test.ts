@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkMatcher, parseMatcher } from '../../../src/alerts/silences/parse-matcher.ts'
+import { checkMatcher, parseMatcher } from '../../../src/alerts/silences/new-silence.ts'
 import { type Silence, silenceOf, withCarriers } from '../../../src/alerts/silences/silence.ts'
 import { anAlert } from '../an-alert.ts'
 

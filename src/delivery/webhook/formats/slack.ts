@@ -1,5 +1,4 @@
-import type { Message } from '../../../alerts/alert.ts'
-import { byUrgency } from '../../../alerts/by-urgency.ts'
+import { byUrgency, type Message } from '../../../alerts/alert.ts'
 import { shorten } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { type NewSilence, newSilence } from '../../../alerts/silences/new-silence.ts'
-import { checkMatcher } from '../../../alerts/silences/parse-matcher.ts'
+import { checkMatcher, type NewSilence, newSilence } from '../../../alerts/silences/new-silence.ts'
 import { MATCHER_NAMES, type Matcher, type MatcherName } from '../../../alerts/silences/silence.ts'
 import { parseMoment } from '../../query.ts'
 import type { SilenceFields } from '../parts/alert-links.ts'

@@ -1,1 +1,0 @@
-export type AlertLevel = 'warning' | 'critical'

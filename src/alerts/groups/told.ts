@@ -1,0 +1,102 @@
+import type { Store } from '../../redis/connect.ts'
+import type { Keys } from '../../redis/keys.ts'
+import { type Alert, alertOf, matterOf } from '../alert.ts'
+import type { GroupSettings } from './group.ts'
+import { heldField } from './waiting.ts'
+
+/** How soon a group closes once an alert has joined it. */
+export type Pace = 'digest' | 'urgent' | 'normal'
+
+/** What the group told lately. */
+export interface ToldLately {
+  /** The same matter was told at this level within the group's interval. */
+  sameLevel: boolean
+  /** How many alerts of the group's last message had made it hurry. */
+  hurried: number
+}
+
+/** So many at once are one event: what follows them is told together, when the interval is over. */
+const MASS = 20
+
+/** Whether a message told of so many that hurried that what follows it need not. */
+export function isMass(hurried: number): boolean {
+  return hurried >= MASS
+}
+
+/** What just got worse is not held back by a message that the same group sent a minute ago. */
+export function hurries({ status, reason, level }: Alert): boolean {
+  return status === 'firing' && (reason === 'escalated' || (reason === 'entered' && level === 'critical'))
+}
+
+/**
+ * What got worse hurries, unless it did so just now and is only flapping. What begins waits after a message that was full of
+ * such: it is the same event. What escalates never does.
+ */
+export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): Pace {
+  if (isDigest) return 'digest'
+  const isSameEvent = alert.reason === 'entered' && isMass(hurried)
+  return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
+}
+
+/** What the groups told lately, as far as it matters to how soon they close: of alerts that would make them hurry. */
+export async function readToldLately(
+  { store, keys, group }: { store: Store; keys: Keys; group: GroupSettings },
+  wanted: readonly { key: string; alert: Alert }[],
+  now: number,
+): Promise<(key: string, alert: Alert) => ToldLately> {
+  const found = new Map<string, ToldLately>()
+  const worse = wanted.filter(({ alert }) => hurries(alert))
+  await Promise.all(
+    [...Map.groupBy(worse, ({ key }) => key)].map(async ([key, some]) => {
+      const as = some.map(({ alert }) => toldAs(alert))
+      const [times, hurried] = await Promise.all([
+        store.zmscore(keys.delivery.groupTold(key), ...as),
+        store.hget(keys.delivery.groupState(key), 'hurried'),
+      ])
+      for (const [n, what] of as.entries()) {
+        const at = times[n]
+        const sameLevel = at != null && now - Number(at) < group.intervalMs
+        found.set(`${key}|${what}`, { sameLevel, hurried: Number(hurried ?? 0) })
+      }
+    }),
+  )
+  return (key, alert) => found.get(`${key}|${toldAs(alert)}`) ?? { sameLevel: false, hurried: 0 }
+}
+
+/** What a receiver has heard of an alert: sent as firing at `at` (ms); or its end was sent, or dropped with all that it did. */
+export type Heard = { is: 'nothing' } | { is: 'told'; at: number } | { is: 'over' }
+
+/** What is an event by itself has no end that would have to follow. */
+export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
+  return kind !== 'limit-changed' && kind !== 'test'
+}
+
+/** Read at a time. */
+const CHUNK = 1_000
+
+/** What the receiver has heard of each of the alerts. */
+export async function readHeard(
+  { store, keys }: { store: Store; keys: Keys },
+  receiver: string,
+  alerts: readonly Alert[],
+): Promise<(alert: Alert) => Heard> {
+  const fields = [...new Set(alerts.filter(hasEnd).map((alert) => heldField(receiver, alertOf(alert))))]
+  const heard = new Map<string, Heard>()
+  for (let from = 0; from < fields.length; from += CHUNK) {
+    const some = fields.slice(from, from + CHUNK)
+    const [told, over] = await Promise.all([
+      store.zmscore(keys.delivery.told, ...some),
+      store.zmscore(keys.delivery.over, ...some),
+    ])
+    for (const [n, field] of some.entries()) {
+      if (over[n] != null) heard.set(field, { is: 'over' })
+      else if (told[n] != null) heard.set(field, { is: 'told', at: Number(told[n]) })
+    }
+  }
+  return (alert) => heard.get(heldField(receiver, alertOf(alert))) ?? { is: 'nothing' }
+}
+
+/** How it is remembered that an alert was told at its level. */
+export function toldAs(alert: Alert): string {
+  return `${matterOf(alert)}/${alert.level}`
+}
