@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { NEAR_PERCENT } from '../src/limits/association-reading.ts'
+import { NEAR_PERCENT } from '../src/limits/readings.ts'
 import { METRICS, type Metric } from '../src/limits/series.ts'
 import { accountMatch } from './account-match.ts'
 import { asGroup, type Report, related, type Unchecked } from './relations.ts'

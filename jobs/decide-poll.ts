@@ -24,11 +24,9 @@ import type { Metrics } from '../src/runtime/metrics.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
-import { logDisagreement } from './log-disagreement.ts'
-import { logGaps } from './log-gaps.ts'
-import { logTypes, logTypesLeftOut } from './log-types.ts'
 import { type FoundSeries, foundSeries, NOTHING_NEW } from './plan-next-poll.ts'
 import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
+import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
 
 export interface DecidePollDeps extends PollAlertDeps {
   samples: KeptSamples

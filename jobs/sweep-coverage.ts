@@ -22,7 +22,7 @@ export async function sweepCoverage({
   log,
 }: SweepCoverageDeps): Promise<undefined> {
   const now = clock.now()
-  if ((await coverage.firstReadings.read()) === undefined) await coverage.firstReadings.forgetRead()
+  await coverage.forgetReadFleet()
   const [found, stored] = await Promise.all([coverage.read(now), coverage.alertState()])
   const trouble = judgeCoverage(found, coverage.settings, stored !== '')
   if (trouble === undefined && stored === '') return

@@ -22,19 +22,6 @@ export interface TendHistoryDeps extends SweepHistoryDeps, ForecastDeps {
   log: Logger
 }
 
-/** An account whose turn it is, with its record as it was read. */
-export interface TendedAccount {
-  hubId: number
-  now: number
-  record: AccountHistory
-}
-
-/** What is done for each account once a day, in this order. One that fails stops no other. Returns the outcome. */
-const STEPS: Record<string, (deps: TendHistoryDeps, account: TendedAccount) => Promise<string>> = {
-  'thin-out': thinOutRecord,
-  forecast: (deps, { hubId, now }) => forecastAccount(deps, hubId, now),
-}
-
 /** Accounts of a chunk, and how long it may take: a job that doesn't end looks stuck. */
 const CHUNK = 200
 const CHUNK_MS = 20_000
@@ -51,58 +38,46 @@ export async function sweepHistory({ queues, rounds, clock }: SweepHistoryDeps):
 
 /** The next accounts of these partitions, whatever their state, one after the other. */
 export async function tendHistory(deps: TendHistoryDeps, { partitions }: TendJob, signal: AbortSignal): Promise<void> {
-  const chunk = { room: CHUNK, until: deps.clock.now() + CHUNK_MS, signal }
+  const { rounds, registry, queues, clock } = deps
+  const until = clock.now() + CHUNK_MS
+  let room = CHUNK
+  const isOver = () => room <= 0 || clock.now() >= until || signal.aborted
   for (const partition of partitions) {
-    if (isOver(deps, chunk)) break
-    await tendPartition(deps, partition, chunk)
-  }
-  if (isOver(deps, chunk)) await deps.queues.wake('tend-history', deps.clock.now() + BREATHER_MS)
-}
-
-interface Chunk {
-  room: number
-  until: number
-  signal: AbortSignal
-}
-
-function isOver({ clock }: TendHistoryDeps, { room, until, signal }: Chunk): boolean {
-  return room <= 0 || clock.now() >= until || signal.aborted
-}
-
-async function tendPartition(deps: TendHistoryDeps, partition: number, chunk: Chunk): Promise<void> {
-  const round = await deps.rounds.read(partition, deps.clock.now())
-  if (round === undefined) return
-  const hubIds = await deps.registry.inPartition(partition, chunk.room, round.after)
-  let isWhole = hubIds.length < chunk.room
-  for (const hubId of hubIds) {
-    if (isOver(deps, chunk)) {
-      isWhole = false
-      break
+    const round = isOver() ? undefined : await rounds.read(partition, clock.now())
+    if (round === undefined) continue
+    const { day } = round
+    const hubIds = await registry.inPartition(partition, room, round.after)
+    let after: number | 'over' = hubIds.length < room ? 'over' : (hubIds.at(-1) ?? 'over')
+    for (const [n, hubId] of hubIds.entries()) {
+      if (isOver()) {
+        after = hubIds[n - 1] ?? round.after
+        break
+      }
+      await tendAccount(deps, hubId)
+      room--
     }
-    await tendAccount(deps, hubId)
-    round.after = hubId
-    chunk.room--
+    await rounds.write(partition, day, after)
   }
-  await deps.rounds.write(partition, { day: round.day, after: isWhole ? 'over' : round.after })
+  if (isOver()) await queues.wake('tend-history', clock.now() + BREATHER_MS)
 }
 
+/** Once a day its history is thinned out and its forecast made; where one fails, the other is done all the same. */
 async function tendAccount(deps: TendHistoryDeps, hubId: number): Promise<void> {
+  const { history, metrics, clock, log } = deps
   const failed = (step: string) => (error: unknown) => {
-    deps.log.error({ code: 'tend.error', hubId, step, err: error }, 'the history of this account could not be tended')
-    deps.metrics.tended.inc({ step, outcome: 'failed' })
+    log.error({ code: 'tend.error', hubId, step, err: error }, 'the history of this account could not be tended')
+    metrics.tended.inc({ step, outcome: 'failed' })
   }
-  await deps.history.changes(hubId).then(async (record) => {
-    if (record === undefined) return
-    const account = { hubId, now: deps.clock.now(), record }
-    for (const [step, tend] of Object.entries(STEPS)) {
-      await tend(deps, account).then((outcome) => deps.metrics.tended.inc({ step, outcome }), failed(step))
-    }
-  }, failed('read'))
+  const done = (step: string) => (outcome: string) => metrics.tended.inc({ step, outcome })
+  const record = await history.changes(hubId).catch(failed('read'))
+  if (record === undefined) return
+  await thinOutRecord(deps, hubId, record).then(done('thin-out'), failed('thin-out'))
+  await forecastAccount(deps, hubId, clock.now()).then(done('forecast'), failed('forecast'))
 }
 
 /** Where a poll wrote meanwhile, nothing is replaced: the next day comes again. */
-async function thinOutRecord({ history, historyKeep }: TendHistoryDeps, { hubId, now, record }: TendedAccount) {
-  const thinned = thinOut(record.current, record.changes, now, historyKeep)
+async function thinOutRecord({ history, historyKeep, clock }: TendHistoryDeps, hubId: number, record: AccountHistory) {
+  const thinned = thinOut(record.current, record.changes, clock.now(), historyKeep)
   if (thinned.length === record.changes.length && !isFormat1(record.stored)) return 'unchanged'
   return history.replace(hubId, record, thinned)
 }

@@ -68,7 +68,7 @@ const ROOMS: RoomTable = {
       ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/routing/quiet-time.ts'],
       ...['src/alerts/evaluation/conditions.ts', 'src/alerts/evaluation/rules.ts'],
       ...['src/provider/scopes.ts', 'src/provider/dialects.ts'],
-      ...['src/limits/series.ts', 'src/limits/association-reading.ts'],
+      ...['src/limits/series.ts', 'src/limits/readings.ts'],
       ...['src/text/pattern.ts', 'src/text/format-number.ts'],
     ],
   },

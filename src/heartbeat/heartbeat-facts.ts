@@ -1,7 +1,7 @@
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { CoverageStore } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
+import { everyPartition, type Keys } from '../redis/keys.ts'
 import { decodeEndpoint } from '../tokens/endpoint/state.ts'
 import type { HeartbeatBounds, HeartbeatFacts } from './judge-heartbeat.ts'
 
@@ -82,10 +82,6 @@ async function readAlerts(
 
 function earliest(moments: readonly number[]): number | null {
   return moments.length === 0 ? null : Math.min(...moments)
-}
-
-function everyPartition<T>(keys: Keys, ask: (partition: PartitionKeys) => Promise<T>): Promise<T[]> {
-  return Promise.all(Array.from({ length: PARTITIONS }, (_, number) => ask(keys.partition(number))))
 }
 
 function sum(counts: readonly number[]): number {

@@ -1,8 +1,16 @@
 import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
+import { everyPartition, type Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
 import { COVERAGE, type Coverage, type CoverageSettings, FAILING_FOR_LONG_MS, looksLikeFleet } from './coverage.ts'
-import { FirstReadings } from './first-readings.ts'
+
+/** How far a fleet that was imported has been read: so many of all that came with it. */
+export interface NewFleet {
+  read: number
+  total: number
+}
+
+/** The score of an account that has its first reading, as the steps on an account write it. */
+const READ = 0
 
 /** Where one account fails thousands may: they share an answer for so long. */
 const SPEAKS_FOR_MS = 5_000
@@ -10,20 +18,18 @@ const SPEAKS_FOR_MS = 5_000
 /** Which accounts have a fresh reading, from the indexes that each poll keeps; nothing is read account by account. */
 export class CoverageStore {
   readonly settings: CoverageSettings
-  readonly firstReadings: FirstReadings
   readonly #store: Store
   readonly #keys: Keys
   #speaks: { at: number; answer: Promise<boolean> } | undefined
 
   constructor(store: Store, keys: Keys, settings: CoverageSettings) {
     this.settings = settings
-    this.firstReadings = new FirstReadings(store, keys)
     this.#store = store
     this.#keys = keys
   }
 
   async read(now: number): Promise<Coverage> {
-    const counts = await this.#everyPartition(({ due, fresh, pollFailing }) =>
+    const counts = await everyPartition(this.#keys, ({ due, fresh, pollFailing }) =>
       Promise.all([
         this.#store.zcard(fresh),
         this.#store.zcount(fresh, '-inf', `(${now - this.settings.freshnessMs}`),
@@ -42,7 +48,7 @@ export class CoverageStore {
 
   /** hubIds of the accounts whose newest reading is too old, in order. */
   async staleAccounts(now: number): Promise<number[]> {
-    const parts = await this.#everyPartition(({ fresh }) =>
+    const parts = await everyPartition(this.#keys, ({ fresh }) =>
       this.#store.zrangebyscore(fresh, '-inf', `(${now - this.settings.freshnessMs}`),
     )
     return parts
@@ -53,7 +59,7 @@ export class CoverageStore {
 
   /** What the account whose polls began to fail last was told: as good a reason as any, where many fail. */
   async newestReason(): Promise<string | undefined> {
-    const newest = await this.#everyPartition(({ pollFailing }) =>
+    const newest = await everyPartition(this.#keys, ({ pollFailing }) =>
       this.#store.zrange(pollFailing, '-1', '-1', 'WITHSCORES'),
     )
     const [last] = newest.filter(([hubId]) => hubId !== undefined).sort(([, a], [, b]) => Number(b) - Number(a))
@@ -87,7 +93,22 @@ export class CoverageStore {
     return this.#store.changeAlerts(...accountStepKeys(this.#keys, NOBODY), NOBODY, stepJson(writes))
   }
 
-  #everyPartition<T>(ask: (partition: PartitionKeys) => Promise<T>): Promise<T[]> {
-    return Promise.all(Array.from({ length: PARTITIONS }, (_, number) => ask(this.#keys.partition(number))))
+  /** Of a fleet that was read as a whole: the next one is counted by itself. One that came a moment ago waits still, and stays. */
+  async forgetReadFleet(): Promise<void> {
+    if ((await readNewFleet(this.#store, this.#keys)) !== undefined) return
+    await everyPartition(this.#keys, ({ firstReadings }) => this.#store.zremrangebyscore(firstReadings, '-inf', READ))
   }
+}
+
+/**
+ * Of the accounts that were imported those that have their first reading; undefined: nobody waits for one. One that must be
+ * connected again, or is uninstalled, is no longer waited for.
+ */
+export async function readNewFleet(store: Store, keys: Keys): Promise<NewFleet | undefined> {
+  const counts = await everyPartition(keys, ({ firstReadings }) =>
+    Promise.all([store.zcount(firstReadings, '-inf', READ), store.zcard(firstReadings)]),
+  )
+  const read = counts.reduce((sum, [count]) => sum + count, 0)
+  const total = counts.reduce((sum, [, count]) => sum + count, 0)
+  return read === total ? undefined : { read, total }
 }

@@ -1,20 +1,16 @@
 import type { AssociationReport } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import { isFailure, type Readings } from './readings.ts'
-import { overallSeries, typeSeries } from './series.ts'
+import { seriesId } from './series.ts'
 
 /** Half a point: rounding to whole numbers disagrees by no more. */
 const TOLERANCE = 0.5
 
 /** What the provider says that usage is in percent of the limit, by series, where it says so. Nothing is decided by it. */
-export function reportedPercents({ customProperties }: Readings): Map<string, number> {
-  if (customProperties === undefined) return new Map()
-  const { report } = customProperties
-  const all = [
-    { id: overallSeries(report).id, reported: report.reportedPercentage },
-    ...report.byObjectType.map((type) => ({ id: typeSeries(type).id, reported: type.reportedPercentage })),
-  ]
-  return new Map(all.flatMap(({ id, reported }) => (reported === undefined ? [] : [[id, reported]])))
+export function reportedPercents(readings: Readings): Map<string, number> {
+  return new Map(
+    ofCustomProperties(readings).flatMap(({ id, reported }) => (reported === undefined ? [] : [[id, reported]])),
+  )
 }
 
 /**
@@ -42,18 +38,14 @@ interface ReportedNumber {
   reported: number | undefined
 }
 
-function ofCustomProperties({ customProperties }: Readings): ReportedNumber[] {
+function ofCustomProperties({ customProperties }: Readings): (ReportedNumber & { id: string })[] {
   if (customProperties === undefined) return []
-  const {
-    overallUsage: usage,
-    overallLimit: limit,
-    reportedPercentage: reported,
-    byObjectType,
-  } = customProperties.report
+  const { overallUsage: usage, overallLimit: limit, reportedPercentage, byObjectType } = customProperties.report
   return [
-    { name: 'overall', usage, limit, reported },
-    ...byObjectType.map(({ objectTypeId: name, usage, limit, reportedPercentage: reported }) => {
-      return { name, usage, limit, reported }
+    { id: 'overall', name: 'overall', usage, limit, reported: reportedPercentage },
+    ...byObjectType.map(({ objectTypeId, usage, limit, reportedPercentage: reported }) => {
+      const id = seriesId({ metric: 'customProperties.objectType', objectTypeId })
+      return { id, name: objectTypeId, usage, limit, reported }
     }),
   ]
 }

@@ -1,5 +1,3 @@
-import type { CustomPropertyReport } from '../provider/answers.ts'
-import type { AssociationReading } from './association-reading.ts'
 import { pairOf, type Readings } from './readings.ts'
 
 export const METRICS = [
@@ -28,8 +26,6 @@ export interface Series {
   percent: number | null
 }
 
-type ObjectTypeReport = CustomPropertyReport['byObjectType'][number]
-
 /** What a series is about, without its numbers. */
 export type SeriesName = Pick<Series, 'metric' | 'objectTypeId' | 'from' | 'to'>
 
@@ -54,18 +50,28 @@ export function seriesById(readings: Readings | undefined): AllSeries['byId'] {
 function allSeries(readings: Readings): AllSeries {
   const before = OF_READINGS.get(readings)
   if (before !== undefined) return before
-  const list: Series[] = []
   const byId = new Map<string, Series>()
-  const add = (series: Series) => {
-    // A report that names an object type twice has one series of it: the first.
-    if (byId.has(series.id)) return
-    byId.set(series.id, series)
-    list.push(series)
+  // A report that names an object type twice has one series of it: the first.
+  for (const series of seriesIn(readings)) if (!byId.has(series.id)) byId.set(series.id, series)
+  const all = { list: [...byId.values()], byId }
+  OF_READINGS.set(readings, all)
+  return all
+}
+
+function* seriesIn({ customProperties, associations }: Readings): Generator<Series> {
+  if (customProperties !== undefined) {
+    const { overallUsage, overallLimit, byObjectType } = customProperties.report
+    yield { id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) }
+    for (const { objectTypeId, pluralLabel: label, usage, limit } of byObjectType) {
+      const name = { metric: 'customProperties.objectType', objectTypeId } as const
+      yield { id: seriesId(name), ...name, label, ...measured(usage, limit) }
+    }
   }
-  addCustomProperties(add, readings)
-  addAssociations(add, readings)
-  OF_READINGS.set(readings, { list, byId })
-  return { list, byId }
+  for (const [pair, { atLimit, nearLimit, fullest, limit }] of Object.entries(associations)) {
+    yield { id: `at/${pair}`, metric: 'associations.atLimit', ...pairOf(pair), ...measured(atLimit, 0) }
+    yield { id: `near/${pair}`, metric: 'associations.nearLimit', ...pairOf(pair), ...measured(nearLimit, 0) }
+    yield { id: `fullest/${pair}`, metric: 'associations.fullest', ...pairOf(pair), ...measured(fullest, limit) }
+  }
 }
 
 const METRIC_OF: ReadonlyMap<string, Metric> = new Map([
@@ -95,41 +101,7 @@ export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string
   return objectTypeId === undefined ? word : `${word}/${encodeURIComponent(objectTypeId)}`
 }
 
-function addCustomProperties(add: (series: Series) => void, { customProperties }: Readings): void {
-  if (customProperties === undefined) return
-  add(overallSeries(customProperties.report))
-  for (const type of customProperties.report.byObjectType) add(typeSeries(type))
-}
-
-function addAssociations(add: (series: Series) => void, { associations }: Readings): void {
-  for (const [pair, reading] of Object.entries(associations)) {
-    add(atLimitSeries(pair, reading))
-    add(nearLimitSeries(pair, reading))
-    add(fullestSeries(pair, reading))
-  }
-}
-
-export function overallSeries({ overallUsage, overallLimit }: CustomPropertyReport): Series {
-  return { id: 'overall', metric: 'customProperties.overall', ...measured(overallUsage, overallLimit) }
-}
-
-export function typeSeries({ objectTypeId, pluralLabel: label, usage, limit }: ObjectTypeReport): Series {
-  const id = `type/${encodeURIComponent(objectTypeId)}`
-  return { id, metric: 'customProperties.objectType', objectTypeId, label, ...measured(usage, limit) }
-}
-
-function atLimitSeries(pair: string, { atLimit: usage }: AssociationReading): Series {
-  return { id: `at/${pair}`, metric: 'associations.atLimit', ...pairOf(pair), usage, limit: null, percent: null }
-}
-
-function nearLimitSeries(pair: string, { nearLimit: usage }: AssociationReading): Series {
-  return { id: `near/${pair}`, metric: 'associations.nearLimit', ...pairOf(pair), usage, limit: null, percent: null }
-}
-
-function fullestSeries(pair: string, { fullest, limit }: AssociationReading): Series {
-  return { id: `fullest/${pair}`, metric: 'associations.fullest', ...pairOf(pair), ...measured(fullest, limit) }
-}
-
+/** `limit` 0: there is none. */
 function measured(usage: number, limit: number): Pick<Series, 'usage' | 'limit' | 'percent'> {
   return limit > 0 ? { usage, limit, percent: (usage * 100) / limit } : { usage, limit: null, percent: null }
 }

@@ -16,6 +16,14 @@ export type Keys = Readonly<ReturnType<typeof createKeys>>
 export type PartitionKeys = ReturnType<typeof partitionKeys>
 export type AccountKeys = ReturnType<typeof accountKeys>
 
+/** The same asked of each partition, at once; the answers in their order. */
+export function everyPartition<T>(
+  keys: Keys,
+  ask: (partition: PartitionKeys, number: number) => Promise<T>,
+): Promise<T[]> {
+  return Promise.all(Array.from({ length: PARTITIONS }, (_, number) => ask(keys.partition(number), number)))
+}
+
 export function createKeys(prefix: string) {
   const tags = Array.from({ length: PARTITIONS }, (_, number) => `${prefix}:{${number}}`)
   const partitions = tags.map(partitionKeys)

@@ -6,8 +6,7 @@ import type { Deliveries } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
-import type { CoverageStore } from '../limits/coverage-store.ts'
-import type { NewFleet } from '../limits/first-readings.ts'
+import { type CoverageStore, type NewFleet, readNewFleet } from '../limits/coverage-store.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, type Keys, PARTITIONS } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -66,16 +65,16 @@ export async function readFleetStatus(deps: FleetStatusDeps): Promise<FleetStatu
       deliveryStatus(deps),
       readHeartbeat(new HeartbeatStore(store, keys), now),
     ])
-  const [nearestLimits, queues, daemons, newFleet] = await Promise.all([
+  const [nearestLimits, queues, daemons, fleet] = await Promise.all([
     readNearestLimits(deps, NEAREST_LIMITS, now),
     deps.queueDepths(),
     new DaemonStore(store, keys).read(),
-    deps.coverage.firstReadings.read(),
+    readNewFleet(store, keys),
   ])
   const total = Object.values(byState).reduce((sum, count) => sum + count, 0)
   return {
     at: new Date(now).toISOString(),
-    accounts: { total, byState, newFleet: newFleet ?? null },
+    accounts: { total, byState, newFleet: fleet ?? null },
     ...{ tokens, tokenEndpoint, polls, pollBudget, coverage, uninstalls, alerts, deliveries, heartbeat },
     nearestLimits,
     queues: queues.map(timedQueue),

@@ -17,9 +17,7 @@ export async function seedAccounts(store: Store, keys: Keys, count: number): Pro
   const now = Date.now()
   // Histories are tended once a day, not at every poll.
   const rounds = new TendingRounds(store, keys)
-  await Promise.all(
-    Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, { day: dayOf(n, now), after: 'over' })),
-  )
+  await Promise.all(Array.from({ length: PARTITIONS }, (_, n) => rounds.write(n, dayOf(n, now), 'over')))
   for (let place = 0; place < count; place++) {
     const hubId = hubIdOf(place)
     const account = keys.account(hubId)

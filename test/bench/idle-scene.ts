@@ -67,8 +67,7 @@ async function connectQuietAccounts(store: Store, now: number): Promise<void> {
   }
   // What is done once a day is over for today.
   const rounds = new TendingRounds(store, keys)
-  for (let number = 0; number < PARTITIONS; number++)
-    await rounds.write(number, { day: dayOf(number, now), after: 'over' })
+  for (let number = 0; number < PARTITIONS; number++) await rounds.write(number, dayOf(number, now), 'over')
 }
 
 function settingsOf(providerUrl: string, redisUrl: string): object {

@@ -103,7 +103,7 @@ async function seed(): Promise<void> {
   // The walk through all histories, once a day, is no part of a refresh.
   const rounds = new TendingRounds(store, keys)
   for (let number = 0; number < PARTITIONS; number++) {
-    await rounds.write(number, { day: dayOf(number, now), after: 'over' })
+    await rounds.write(number, dayOf(number, now), 'over')
   }
 }
 

@@ -8,7 +8,7 @@ import { readRows } from '../../src/accounts/account-rows.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
 import type { AlertSettings } from '../../src/alerts/evaluation/decide.ts'
-import { CoverageStore } from '../../src/limits/coverage-store.ts'
+import { CoverageStore, readNewFleet } from '../../src/limits/coverage-store.ts'
 import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { CallShare } from '../../src/limits/polling/call-share.ts'
@@ -107,7 +107,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
   }
   return {
     ...{ keys, asked, woken, look },
-    progress: () => coverage.firstReadings.read(),
+    progress: () => readNewFleet(redis.store, keys),
     sweepCoverage: () => sweepCoverage(job as never),
     count: (what: string) => asked.filter((one) => one.startsWith(what)).length,
   }

@@ -249,7 +249,8 @@ async function left(keys: Keys) {
   const own = keys.account(HUB)
   const { due, fresh, nearest, pollFailing } = keys.partition(keys.partitionOf(HUB))
   const { store } = redis
-  const { operations: _, ...account } = await store.hgetall(own.account)
+  // What was made of chance for each of them is no part of what a poll leaves.
+  const { operations: _, grants: __, ...account } = await store.hgetall(own.account)
   return {
     account,
     alerts: await store.hgetall(own.alerts),

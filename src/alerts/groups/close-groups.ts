@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { FirstReadings } from '../../limits/first-readings.ts'
+import { readNewFleet } from '../../limits/coverage-store.ts'
 import { Failures } from '../../runtime/failures.ts'
 import { type Alert, alertOf } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger/ledger.ts'
@@ -222,12 +222,12 @@ function chunksOf<T>(all: readonly T[]): T[][] {
 /** The digest of a fleet that is being connected waits until no account has come, or is still to be read, but not for ever. */
 async function isStillConnecting(deps: RelayDeps, key: string, now: number): Promise<boolean> {
   const { delivery } = deps.keys
-  const [connectedAt, openedAt, newFleet] = await Promise.all([
+  const [connectedAt, openedAt, fleet] = await Promise.all([
     deps.store.get(delivery.connectedAt),
     deps.store.hget(delivery.groupState(key), 'openedAt'),
-    new FirstReadings(deps.store, deps.keys).read(),
+    readNewFleet(deps.store, deps.keys),
   ])
-  const lastAt = newFleet === undefined ? Number(connectedAt) : now
+  const lastAt = fleet === undefined ? Number(connectedAt) : now
   const settlesAt = Math.min(lastAt + deps.group.waitMs, Number(openedAt) + deps.group.intervalMs)
   // What lies so far ahead was noted by a clock that was set back since.
   if (settlesAt <= now || settlesAt > now + deps.group.waitMs + deps.group.intervalMs) return false

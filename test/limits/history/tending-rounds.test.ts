@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dayOf, dueRound, TendingRounds } from '../../../src/limits/history/tending-rounds.ts'
+import { dayOf, TendingRounds } from '../../../src/limits/history/tending-rounds.ts'
 import { PARTITIONS } from '../../../src/redis/keys.ts'
 import { useRedis } from '../../support/test-store.ts'
 
@@ -21,18 +21,24 @@ test('each partition has one round a day, at a moment of its own', () => {
     fc.property(fc.nat(PARTITIONS - 1), fc.nat(10 * DAY), (partition, ms) => {
       const day = dayOf(partition, NOW + ms)
       expect(dayOf(partition, NOW + ms + DAY)).toBe(day + 1)
-      expect(dueRound({ day, after: 'over' }, partition, NOW + ms)).toBeUndefined()
-      expect(dueRound({ day, after: 'over' }, partition, NOW + ms + DAY)).toEqual({ day: day + 1, after: 0 })
     }),
   )
 })
 
-test('a round that is not over is gone on with, also on a later day', () => {
-  expect(dueRound({ day: 7, after: 123 }, 0, NOW)).toEqual({ day: 7, after: 123 })
+test('a round that is not over is gone on with, also on a later day; one that is over comes again a day later', async () => {
+  const rounds = new TendingRounds(redis.store, redis.freshKeys())
+  const today = dayOf(0, NOW)
+  await rounds.write(0, 7, 123)
+  expect(await rounds.read(0, NOW)).toEqual({ day: 7, after: 123 })
+  await rounds.write(0, today, 'over')
+  expect(await rounds.read(0, NOW)).toBeUndefined()
+  expect(await rounds.read(0, NOW + DAY)).toEqual({ day: today + 1, after: 0 })
 })
 
-test('a clock that was once far ahead stops no round', () => {
-  expect(dueRound({ day: 10 ** 6, after: 'over' }, 0, NOW)).toEqual({ day: dayOf(0, NOW), after: 0 })
+test('a clock that was once far ahead stops no round', async () => {
+  const rounds = new TendingRounds(redis.store, redis.freshKeys())
+  await rounds.write(0, 10 ** 6, 'over')
+  expect(await rounds.read(0, NOW)).toEqual({ day: dayOf(0, NOW), after: 0 })
 })
 
 test('what is kept is taken up again, and what is no round is begun anew', async () => {
@@ -41,9 +47,9 @@ test('what is kept is taken up again, and what is no round is begun anew', async
   expect(await rounds.due(NOW)).toHaveLength(PARTITIONS)
   const begun = { day: dayOf(5, NOW), after: 0 }
   expect(await rounds.read(5, NOW)).toEqual(begun)
-  await rounds.write(5, { ...begun, after: 69 })
+  await rounds.write(5, begun.day, 69)
   expect(await rounds.read(5, NOW)).toEqual({ ...begun, after: 69 })
-  await rounds.write(5, { ...begun, after: 'over' })
+  await rounds.write(5, begun.day, 'over')
   expect(await rounds.read(5, NOW)).toBeUndefined()
   expect(await rounds.due(NOW)).not.toContain(5)
   await redis.store.hset(keys.partition(5).tended, 'day', 'x')

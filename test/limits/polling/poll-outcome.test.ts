@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { typeChanges } from '../../../jobs/poll-logs.ts'
 import { outcomeOf, recordFields } from '../../../src/limits/polling/poll-outcome.ts'
 import { type Fetched, failuresOf } from '../../../src/limits/readings.ts'
-import { seriesOf } from '../../../src/limits/series.ts'
-import { typeChanges } from '../../../src/limits/type-changes.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 import { associations, properties, readings } from '../reports.ts'
 
@@ -82,7 +81,7 @@ describe('what a poll says of its account', () => {
 
 describe('object types that come and go', () => {
   const series = (...types: string[]) =>
-    seriesOf(readings(NOW, properties(1, 10, Object.fromEntries(types.map((type) => [type, [1, 10]])))))
+    readings(NOW, properties(1, 10, Object.fromEntries(types.map((type) => [type, [1, 10]]))))
 
   test('are named', () => {
     expect(typeChanges(series('0-1', '0-2'), series('0-2', '2-7'))).toEqual({ appeared: ['2-7'], disappeared: ['0-1'] })
@@ -90,7 +89,7 @@ describe('object types that come and go', () => {
   })
 
   test('are none where the report was not read before', () => {
-    expect(typeChanges([], series('0-1'))).toEqual({ appeared: [], disappeared: [] })
-    expect(typeChanges(series('0-1'), [])).toEqual({ appeared: [], disappeared: [] })
+    expect(typeChanges(undefined, series('0-1'))).toEqual({ appeared: [], disappeared: [] })
+    expect(typeChanges(series('0-1'), { associations: {} })).toEqual({ appeared: [], disappeared: [] })
   })
 })

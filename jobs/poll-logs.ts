@@ -1,0 +1,59 @@
+import type { Readings } from '../src/limits/readings.ts'
+import { MOST_OBJECT_TYPES } from '../src/provider/bounds.ts'
+import { gapLines, type ReportGaps } from '../src/provider/report-gaps.ts'
+import type { Logger } from '../src/runtime/logger.ts'
+import { cleanText } from '../src/text/clean-text.ts'
+
+/** `disagreement`: what `disagreeingPercentage` found. */
+export function logDisagreement(log: Logger, hubId: number, disagreement: string | undefined): void {
+  if (disagreement === undefined) return
+  log.warn({ code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`)
+}
+
+/** Each report once, until all of it is read again. */
+export function logGaps(log: Logger, hubId: number, before: ReportGaps, after: ReportGaps): void {
+  const news = Object.entries(after).filter(([report]) => before[report] === undefined)
+  if (news.length === 0) return
+  const gaps = gapLines(Object.fromEntries(news))
+  log.warn({ code: 'poll.gaps', hubId, gaps }, 'read with gaps: what could not be read is not judged')
+}
+
+/** Each way: an account that brings hundreds at once must not fill the log. */
+const MOST_NAMED = 10
+
+/** Object types that came or went are no growth, and no alert: the log and the history have them. */
+export function logTypes(log: Logger, hubId: number, before: Readings | undefined, after: Readings): void {
+  const { appeared, disappeared } = typeChanges(before, after)
+  if (appeared.length + disappeared.length === 0) return
+  const fields = {
+    ...{ appeared: appeared.length, disappeared: disappeared.length },
+    ...{ appearedIds: named(appeared), disappearedIds: named(disappeared) },
+  }
+  log.info({ code: 'poll.types-changed', hubId, ...fields }, 'object types appeared or disappeared')
+}
+
+/** Object types that a poll found new, and those that it missed; none at the first reading: everything would be new. */
+export function typeChanges(before: Readings | undefined, after: Readings) {
+  const [old, now] = [typesOf(before), typesOf(after)]
+  if (old === undefined || now === undefined) return { appeared: [], disappeared: [] }
+  return { appeared: [...now].filter((type) => !old.has(type)), disappeared: [...old].filter((type) => !now.has(type)) }
+}
+
+function typesOf(readings: Readings | undefined): Set<string> | undefined {
+  const types = readings?.customProperties?.report.byObjectType
+  return types && new Set(types.map(({ objectTypeId }) => objectTypeId))
+}
+
+function named(types: readonly string[]): string {
+  return types
+    .slice(0, MOST_NAMED)
+    .map((type) => cleanText(type, 60))
+    .join(' ')
+}
+
+/** Once, until none is left out any more. */
+export function logTypesLeftOut(log: Logger, hubId: number, before: number, leftOut: number): void {
+  if (before > 0 || leftOut === 0) return
+  const fields = { kept: MOST_OBJECT_TYPES, leftOut }
+  log.warn({ code: 'poll.types-left-out', hubId, ...fields }, 'more object types than are kept of one account')
+}
