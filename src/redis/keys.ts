@@ -39,8 +39,6 @@ export function createKeys(prefix: string) {
     own: (hubId: number) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
     /** string, expires: a code was sent with that state */
     usedInstallState: (nonce: string) => `${prefix}:install:${nonce}`,
-    /** string: what older versions had in place of `vault.canaries` */
-    canary: `${prefix}:canary`,
     /** What is known of the keys that tokens are encrypted with. */
     vault: {
       /** hash: key id -> a known value encrypted with that key */
@@ -49,8 +47,8 @@ export function createKeys(prefix: string) {
       used: `${secured}:used-keys`,
       /** hash: process -> the key that it encrypts with, and when it said so */
       writers: `${secured}:writers`,
-      /** set: ids of keys that something may have been encrypted with since the last pass of a rekey began */
-      written: `${secured}:written`,
+      /** hash: key id -> how many processes that encrypted with it are gone: a pass of a rekey does not see what they did last */
+      written: `${secured}:written-with`,
     },
     /** string: how what is stored is to be read, a whole number */
     format: `${prefix}:format`,

@@ -2,7 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { Secret } from '../runtime/secret.ts'
-import { keyIdOf, type Vault, VaultError } from './vault.ts'
+import { type Vault, VaultError } from './vault.ts'
 
 /** The configured keys are not those that stored tokens need. */
 export class KeysError extends VaultError {
@@ -21,8 +21,6 @@ export interface KnownKeys {
   canaries: ReadonlyMap<string, Buffer>
   /** Ids of keys that something may be encrypted with: each was the first one of some process. */
   used: readonly string[]
-  /** The one canary of older versions, which did not say what else was used. */
-  older: Buffer | undefined
 }
 
 /**
@@ -40,9 +38,15 @@ export async function checkKeys(
     const known = await readKnownKeys(store, keys)
     const problems = judgeKeys(known, vault, missing)
     if (problems.length > 0) throw new KeysError(problems)
-    if ((await register(store, keys, vault, known, missing)) === 'stale') continue
-    if (known.older !== undefined) await store.del(keys.canary)
-    return
+    const registered = await store.registerKeys(
+      ...[keys.vault.canaries, keys.vault.used, missing === 'allowed' ? 'yes' : 'no'],
+      ...vault.keyIds.flatMap((id) => [
+        id,
+        known.canaries.get(id) ?? '',
+        vault.seal(new Secret('plimsoll'), NOBODY, 'canary', id),
+      ]),
+    )
+    if (registered !== 'stale') return
   }
 }
 
@@ -50,12 +54,6 @@ export async function checkKeys(
 export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | 'allowed'): string[] {
   const problems = new Set<string>()
   const canaries = vault.keyIds.flatMap((id) => known.canaries.get(id) ?? [])
-  const used = new Set(known.used)
-  if (known.older !== undefined) {
-    const id = keyIdOf(known.older)
-    if (vault.keyIds.includes(id)) canaries.push(known.older)
-    else used.add(id)
-  }
   for (const canary of canaries) {
     try {
       vault.open(canary, NOBODY, 'canary')
@@ -65,7 +63,7 @@ export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | '
     }
   }
   if (missing === 'allowed') return [...problems]
-  for (const id of used) {
+  for (const id of known.used) {
     if (vault.keyIds.includes(id)) continue
     problems.add(
       `stored tokens may be encrypted with key ${id}, which is not configured: add it to encryption.keys, ` +
@@ -76,23 +74,9 @@ export function judgeKeys(known: KnownKeys, vault: Vault, missing: 'refused' | '
 }
 
 export async function readKnownKeys(store: Store, keys: Keys): Promise<KnownKeys> {
-  const [canaries, used, older] = await Promise.all([
+  const [canaries, used] = await Promise.all([
     store.hgetallBuffer(keys.vault.canaries),
     store.smembers(keys.vault.used),
-    store.getBuffer(keys.canary),
   ])
-  return { canaries: new Map(Object.entries(canaries)), used, older: older ?? undefined }
-}
-
-function register(store: Store, keys: Keys, vault: Vault, known: KnownKeys, missing: 'refused' | 'allowed') {
-  // Older versions wrote with whatever key was first at the time: it may have been any.
-  const used = known.older === undefined ? 1 : vault.keyIds.length
-  return store.registerKeys(
-    ...[keys.vault.canaries, keys.vault.used, used, missing === 'allowed' ? 'yes' : 'no'],
-    ...vault.keyIds.flatMap((id) => [
-      id,
-      known.canaries.get(id) ?? '',
-      vault.seal(new Secret('plimsoll'), NOBODY, 'canary', id),
-    ]),
-  )
+  return { canaries: new Map(Object.entries(canaries)), used }
 }

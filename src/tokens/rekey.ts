@@ -59,7 +59,11 @@ const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
  * that was killed is simply run once more.
  */
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
-  let rekeyed = nothingYet(deps.vault.keyIds[0])
+  const [keyId] = deps.vault.keyIds
+  let rekeyed: Rekeyed = {
+    ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
+    ...{ removable: [], writers: [], writingKeys: [] },
+  }
   while (rekeyed.passes < MOST_PASSES) {
     // Before any pass: what they write behind its back would not be found, and a daemon that was never given the first
     // key could read nothing any more, until its tokens die.
@@ -67,51 +71,33 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
     if (writers.length > 0) return withWriters(rekeyed, writers)
 
-    await deps.store.del(deps.keys.vault.written)
-    const pass = await passOverAll(deps, watcher)
-    rekeyed = withPass(rekeyed, pass)
+    const written = await deps.store.hgetall(deps.keys.vault.written)
+    const { toReplace, unopenedKeys, ...pass } = await passOverAll(deps, watcher)
+    const replaced = rekeyed.replaced + pass.replaced
+    rekeyed = { ...rekeyed, ...pass, replaced, passes: rekeyed.passes + 1, writingKeys: [...toReplace] }
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (pass.toReplace.size === 0 && (await retireOthers(deps, pass))) {
-      return { ...rekeyed, is: 'clean', removable: removable(deps, pass) }
+    if (toReplace.size === 0 && (await retireOthers(deps, written, unopenedKeys))) {
+      const removable = deps.vault.keyIds.slice(1).filter((id) => !unopenedKeys.has(id))
+      return { ...rekeyed, is: 'clean', removable }
     }
   }
   return withWriters(rekeyed, await otherWriters(deps))
 }
 
-function nothingYet(keyId: string): Rekeyed {
-  return {
-    ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
-    ...{ removable: [], writers: [], writingKeys: [] },
-  }
-}
-
-function withPass(rekeyed: Rekeyed, pass: Pass): Rekeyed {
-  const { accounts, unopened } = pass
-  const writingKeys = [...pass.toReplace]
-  return {
-    ...rekeyed,
-    accounts,
-    unopened,
-    writingKeys,
-    passes: rekeyed.passes + 1,
-    replaced: rekeyed.replaced + pass.replaced,
-  }
-}
-
 function withWriters(rekeyed: Rekeyed, writers: Writer[]): Rekeyed {
-  const writingKeys = writers.length === 0 ? rekeyed.writingKeys : [...new Set(writers.map(({ keyId }) => keyId))]
-  return { ...rekeyed, is: 'writing', writers, writingKeys }
+  if (writers.length === 0) return rekeyed
+  return { ...rekeyed, writers, writingKeys: [...new Set(writers.map(({ keyId }) => keyId))] }
 }
 
 /** False if a process came meanwhile that writes with one of them, though it may be gone again. */
-async function retireOthers({ store, keys, vault }: RekeyDeps, pass: Pass): Promise<boolean> {
+async function retireOthers(
+  { store, keys, vault }: RekeyDeps,
+  before: Record<string, string>,
+  unopenedKeys: ReadonlySet<string>,
+): Promise<boolean> {
   const { canaries, used, writers, written } = keys.vault
-  const kept = [vault.keyIds[0], ...pass.unopenedKeys]
-  return (await store.retireKeys(canaries, used, writers, written, ...kept)) === 'retired'
-}
-
-function removable({ vault }: RekeyDeps, pass: Pass): string[] {
-  return vault.keyIds.slice(1).filter((id) => !pass.unopenedKeys.has(id))
+  const kept = [vault.keyIds[0], ...unopenedKeys]
+  return (await store.retireKeys(canaries, used, writers, written, JSON.stringify(before), ...kept)) === 'retired'
 }
 
 async function otherWriters(deps: RekeyDeps): Promise<Writer[]> {
@@ -139,39 +125,35 @@ interface Pass {
 }
 
 async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
+  const { store, keys } = deps
   const pass: Pass = { accounts: 0, replaced: 0, toReplace: new Set(), unopened: [], unopenedKeys: new Set() }
-  const total = await countAccounts(deps)
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const hubIds = await accountsOf(deps, partition)
+  const partitions = await Promise.all(Array.from({ length: PARTITIONS }, (_, number) => accountsOf(deps, number)))
+  const total = partitions.flat().length
+  for (const hubIds of partitions) {
     for (let at = 0; at < hubIds.length; at += CHUNK) {
       if (watcher.signal.aborted) return pass
       const chunk = hubIds.slice(at, at + CHUNK)
-      const holders = chunk.map((hubId) => ({ hubId, key: deps.keys.account(hubId).tokens }))
-      await rekeyChunk(deps, holders, pass)
+      await rekeyChunk(
+        deps,
+        chunk.map((hubId) => ({ hubId, key: keys.account(hubId).tokens })),
+        pass,
+      )
       pass.accounts += chunk.length
-      watcher.progress(pass.accounts, Math.max(total, pass.accounts))
+      watcher.progress(pass.accounts, total)
     }
   }
-  for (const id of await deps.store.zrange(deps.keys.grants.due, 0, '-1')) {
-    await rekeyChunk(deps, [{ hubId: NOBODY, key: deps.keys.grants.grant(id) }], pass)
+  for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
+    await rekeyChunk(deps, [{ hubId: NOBODY, key: keys.grants.grant(id) }], pass)
   }
   return pass
-}
-
-/** A tombstone has no tokens. */
-const WITH_TOKENS = ACCOUNT_STATES.filter((state) => state !== 'uninstalled')
-
-async function countAccounts({ store, keys }: RekeyDeps): Promise<number> {
-  const sizes = Array.from({ length: PARTITIONS }, (_, number) =>
-    WITH_TOKENS.map((state) => store.zcard(keys.partition(number).state[state])),
-  )
-  return (await Promise.all(sizes.flat())).reduce((sum, size) => sum + size, 0)
 }
 
 /** At one moment: an account that goes from one state to another between two reads would be in neither. */
 async function accountsOf({ store, keys }: RekeyDeps, partition: number): Promise<number[]> {
   const reading = store.multi()
-  for (const state of WITH_TOKENS) reading.zrange(keys.partition(partition).state[state], 0, '-1')
+  // A tombstone has no tokens.
+  const states = ACCOUNT_STATES.filter((state) => state !== 'uninstalled')
+  for (const state of states) reading.zrange(keys.partition(partition).state[state], 0, '-1')
   return resultsOf<string[]>(await reading.exec())
     .flat()
     .map(Number)
@@ -207,7 +189,7 @@ async function rekeyChunk(deps: RekeyDeps, holders: readonly Holder[], pass: Pas
 /** Field, as read, encrypted anew - of each value that is under another key than the first. */
 function sealAnew(vault: Vault, hubId: number, values: readonly (Buffer | null)[], pass: Pass): (string | Buffer)[] {
   const replacements: (string | Buffer)[] = []
-  const refused: { field: string; reason: string }[] = []
+  const refused: Unopened = { hubId, fields: [], reason: '' }
   for (const [index, [name, field]] of FIELDS.entries()) {
     const sealed = values[index]
     if (!sealed) continue
@@ -219,14 +201,12 @@ function sealAnew(vault: Vault, hubId: number, values: readonly (Buffer | null)[
       pass.toReplace.add(keyId)
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
-      refused.push({ field: name, reason: error.message })
+      refused.fields.push(name)
+      refused.reason ||= error.message
       if (keyId !== undefined) pass.unopenedKeys.add(keyId)
     }
   }
-  const [first] = refused
-  if (first !== undefined) {
-    pass.unopened.push({ hubId, fields: refused.map(({ field }) => field), reason: first.reason })
-  }
+  if (refused.fields.length > 0) pass.unopened.push(refused)
   return replacements
 }
 

@@ -63,7 +63,6 @@ describe('keys', () => {
         fc.pre(a !== b)
         const all = [a, b].flatMap((id) => Object.values(keys.account(id)))
         const shared = [
-          keys.canary,
           keys.progress,
           keys.adminTokens,
           keys.endedSessions,
@@ -85,7 +84,7 @@ describe('keys', () => {
   test('begin with the prefix, also those of the queues behind their tag', () => {
     const own = createKeys('team-a')
     const some = [
-      own.canary,
+      own.adminTokens,
       own.account(1).tokens,
       own.partition(3).due.poll,
       own.delivery.log,

@@ -77,13 +77,13 @@ test('tokens that were forgotten are not brought back by a rekey', async () => {
 test('keys are registered by what they were judged by: of two at once the second judges again', async () => {
   const store = redis.store()
   const keys = ['test:{v1}:canaries', 'test:{v1}:used']
-  expect(await store.registerKeys(...keys, 1, 'no', 'k1', '', 'c1', 'k2', '', 'c2')).toBe('registered')
+  expect(await store.registerKeys(...keys, 'no', 'k1', '', 'c1', 'k2', '', 'c2')).toBe('registered')
   expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
   expect(await store.smembers(keys[1] ?? '')).toEqual(['k1'])
-  expect(await store.registerKeys(...keys, 1, 'no', 'k1', '', 'other')).toBe('stale')
-  expect(await store.registerKeys(...keys, 1, 'no', 'k3', '', 'c3')).toBe('stale')
+  expect(await store.registerKeys(...keys, 'no', 'k1', '', 'other')).toBe('stale')
+  expect(await store.registerKeys(...keys, 'no', 'k3', '', 'c3')).toBe('stale')
   expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
-  expect(await store.registerKeys(...keys, 1, 'yes', 'k3', '', 'c3')).toBe('registered')
+  expect(await store.registerKeys(...keys, 'yes', 'k3', '', 'c3')).toBe('registered')
 })
 
 test('a daemon that has said nothing for too long is no writer any more, and keys are then forgotten', async () => {
@@ -94,16 +94,18 @@ test('a daemon that has said nothing for too long is no writer any more, and key
   await store.hset(canaries, { k1: 'c1', k2: 'c2' })
   expect(await store.reportWriter(used, writers, written, 'a', 'k1', 10)).toEqual([['a', 'k1']])
   expect(await store.reportWriter(used, writers, written, 'b', 'k2', 10)).toHaveLength(2)
-  expect(await store.retireKeys(canaries, used, writers, written, 'k2')).toBe('writing')
+  expect(await store.retireKeys(canaries, used, writers, written, '{}', 'k2')).toBe('writing')
   expect((await store.smembers(used)).sort()).toEqual(['k1', 'k2'])
 
   const said = Number((await store.hget(writers, 'a'))?.split(' ')[0])
   await store.hset(writers, 'a', `${said - 11} k1`)
   expect(await store.reportWriter(used, writers, written, '', '', 10)).toEqual([['b', 'k2']])
   // It may have written something that the pass of a rekey under way did not see.
-  expect(await store.retireKeys(canaries, used, writers, written, 'k2')).toBe('writing')
-  await store.del(written)
-  expect(await store.retireKeys(canaries, used, writers, written, 'k2')).toBe('retired')
+  expect(await store.retireKeys(canaries, used, writers, written, '{}', 'k2')).toBe('writing')
+  // One that begins now knows that; one that began before is told so still.
+  const gone = JSON.stringify(await store.hgetall(written))
+  expect(await store.retireKeys(canaries, used, writers, written, '{}', 'k2')).toBe('writing')
+  expect(await store.retireKeys(canaries, used, writers, written, gone, 'k2')).toBe('retired')
   expect(await store.smembers(used)).toEqual(['k2'])
   expect(await store.hgetall(canaries)).toEqual({ k2: 'c2' })
 

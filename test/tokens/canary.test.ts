@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
-import { Secret } from '../../src/runtime/secret.ts'
 import { checkKeys, KeysError } from '../../src/tokens/canary.ts'
 import { createVault, keyIdOf, type VaultKey } from '../../src/tokens/vault.ts'
 import { dump } from '../support/accounts.ts'
@@ -101,32 +100,5 @@ describe('the canaries', () => {
     const ends = await Promise.allSettled([check(keys, aKey(one)), check(keys, aKey(other))])
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect((await known(keys)).used).toHaveLength(1)
-  })
-})
-
-describe('the one canary of older versions', () => {
-  async function older(keys: Keys, key: VaultKey): Promise<void> {
-    await redis.store.set(keys.canary, createVault([key]).seal(new Secret('plimsoll'), 0, 'canary'))
-  }
-
-  test('is honoured and replaced; any of the configured keys may have been used', async () => {
-    const keys = redis.freshKeys()
-    const [k1, k2] = [aKey('k1'), aKey('k2')]
-    await older(keys, k1)
-    await check(keys, k2, k1)
-    expect(await known(keys)).toEqual({ canaries: ['k1', 'k2'], used: ['k1', 'k2'] })
-    expect(await redis.store.exists(keys.canary)).toBe(0)
-    expect(await problemsOf(check(keys, k2))).toEqual([MISSING('k1')])
-  })
-
-  test.each([
-    ['k1', WRONG('k1')],
-    ['k2', MISSING('k1')],
-  ])('stops a start with other keys (id %s), and stays', async (id, problem) => {
-    const keys = redis.freshKeys()
-    await older(keys, aKey('k1'))
-    const before = await dump(redis.store, keys)
-    expect(await problemsOf(check(keys, aKey(id)))).toEqual([problem])
-    expect(await dump(redis.store, keys)).toEqual(before)
   })
 })

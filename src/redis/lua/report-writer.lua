@@ -1,6 +1,6 @@
 -- A process says which key it encrypts with, and hears what the others do. The clock is the server's: those of the
 -- machines may differ.
--- KEYS: used keys, writers, keys that were written with since the last pass of a rekey began. ARGV: process ('' = only
+-- KEYS: used keys, writers, how many that wrote with a key are gone, by key. ARGV: process ('' = only
 --   listens), id of its key ('' = it leaves), how long a process counts that says nothing (s).
 -- Returns { { process, id of its key }, ... }.
 local process, keyId, silence = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -9,7 +9,7 @@ local now = tonumber(redis.call('TIME')[1])
 -- Once it is gone, this is all that tells a rekey under way that it was there.
 local function remove(writer, id)
   redis.call('HDEL', KEYS[2], writer)
-  redis.call('SADD', KEYS[3], id)
+  redis.call('HINCRBY', KEYS[3], id, 1)
 end
 
 if keyId ~= '' then
