@@ -1,4 +1,4 @@
-import { type DailyPoint, isSteadilySlower, meanPace, type Pace, steadyPace, stepsOf } from './pace.ts'
+import { type DailyPoint, meanPace, type Pace, steadyPace, stepsOf } from './pace.ts'
 
 export interface Forecast extends Pace {
   /**
@@ -91,7 +91,7 @@ export function isSlowerThan(points: readonly DailyPoint[], perDay: number): boo
   if (steps.every(({ change, days }) => change < perDay * days)) return true
   const { week, last } = recentPaces(points)
   if ([week, last].some((pace) => pace !== undefined && pace.perDay >= perDay)) return false
-  return isSteadilySlower(points, perDay)
+  return steadyPace(points).perDay < perDay
 }
 
 /** When usage reaches the limit. At or over it it is 0, with or without a forecast. */

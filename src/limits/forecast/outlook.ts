@@ -19,21 +19,27 @@ export function outlookOf(
   told: AccountForecasts | undefined,
   now: number,
 ): Outlook {
+  const { id, usage, limit } = series
   const forecasts = freshForecasts(told, now)
-  const pace = forecasts?.rising[series.id]
-  const left = daysLeft(series.usage, series.limit, pace)
+  const pace = forecasts?.rising[id]
+  const left = daysLeft(usage, limit, pace)
   if (typeof left === 'object' && pace !== undefined) {
     return { daysLeft: left.days, forecast: { ...pace, ...left }, forecastReason: null }
   }
-  const points = series.limit === null ? undefined : forecasts?.tooFew[series.id]
+  const points = limit === null ? undefined : forecasts?.tooFew[id]
   const daysRead = points === undefined ? undefined : `${points} of ${ENOUGH_POINTS} days read`
-  const reason = unknownReason(series, forecasts, daysRead)
-  const isKnown = typeof left === 'string' && reason === undefined
+  let unknown: string | undefined
+  if (limit === null) unknown = REASONS['no-limit']
+  else if (forecasts === undefined) unknown = 'no forecast was made in the last 3 days'
+  else if (daysRead !== undefined) unknown = `too little history: ${daysRead}`
+  if (typeof left === 'object') {
+    return { daysLeft: left.days, forecast: null, forecastReason: unknown ?? REASONS['no-growth'] }
+  }
   return {
-    daysLeft: typeof left === 'object' ? left.days : isKnown ? null : undefined,
+    daysLeft: unknown === undefined ? null : undefined,
     forecast: null,
-    forecastReason: reason ?? (typeof left === 'string' ? REASONS[left] : REASONS['no-growth']),
-    ...(daysRead === undefined || typeof left === 'object' ? {} : { daysRead }),
+    forecastReason: unknown ?? REASONS[left],
+    ...(daysRead === undefined ? {} : { daysRead }),
   }
 }
 
@@ -46,15 +52,4 @@ const REASONS: Record<NoDaysLeft, string> = {
 /** Days as they are told, to one decimal. What is not at its limit never reads as 0: that would be another state. */
 export function tenths(days: number): number {
   return days > 0 ? Math.max(0.1, Math.round(days * 10) / 10) : 0
-}
-
-/** Undefined where the forecast knows the series. */
-function unknownReason(
-  { limit }: Pick<Series, 'limit'>,
-  forecasts: AccountForecasts | undefined,
-  daysRead: string | undefined,
-): string | undefined {
-  if (limit === null) return REASONS['no-limit']
-  if (forecasts === undefined) return 'no forecast was made in the last 3 days'
-  return daysRead === undefined ? undefined : `too little history: ${daysRead}`
 }

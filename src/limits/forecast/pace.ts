@@ -74,21 +74,6 @@ export function stepsOf(points: readonly DailyPoint[]): Step[] {
 }
 
 /**
- * Whether the steady pace is below so much a day. For whoever need not know it exactly: slopes are only counted, not sorted,
- * and no range is worked out.
- */
-export function isSteadilySlower(points: readonly DailyPoint[], perDay: number): boolean {
-  const stretches = withoutJump(points)
-  let faster = 0
-  for (const stretch of stretches) {
-    for (const [n, later] of stretch.entries()) {
-      for (let m = 0; m < n; m++) if (slopeBetween(stretch[m] as DailyPoint, later) >= perDay) faster++
-    }
-  }
-  return 2 * faster < countPairs(stretches)
-}
-
-/**
  * The points before a one-off jump and those after it: pairs are looked at within a stretch only. A jump is the one step
  * between two readings that is more than three times as far from the usual step as any other. The median alone does not
  * see to it: with a jump in mid-window, more than half of all pairs lie on either side of it. Two of a kind are no one-off,
