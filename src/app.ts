@@ -25,9 +25,9 @@ import type { Lifecycle } from './runtime/lifecycle.ts'
 import { nowAndThen } from './runtime/now-and-then.ts'
 import { Patience } from './runtime/patience.ts'
 import { AccessTokens } from './tokens/access-token.ts'
-import { AccessTokenStore } from './tokens/access-token-store.ts'
 import { checkKeys } from './tokens/canary.ts'
 import { storeSealed } from './tokens/sealed-answers.ts'
+import { TokenStore } from './tokens/token-store.ts'
 import { storeYoungAgain } from './tokens/unstored.ts'
 import { startWriterReports } from './tokens/writers.ts'
 
@@ -168,7 +168,7 @@ export async function startApp(
 function createAccessTokens(running: Running, pages: Store): AccessTokens {
   const { keys, vault, clock } = running.parts
   return new AccessTokens({
-    tokens: new AccessTokenStore(pages, keys),
+    tokens: new TokenStore(pages, keys),
     vault,
     refresh: (hubId, generation) => refreshOne(running.work, hubId, generation),
     identify: async (hubId) => ((await identifyOne(running.work, hubId))?.is === 'later' ? 'later' : 'asked'),

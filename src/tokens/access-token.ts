@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
-import type { AccessTokenStore, StoredToken } from './access-token-store.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import type { RefreshOutcome } from './refresh-account.ts'
+import type { StoredToken, TokenStore } from './token-store.ts'
 import { openToken, type Vault } from './vault.ts'
 
 /** Good for as long as calls may take, which for a life of seconds is a tenth of it. */
@@ -62,7 +62,7 @@ function hasToken(token: StoredToken): token is StoredToken & { accessToken: Buf
 }
 
 export interface AccessTokenDeps {
-  tokens: AccessTokenStore
+  tokens: Pick<TokenStore, 'read' | 'noteServed'>
   vault: Vault
   /** Refreshes the account if its tokens are still of this generation. */
   refresh: (hubId: number, generation: string) => Promise<RefreshOutcome>
@@ -140,19 +140,18 @@ export class AccessTokens {
   }
 
   #refreshed(hubId: number, generation: string): Promise<RefreshOutcome | undefined> {
-    return this.#patiently(this.#underWay.get(hubId) ?? this.#begin(hubId, generation))
+    return this.#shared(this.#underWay, hubId, () => this.#refreshOrAwait(hubId, generation))
   }
 
-  /** One call for all who ask at the same time. */
   async #identified(hubId: number): Promise<'asked' | 'later' | undefined> {
     if (this.#stopping.signal.aborted) return 'later'
-    const asking = this.#asking.get(hubId) ?? this.#deps.identify(hubId).finally(() => this.#asking.delete(hubId))
-    this.#asking.set(hubId, asking)
-    return this.#patiently(asking)
+    return this.#shared(this.#asking, hubId, () => this.#deps.identify(hubId))
   }
 
-  /** Undefined: it takes longer than somebody should wait. It goes on all the same. */
-  async #patiently<T>(work: Promise<T>): Promise<T | undefined> {
+  /** Once for all who ask at the same time. Undefined: it takes longer than somebody should wait. It goes on all the same. */
+  async #shared<T>(running: Map<number, Promise<T>>, hubId: number, begin: () => Promise<T>): Promise<T | undefined> {
+    const work = running.get(hubId) ?? begin().finally(() => running.delete(hubId))
+    running.set(hubId, work)
     const ended = new AbortController()
     const tooLong = this.#deps.clock.wait(LONGEST_WAIT_MS, ended.signal).then(() => undefined)
     try {
@@ -160,12 +159,6 @@ export class AccessTokens {
     } finally {
       ended.abort()
     }
-  }
-
-  #begin(hubId: number, generation: string): Promise<RefreshOutcome> {
-    const refreshing = this.#refreshOrAwait(hubId, generation).finally(() => this.#underWay.delete(hubId))
-    this.#underWay.set(hubId, refreshing)
-    return refreshing
   }
 
   /** Its own refresh, or that of whoever holds the account; its own after all if the holder left nothing behind. */

@@ -1,5 +1,6 @@
 import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
+import { refusesWrites } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -52,6 +53,23 @@ export interface Answer {
   alerts: AlertWrites
 }
 
+/** What is stored of an account's access token. Times are ms. */
+export interface StoredToken {
+  state: AccountState
+  generation: string
+  obtainedAt: number
+  expiresAt: number
+  /** When the next refresh is planned after a failed one, or null. */
+  retryAt: number | null
+  /** Encrypted; null where there is none. */
+  accessToken: Buffer | null
+  scopes: string[]
+  /** Whether nobody has asked the provider yet whose token it is: the account was imported. */
+  metadataDue: boolean
+  /** Whether somebody holds the right to refresh the account. */
+  isHeld: boolean
+}
+
 /**
  * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
  * is still time to refresh, and renewed while a slow answer is waited for. Losing it is no disaster: every write is
@@ -64,7 +82,7 @@ export interface Lease {
   end(): void
 }
 
-/** The refresh's side of the store: each method is one atomic step. */
+/** The side of the store that has the tokens, to refresh them and to hand them out. */
 export class TokenStore {
   readonly #store: Store
   readonly #steps: AccountSteps
@@ -134,6 +152,54 @@ export class TokenStore {
       stepJson(record.fields),
       stepJson(record.alerts),
     )
+  }
+
+  /** Undefined: there is no such account. */
+  async read(hubId: number): Promise<StoredToken | undefined> {
+    const { account, tokens } = this.#keys.account(hubId)
+    // The generation first: if it is still the same when the token is handed out, the token read here belongs to it.
+    const [fields, accessToken, scopes, [seconds]] = await Promise.all([
+      this.#store.hmget(
+        account,
+        'state',
+        'generation',
+        'obtainedAt',
+        'expiresAt',
+        'retryAt',
+        'metadataDue',
+        'refreshing',
+      ),
+      this.#store.hgetBuffer(tokens, 'access'),
+      this.#store.hget(tokens, 'scopes'),
+      this.#store.time(),
+    ])
+    const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue, lease] = fields
+    if (state === null || state === undefined) return undefined
+    return {
+      state: state as AccountState,
+      generation: generation ?? '',
+      obtainedAt: Number(obtainedAt ?? 0),
+      expiresAt: Number(expiresAt ?? 0),
+      retryAt: retryAt === null || retryAt === undefined ? null : Number(retryAt),
+      accessToken,
+      scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
+      metadataDue: metadataDue === '1',
+      isHeld: Number(lease?.split(' ')[2] ?? 0) > Number(seconds) * 1_000,
+    }
+  }
+
+  /**
+   * Notes who gets the token of a generation; `stale` if that is not the account's any more. A Redis that takes no write has
+   * looked before it refused: the token is handed out all the same, and the log alone says to whom. Those who ask have
+   * customers waiting, and their tokens work.
+   */
+  async noteServed(hubId: number, generation: string, now: number, to: string): Promise<'noted' | 'stale'> {
+    try {
+      return await this.#store.noteTokenServed(...accountStepKeys(this.#keys, hubId), generation, now, to)
+    } catch (error) {
+      if (refusesWrites(error)) return 'noted'
+      throw error
+    }
   }
 }
 

@@ -39,7 +39,6 @@ import { InFlight } from '../../src/runtime/in-flight.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens } from '../../src/tokens/access-token.ts'
-import { AccessTokenStore } from '../../src/tokens/access-token-store.ts'
 import { refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
@@ -117,7 +116,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     },
   }
   const accessTokens = new AccessTokens({
-    ...{ tokens: new AccessTokenStore(store, keys), vault: connect.vault, clock },
+    ...{ tokens: new TokenStore(store, keys), vault: connect.vault, clock },
     refresh: (hubId, generation) => refreshAccount(refreshing, hubId, generation),
     identify: async (hubId) => ((await identifyAccount(refreshing, hubId))?.is === 'later' ? 'later' : 'asked'),
   })

@@ -5,9 +5,8 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '../../src/tokens/access-token.ts'
-import { AccessTokenStore, type StoredToken } from '../../src/tokens/access-token-store.ts'
 import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../../src/tokens/refresh-account.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
+import { type StoredToken, TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, takeLease, vault } from '../support/accounts.ts'
@@ -101,7 +100,7 @@ function server(refresh: ProviderClient['refresh'], keys = redis.freshKeys(), cl
     ...{ unstored: new Unstored(() => {}), inFlight: new InFlight(10), clock, random: () => 0.5, log: logLines().log },
   }
   const accessTokens = new AccessTokens({
-    ...{ tokens: new AccessTokenStore(redis.store, keys), vault, clock },
+    ...{ tokens: new TokenStore(redis.store, keys), vault, clock },
     refresh: (hubId, generation) => refreshAccount(deps, hubId, generation),
     identify: neverAsked,
   })
@@ -171,7 +170,7 @@ describe('an access token', () => {
     const s = server(async () => tokens('access-2'))
     await s.seed()
     const refusing = new AccessTokens({
-      ...{ tokens: new AccessTokenStore(redis.store, s.keys), vault, clock: s.clock },
+      ...{ tokens: new TokenStore(redis.store, s.keys), vault, clock: s.clock },
       refresh: () => Promise.reject(new Error('OOM command not allowed')),
       identify: neverAsked,
     })
@@ -195,7 +194,7 @@ describe('an access token', () => {
   test('that was replaced between reading and serving is not the one that is served', async () => {
     const s = server(async () => tokens('access-2'))
     await s.seed()
-    const store = new AccessTokenStore(redis.store, s.keys)
+    const store = new TokenStore(redis.store, s.keys)
     let reads = 0
     const reading = {
       read: async (hubId: number) => {
@@ -204,7 +203,7 @@ describe('an access token', () => {
         return stored
       },
       noteServed: store.noteServed.bind(store),
-    } as AccessTokenStore
+    }
     const served = await new AccessTokens({
       ...{ tokens: reading, vault, clock: s.clock },
       refresh: () => Promise.reject(new Error('not to be called')),
@@ -216,17 +215,12 @@ describe('an access token', () => {
   test('of an account that is uninstalled between reading and serving is served to nobody', async () => {
     const s = server(async () => tokens('access-2'))
     await s.seed()
-    const stored = await new AccessTokenStore(redis.store, s.keys).read(HUB)
+    const stored = await new TokenStore(redis.store, s.keys).read(HUB)
     await redis.store.beginUninstall(
       ...accountStepKeys(s.keys, HUB),
       ...[HUB, s.clock.now(), 'asked', 0, JSON.stringify(NO_ALERT_WRITES), 'api', '', 'one'],
     )
-    const noted = await new AccessTokenStore(redis.store, s.keys).noteServed(
-      HUB,
-      stored?.generation ?? '',
-      1,
-      'billing',
-    )
+    const noted = await new TokenStore(redis.store, s.keys).noteServed(HUB, stored?.generation ?? '', 1, 'billing')
     expect(noted).toBe('stale')
     expect(await s.ask()).toBe('gone')
     expect((await s.record()).tokenServedAt).toBeUndefined()
@@ -295,7 +289,7 @@ describe('of an account whose metadata was never read', () => {
     await redis.store.hset(account, 'metadataDue', '1')
     const asked: number[] = []
     const accessTokens = new AccessTokens({
-      ...{ tokens: new AccessTokenStore(redis.store, s.keys), vault, clock: s.clock },
+      ...{ tokens: new TokenStore(redis.store, s.keys), vault, clock: s.clock },
       refresh: (hubId, generation) => refreshAccount(s.deps, hubId, generation),
       identify: (hubId) => {
         asked.push(hubId)
