@@ -11,7 +11,7 @@ export interface Schedule {
 }
 
 /** For sweeps that usually run because somebody woke them: the tick picks up what a crash left. */
-const EVERY_FIVE_SECONDS = '*/5 * * * * *'
+const EVERY_TEN_SECONDS = '*/10 * * * * *'
 /** For what has a day's time, or is due at a minute. */
 const EVERY_MINUTE = '0 * * * * *'
 /** What is watched there moves by minutes and hours. */
@@ -93,9 +93,9 @@ function expressions(times: Schedule): Record<SweepKind, string> {
   return {
     'refresh-tokens': times.refreshTokens,
     'poll-limits': times.pollLimits,
-    uninstall: EVERY_FIVE_SECONDS,
+    uninstall: EVERY_TEN_SECONDS,
     grants: EVERY_HALF_MINUTE,
-    alerts: EVERY_FIVE_SECONDS,
+    alerts: EVERY_TEN_SECONDS,
     'tend-history': EVERY_MINUTE,
     coverage: EVERY_HALF_MINUTE,
     heartbeat: EVERY_HALF_MINUTE,

@@ -1,6 +1,7 @@
-import { chooseDue, chooseProbe } from '../src/accounts/choose-due.ts'
+import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
 import type { DueSets } from '../src/accounts/due-sets.ts'
 import type { CallBudget } from '../src/limits/polling/call-budget.ts'
+import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { ClockWatch } from '../src/runtime/clock-watch.ts'
 import type { Logger } from '../src/runtime/logger.ts'
@@ -27,6 +28,7 @@ export interface SweepDeps
   endpoint: TokenEndpoint
   /** Undefined: polls may make as many calls as there are. */
   callBudget: CallBudget | undefined
+  polling: PollSettings
   clockWatch: ClockWatch
   queues: Queues
   metrics: Metrics
@@ -49,6 +51,17 @@ const AHEAD_MS = 1_500
 const LOOK_AT_WAITING = MOST_WAITING / 2
 const LOOK_AGAIN_MS = 50
 const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
+
+/**
+ * Between two looks of a fleet at rest: of its token's life, or its period, nobody is kept waiting for more than a
+ * hundredth, and who comes due meanwhile travels in the same chunk.
+ */
+const REST_MS = 2_500
+const REST_SHARE = 0.01
+
+function after(rest: number, next: number | undefined, now: number): number | undefined {
+  return next === undefined ? undefined : Math.max(next, now + Math.min(REST_MS, rest * REST_SHARE))
+}
 
 /** Looks who is due and hands them on; returns when to look again. Undefined: the clock says so. */
 export async function sweep(deps: SweepDeps, kind: SweepKind): Promise<number | undefined> {
@@ -78,9 +91,12 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */
 async function sweepPolls(deps: SweepDeps): Promise<number | undefined> {
-  if (deps.callBudget === undefined) return sweepAccounts(deps, 'poll', deps.queues.pollLimits)
-  const { polls, until } = await deps.callBudget.room()
-  return polls === 0 ? until : sweepAccounts(deps, 'poll', deps.queues.pollLimits, polls)
+  const { every, accounts } = deps.polling
+  const shortest = Math.min(every, ...accounts.map((some) => some.every ?? every))
+  const room = await deps.callBudget?.room()
+  if (room?.polls === 0) return room.until
+  const next = await sweepAccounts(deps, 'poll', deps.queues.pollLimits, room?.polls)
+  return after(shortest, next, deps.clock.now())
 }
 
 async function sweepAccounts(
@@ -116,8 +132,14 @@ async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
   const chosen =
     isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
   await handOn(queue, await deps.due.claimTokens(chosen, now))
-  if (chosen.length === due.length) return next
+  if (chosen.length === due.length) return after(shortestLife(due), next, now)
   return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? LOOK_AHEAD_AGAIN_MS : LOOK_AGAIN_MS))
+}
+
+/** 0: of those that will come due nothing is known. */
+function shortestLife([first, ...others]: readonly DueToken[]): number {
+  const lifeOf = ({ obtainedAt, expiresAt }: DueToken) => expiresAt - obtainedAt
+  return first === undefined ? 0 : others.reduce((least, one) => Math.min(least, lifeOf(one)), lifeOf(first))
 }
 
 async function bringForward(deps: SweepDeps, now: number): Promise<void> {

@@ -123,3 +123,32 @@ describe('a sweep for tokens', () => {
     expect(world.handedOn).toContain(99)
   })
 })
+
+describe('between two looks of a fleet at rest', () => {
+  /** Two accounts of one life, of which one is due and the other will be in `nextMs`. */
+  async function resting(lifeMs: number, nextMs: number) {
+    const { keys, clock, run, world } = await overdue(0)
+    for (const hubId of [1, 2]) {
+      await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() - lifeMs / 2, lifeMs })
+    }
+    await redis.store.zadd(keys.partition(1).due.refresh, clock.now(), 1)
+    await redis.store.zadd(keys.partition(2).due.refresh, clock.now() + nextMs, 2)
+    const waits = await run()
+    expect(world.handedOn).toEqual([1])
+    return waits
+  }
+
+  test('lies a moment, so that who comes due in it travels along; of its life a hundredth at most', async () => {
+    expect(await resting(30 * MINUTE, 10)).toBe(2_500)
+    expect(await resting(30 * MINUTE, 5_000)).toBe(5_000)
+    expect(await resting(15_000, 10)).toBe(150)
+    expect(await resting(15_000, 400)).toBe(400)
+  })
+
+  test('of which the first has nobody, lies no more than until somebody is due', async () => {
+    const { keys, clock, run } = await overdue(0)
+    await seedAccount(redis.store, keys, { hubId: 1, obtainedAt: clock.now() })
+    await redis.store.zadd(keys.partition(1).due.refresh, clock.now() + 40, 1)
+    expect(await run()).toBe(40)
+  })
+})
