@@ -13,28 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Secret } from '../runtime/secret.ts'
 import type { Answer } from './token-store.ts'
 import { type StoreAnswerDeps, storeAnswer } from './unstored.ts'
 import { openToken, type Vault } from './vault.ts'
-
-/** What a line holds, encrypted: tokens, and what the step that stores them needs. */
-const ANSWER = z.object({
-  hubId: z.number(),
-  owner: z.string(),
-  generation: z.string(),
-  // An earlier version knew of none.
-  grants: z.string().default(''),
-  access: z.string(),
-  refresh: z.string().optional(),
-  times: z.object({ obtainedAt: z.number(), expiresAt: z.number() }),
-  refreshAt: z.number(),
-  pollAt: z.union([z.number(), z.literal('unchanged')]),
-  alerts: z.object({ changes: z.array(z.tuple([z.string(), z.string(), z.string()])), entries: z.array(z.string()) }),
-})
 
 /** What a file is called once all of it is on the disk. */
 const WHOLE = '.sealed'
@@ -116,8 +100,23 @@ function opened({ vault, log }: SealingDeps, hubId: number, text: string): Answe
     log.error({ code: 'token.unopened', hubId, reason: result.failure.code }, result.failure.message)
     return undefined
   }
-  const { access, refresh, ...rest } = ANSWER.parse(JSON.parse(result.value.reveal()))
-  return { ...rest, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
+  // Authenticated with its encryption: it is what `sealed` wrote, or an earlier version, which knew of no grants.
+  const {
+    access,
+    refresh,
+    grants = '',
+    ...rest
+  } = JSON.parse(result.value.reveal()) as Omit<Answer, 'access' | 'refresh' | 'grants'> & {
+    access: string
+    refresh?: string
+    grants?: string
+  }
+  return {
+    ...rest,
+    grants,
+    access: new Secret(access),
+    refresh: refresh === undefined ? undefined : new Secret(refresh),
+  }
 }
 
 /** For this user's eyes only, and on the disk before it has its name: half a file is none. */
@@ -126,21 +125,17 @@ function writeLines(dataDir: string, lines: readonly string[]): string {
   const file = join(folder, `${randomUUID()}${WHOLE}`)
   const half = `${file}${HALF}`
   try {
-    onDisk(openSync(half, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, `${lines.join('\n')}\n`))
+    writeFileSync(half, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600, flush: true })
     renameSync(half, file)
   } catch (error) {
     rmSync(half, { force: true })
     throw error
   }
-  onDisk(openSync(folder, 'r'), () => {})
-  return file
-}
-
-function onDisk(descriptor: number, write: (descriptor: number) => void): void {
+  const descriptor = openSync(folder, 'r')
   try {
-    write(descriptor)
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
   }
+  return file
 }

@@ -291,6 +291,19 @@ describe('of several workers', () => {
     expect(await w.lease()).toBe('somebody-else')
   })
 
+  test('one that fails after it lost the lease says nothing of the account: the one that has it now will', async () => {
+    const slow = slowAnswer()
+    const w = await worker(slow.refresh)
+    w.clock.move(25 * MINUTE)
+    const refreshing = w.refresh()
+    await slow.asked
+    await takeLease(redis.store, w.keys, 'somebody-else', 10_000)
+    const before = await w.record()
+    slow.answer(failure('rejected'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await w.record()).toEqual(before)
+  })
+
   test('one whose lease ran out while its process stood still is not begun anew there: its token is on the way', async () => {
     const slow = slowAnswer()
     const w = await worker(slow.refresh)

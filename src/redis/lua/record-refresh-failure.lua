@@ -1,5 +1,6 @@
 --!include account-step
--- Notes a failed refresh and when to try again, if the tokens are still the ones it was tried with.
+-- Notes a failed refresh and when to try again, if the tokens are still the ones it was tried with. Where another
+-- worker has the lease since, what comes of its refresh counts: this one may have been refused because of it.
 -- ARGV: hubId, owner of the lease, generation as read, state from now on, next refresh, next poll ('' = as it is,
 --   'never' = not until the account is well again), fields of the account (JSON), alert writes (JSON).
 -- Returns 'recorded' | 'lost'.
@@ -8,7 +9,7 @@ local refreshAt, pollAt, fields, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7]
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'refreshing')
 endLease(a[3], owner)
-if not isLive(a[1]) or a[2] ~= generation or not alertsAreAsRead(writes.changes) then return 'lost' end
+if not isLive(a[1]) or a[2] ~= generation or isHeld(a[3], owner) or not alertsAreAsRead(writes.changes) then return 'lost' end
 setState(hubId, state)
 setFields(fields)
 if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end
