@@ -1,4 +1,4 @@
-import { announceCoverage, type FleetAlerts } from '../src/alerts/kinds/fleet-alert.ts'
+import { announceCoverage, type FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
 import type { CoverageStore } from '../src/limits/coverage-store.ts'
 import type { Clock } from '../src/runtime/clock.ts'
@@ -7,7 +7,7 @@ import type { Queues } from './queues.ts'
 
 export interface SweepCoverageDeps {
   coverage: CoverageStore
-  announceFleet: FleetAlerts
+  announceFleet: FleetAnnouncer
   queues: Queues
   clock: Clock
   log: Logger

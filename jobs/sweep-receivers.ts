@@ -1,4 +1,5 @@
 import { type DeliveryAnnouncer, testMessage } from '../src/alerts/kinds/delivery-alert.ts'
+import type { News } from '../src/alerts/kinds/told-alert.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
 import type { ReceiverStore } from '../src/delivery/receiver-store.ts'
@@ -67,7 +68,7 @@ async function tell(
   { announceDelivery, receiverStore, queues }: SweepReceiversDeps,
   receiver: string,
   stored: string,
-  news: Parameters<DeliveryAnnouncer>[2],
+  news: News,
   now: number,
 ): Promise<boolean> {
   const writes = announceDelivery(receiver, stored, news, now)

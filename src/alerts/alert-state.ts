@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SampleRecord } from '../limits/samples.ts'
 import { NOBODY } from '../redis/steps.ts'
-import type { AlertKind, AlertLevel, PollCause } from './alert.ts'
+import type { Alert, AlertKind, AlertLevel, AlertReason, PollCause } from './alert.ts'
 
 /** The field of an account's token alert among its alert states. */
 export const TOKEN_FIELD = 'token'
@@ -74,15 +74,10 @@ export function atLevel(before: SeriesState, level: AlertLevel): SeriesState {
   return { ...before, level, wasAtBoth: true }
 }
 
-/** What an alert is about, from its field. */
-export function kindOf(field: string): Extract<AlertKind, 'token' | 'poll' | 'limit'> {
-  return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
-}
-
 /** What an open alert is about: under nobody's account are those of receivers and of the whole fleet. */
-export function openKindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
-  if (hubId !== NOBODY) return kindOf(field)
-  return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
+export function kindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
+  if (hubId === NOBODY) return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
+  return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
 }
 
 /** The alert's own id; it stays from opening to closing. */
@@ -151,4 +146,34 @@ export interface Acknowledged {
   usage?: number
   percent?: number
   remaining?: number
+}
+
+/** What is told of an alert at a moment. */
+export interface Told {
+  level: AlertLevel
+  reason: AlertReason
+  /** ms */
+  at: number
+  url: string
+}
+
+/** The transition that left an alert in this state, without what it says of a number. */
+export function transitionOf(
+  account: Alert['account'],
+  field: string,
+  state: SeriesState,
+  { level, reason, at, url }: Told,
+): Alert {
+  const hubId = account?.hubId ?? NOBODY
+  return {
+    id: transitionId(hubId, field, state),
+    kind: kindOf(hubId, field),
+    status: reason === 'recovered' || reason === 'uninstalled' ? 'resolved' : 'firing',
+    ...{ level, reason, rule: state.rule },
+    ...(state.cause === undefined ? {} : { cause: state.cause }),
+    ...(account === undefined ? {} : { account }),
+    measuredAt: new Date(at).toISOString(),
+    since: new Date(state.since).toISOString(),
+    url,
+  }
 }

@@ -8,7 +8,7 @@ import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { Alert } from './alert.ts'
 import type { SeriesState } from './alert-state.ts'
-import { decodeState, openKindOf, transitionId } from './alert-state.ts'
+import { decodeState, kindOf, transitionOf } from './alert-state.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
 import { subjectOf } from './open-alerts.ts'
@@ -61,30 +61,16 @@ function readable<T>(read: () => T): T | undefined {
  * open. Each has the id of its last transition: nothing new has happened.
  */
 export function openAlertMessages(settings: OpenAlertSettings, account: AlertedAccount, now: number): Alert[] {
-  const { states, readings } = account
+  const { hubId, hubDomain, states, readings } = account
+  const owner = hubId === NOBODY ? undefined : { hubId, hubDomain }
+  const url = hubId === NOBODY ? settings.page : settings.pageOf(hubId)
   const numbers = seriesById(readings)
   return Object.entries(states).flatMap(([field, stored]) => {
     const state = decodeState(stored)
     if (state.level === 'ok') return []
-    return [{ ...frameOf(settings, account, field, state), ...bodyOf(settings, account, field, state, numbers, now) }]
+    const told = { level: state.level, reason: 'repeat' as const, at: state.toldAt, url }
+    return [{ ...transitionOf(owner, field, state, told), ...bodyOf(settings, account, field, state, numbers, now) }]
   })
-}
-
-function frameOf(settings: OpenAlertSettings, { hubId, hubDomain }: AlertedAccount, field: string, state: SeriesState) {
-  const isFleet = hubId === NOBODY
-  return {
-    id: transitionId(hubId, field, state),
-    kind: openKindOf(hubId, field),
-    status: 'firing' as const,
-    level: state.level === 'critical' ? ('critical' as const) : ('warning' as const),
-    reason: 'repeat' as const,
-    rule: state.rule,
-    ...(state.cause === undefined ? {} : { cause: state.cause }),
-    ...(isFleet ? {} : { account: { hubId, hubDomain } }),
-    measuredAt: iso(state.toldAt),
-    since: iso(state.since),
-    url: isFleet ? settings.page : settings.pageOf(hubId),
-  }
 }
 
 function bodyOf(
@@ -114,7 +100,7 @@ function bodyOf(
 function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
   const subject = subjectOf({
     ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },
-    kind: openKindOf(hubId, field),
+    kind: kindOf(hubId, field),
     ...(cause === undefined ? {} : { cause }),
   })
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}.`

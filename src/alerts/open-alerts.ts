@@ -4,7 +4,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
-import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, openKindOf, type SeriesState } from './alert-state.ts'
+import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silences/silence.ts'
@@ -57,7 +57,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenA
     const number = numbers.get(field)
     return {
       id: alertId(hubId, field, state.since),
-      kind: openKindOf(hubId, field),
+      kind: kindOf(hubId, field),
       level: state.level,
       rule: state.rule,
       field,
@@ -162,7 +162,7 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
 export function silenceable({ hubId, hubDomain, field, state }: OpenState): Silenceable {
   const series = parseSeriesId(field)
   return {
-    kind: openKindOf(hubId, field),
+    kind: kindOf(hubId, field),
     level: state.level,
     rule: state.rule,
     ...(hubId === NOBODY ? {} : { account: { hubId, hubDomain } }),

@@ -62,7 +62,7 @@ async function evictedKeys({ store }: Parts): Promise<number> {
 async function tell({ store, keys, config, clock, queues }: Parts, is: 'firing' | 'over', message: string) {
   const stored = (await store.hget(keys.account(NOBODY).alerts, DATA)) ?? ''
   const now = clock.now()
-  const writes = fleetAnnouncements(config).fleet(DATA, is, stored, message, now)
+  const writes = fleetAnnouncements(config)(DATA, is, stored, message, now)
   if (writes.entries.length === 0) return
   await store.changeAlerts(...accountStepKeys(keys, NOBODY), NOBODY, stepJson(writes))
   await queues.wake('alerts', now)

@@ -221,7 +221,7 @@ function explainOwn(
   now: number,
 ): ExplainedAlert {
   const state = storedState(facts, field)
-  const kind = kindOf(field)
+  const kind = kindOf(facts.account.hubId, field)
   const level = state === undefined || state.level === 'ok' ? 'warning' : state.level
   const alert = alertAbout(facts, field, kind, state?.rule ?? kind, level, undefined, now)
   return explainAlert(settings, facts, alert, { field, state, shown: state?.level ?? 'ok', why }, now)

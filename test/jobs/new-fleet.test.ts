@@ -85,7 +85,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
       ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: EVERY_MS, firstRun: 'digest' },
       pageOf,
     } as AlertSettings,
-    announceFleet: { fleet: () => expect.fail('an alert about the fleet') } as never,
+    announceFleet: () => expect.fail('an alert about the fleet'),
     clockWatch: new ClockWatch(systemClock, () => 0),
     progress: async () => {},
     queues: {

@@ -15,12 +15,19 @@ export class AckLinks {
   }
 
   /** A path of this server, signed. */
-  pathTo(alert: LinkedAlert, now: number): string {
-    return `${ACKNOWLEDGE_PATH}?${ackLink(this.#keys()[0], alert, now + this.#lastMs())}`
+  pathTo({ hubId, alertId }: LinkedAlert, now: number): string {
+    const until = Math.ceil((now + this.#lastMs()) / 1000)
+    const signature = sign(this.#keys()[0], { hubId, alertId }, until)
+    return `${ACKNOWLEDGE_PATH}?${queryOf({ hubId, alertId, until, signature })}`
   }
 
+  /** What is wrong with a link is told only of one that was signed here. */
   read(query: unknown, now: number): ReadAckLink {
-    return readAckLink(this.#keys(), query, now)
+    const given = partsOf(query)
+    if (given === undefined) return { is: 'forged' }
+    const { hubId, alertId, until, signature } = given
+    if (!this.#keys().some((key) => isSame(sign(key, given, until), signature))) return { is: 'forged' }
+    return now < until * 1000 ? { is: 'good', hubId, alertId, query: queryOf(given) } : { is: 'expired' }
   }
 }
 
@@ -37,21 +44,6 @@ export type ReadAckLink =
   | { is: 'expired' }
   /** Not signed here, or changed since. */
   | { is: 'forged' }
-
-/** The query of a link that is good until `expiresAt` (ms). */
-export function ackLink(key: Buffer, { hubId, alertId }: LinkedAlert, expiresAt: number): string {
-  const until = Math.ceil(expiresAt / 1000)
-  return queryOf({ hubId, alertId, until, signature: sign(key, { hubId, alertId }, until) })
-}
-
-/** Any of the keys may have signed it. What is wrong with a link is told only of one that was signed here. */
-export function readAckLink(keys: readonly Buffer[], query: unknown, now: number): ReadAckLink {
-  const given = partsOf(query)
-  if (given === undefined) return { is: 'forged' }
-  const { hubId, alertId, until, signature } = given
-  if (!keys.some((key) => isSame(sign(key, { hubId, alertId }, until), signature))) return { is: 'forged' }
-  return now < until * 1000 ? { is: 'good', hubId, alertId, query: queryOf(given) } : { is: 'expired' }
-}
 
 type Parts = LinkedAlert & { until: number; signature: Buffer }
 

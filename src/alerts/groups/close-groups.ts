@@ -151,7 +151,22 @@ async function takeBackHeld(
   return back
 }
 
-async function withhold(
+/** A step for some at a time, each as the one before left the group; undefined: somebody else took something out of it. */
+async function inParts<T>(
+  taken: string,
+  all: readonly T[],
+  step: (taken: string, some: readonly T[]) => Promise<number | string>,
+): Promise<string | undefined> {
+  let at = taken
+  for (const some of chunksOf(all)) {
+    const answer = await step(at, some)
+    if (answer === 'lost') return undefined
+    at = String(answer)
+  }
+  return at
+}
+
+function withhold(
   { store, keys, group }: RelayDeps,
   key: string,
   receiver: string,
@@ -159,22 +174,17 @@ async function withhold(
   { withhold }: ComposedGroup,
   now: number,
 ): Promise<string | undefined> {
-  let at = taken
-  for (const some of chunksOf(withhold)) {
-    const args = some.flatMap(({ places, transitions, why }) => [joinRefs(places), joinRefs(transitions), why])
+  return inParts(taken, withhold, (at, some) => {
     const over = (when: Over) =>
       some.flatMap((one) => (one.over === when ? [heldField(receiver, alertOf(one.alert))] : [])).join(' ')
-    const answer = await store.withholdAlerts(
+    return store.withholdAlerts(
       ...[keys.delivery.ledger, key, at, now, group.intervalMs, over('now'), over('before')],
-      ...args,
+      ...some.flatMap(({ places, transitions, why }) => [joinRefs(places), joinRefs(transitions), why]),
     )
-    if (answer === 'lost') return undefined
-    at = String(answer)
-  }
-  return at
+  })
 }
 
-async function hold(
+function hold(
   { store, keys, group }: RelayDeps,
   key: string,
   receiver: string,
@@ -182,17 +192,15 @@ async function hold(
   { hold }: ComposedGroup,
   now: number,
 ): Promise<string | undefined> {
-  let at = taken
-  for (const some of chunksOf(hold)) {
-    const args = some.flatMap(({ alert, places }) => [
-      ...[heldField(receiver, alertOf(alert.alert)), JSON.stringify(alert), lookAgainAt(alert.held, now)],
-      joinRefs(places),
-    ])
-    const answer = await store.holdAlerts(keys.delivery.ledger, key, at, group.intervalMs, ...args)
-    if (answer === 'lost') return undefined
-    at = String(answer)
-  }
-  return at
+  return inParts(taken, hold, (at, some) =>
+    store.holdAlerts(
+      ...[keys.delivery.ledger, key, at, group.intervalMs],
+      ...some.flatMap(({ alert, places }) => [
+        ...[heldField(receiver, alertOf(alert.alert)), JSON.stringify(alert), lookAgainAt(alert.held, now)],
+        joinRefs(places),
+      ]),
+    ),
+  )
 }
 
 async function send(

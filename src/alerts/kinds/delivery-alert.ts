@@ -1,35 +1,16 @@
-import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
-import type { AlertLevel, Message } from '../alert.ts'
+import { type AlertWrites, NOBODY } from '../../redis/steps.ts'
+import type { Message } from '../alert.ts'
 import { alertId, DELIVERY_FIELD } from '../alert-state.ts'
-import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
+import { type News, tellNews } from './told-alert.ts'
 
-export interface DeliveryAlertSettings {
-  /** How often a receiver that still fails is told of again, ms. */
-  repeatEveryMs: number
-  /** The page of deliveries: an alert links to it. */
-  page: string
-}
+/** What is written about one receiver's alert; `stored` is its state, '' = none. */
+export type DeliveryAnnouncer = (receiver: string, stored: string, news: News, now: number) => AlertWrites
 
-/** What is to be told of a receiver: that something is wrong with it, or that nothing is any more. */
-export type ReceiverNews = { is: 'firing'; level: AlertLevel; message: string } | { is: 'over'; message: string }
-
-/** What is written about one receiver's alert; `before` is its state as stored, '' = none. */
-export type DeliveryAnnouncer = (receiver: string, before: string, news: ReceiverNews, now: number) => AlertWrites
-
-/** The field of a receiver's alert among the alerts of the whole installation. */
-function deliveryField(receiver: string): string {
-  return `${DELIVERY_FIELD}${receiver}`
-}
-
-/** The alert about a receiver, told through the others: when it opens, gets worse or better, now and then, and when it is over. */
-export function deliveryAnnouncer({ repeatEveryMs, page }: DeliveryAlertSettings): DeliveryAnnouncer {
+/** The alert about a receiver, told through the others. `page`: of deliveries. */
+export function deliveryAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): DeliveryAnnouncer {
   return (receiver, stored, news, now) => {
-    const field = deliveryField(receiver)
-    const subject: ToldSubject = { kind: 'delivery', field, stored, notTo: receiver, url: page, now }
-    if (news.is === 'over') return closeAlert(subject, news.message)
-    const before = openState(subject)
-    if (before?.level === news.level && !isDueAgain(before, now, repeatEveryMs)) return NO_ALERT_WRITES
-    return tellAlert(subject, news)
+    const field = `${DELIVERY_FIELD}${receiver}`
+    return tellNews({ field, stored, notTo: receiver, url: page, now }, news, repeatEveryMs)
   }
 }
 

@@ -7,39 +7,31 @@ import { countOf, formatCount, formatPercent } from '../../text/format-number.ts
 import type { Breaker, Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
 import type { EndpointDeps } from '../../tokens/endpoint/token-endpoint.ts'
-import { closeAlert, isDueAgain, openState, type ToldSubject, tellAlert } from './told-alert.ts'
+import { type News, tellNews } from './told-alert.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
 export type FleetTrouble = 'token-endpoint' | 'clock' | typeof COVERAGE | typeof DATA
 
-export interface FleetAlertSettings {
-  /** How often a trouble that lasts is told again, ms. */
-  repeatEveryMs: number
-  /** The status page: an alert links to it. */
-  page: string
-}
+/** What is written about a trouble of the whole fleet; `stored`: the state of its alert, '' = none. */
+export type FleetAnnouncer = (
+  trouble: FleetTrouble,
+  is: 'firing' | 'over',
+  stored: string,
+  message: string,
+  now: number,
+) => AlertWrites
 
-/** `stored`: the state of the alert about the trouble, as stored. */
-export interface FleetAlerts {
-  fleet(trouble: FleetTrouble, is: 'firing' | 'over', stored: string, message: string, now: number): AlertWrites
-}
-
-/** The alert about what keeps all accounts from being refreshed, or read: told when it begins, now and then, and when it is over. */
-export function fleetAnnouncer({ repeatEveryMs, page }: FleetAlertSettings): FleetAlerts {
-  return {
-    fleet: (trouble, is, stored, message, now) => {
-      const subject: ToldSubject = { kind: 'fleet', field: trouble, stored, url: page, now }
-      if (is === 'over') return closeAlert(subject, message)
-      const before = openState(subject)
-      if (before !== undefined && !isDueAgain(before, now, repeatEveryMs)) return NO_ALERT_WRITES
-      return tellAlert(subject, { level: 'critical', message })
-    },
+/** The alert about what keeps all accounts from being refreshed, or read. `page`: the status page. */
+export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): FleetAnnouncer {
+  return (trouble, is, stored, message, now) => {
+    const news: News = is === 'over' ? { is, message } : { is, level: 'critical', message }
+    return tellNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
   }
 }
 
-interface News {
+interface EndpointNews {
   trouble: 'token-endpoint' | 'clock'
-  is: 'firing' | 'over'
+  is: News['is']
   message: string
 }
 
@@ -47,23 +39,23 @@ interface News {
 const SKEW_LIMIT_MS = 60_000
 
 /** The alerts about what all accounts suffer from at the token endpoint. */
-export function endpointAnnouncer(store: Store, keys: Keys, fleet: FleetAlerts): EndpointDeps['announce'] {
+export function endpointAnnouncer(store: Store, keys: Keys, announce: FleetAnnouncer): EndpointDeps['announce'] {
   return async (before, state, now) => {
     const news = newsOf(before, state, now)
     if (news.length === 0) return NO_ALERT_WRITES
     // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
     const open = await store.hmget(keys.account(NOBODY).alerts, ...news.map(({ trouble }) => trouble))
     return news
-      .map(({ trouble, is, message }, n) => fleet.fleet(trouble, is, open[n] ?? '', message, now))
+      .map(({ trouble, is, message }, n) => announce(trouble, is, open[n] ?? '', message, now))
       .reduce(bothWrites)
   }
 }
 
 /** A trouble that lasts is news each time: the alert knows when it is repeated. `before`: undefined where it is lost. */
-function newsOf(before: EndpointState | undefined, state: EndpointState, now: number): News[] {
+function newsOf(before: EndpointState | undefined, state: EndpointState, now: number): EndpointNews[] {
   const { breaker, skewMs } = state
-  const news: News[] = []
-  const say = (trouble: News['trouble'], is: News['is'], message: string) => news.push({ trouble, is, message })
+  const news: EndpointNews[] = []
+  const say = (trouble: EndpointNews['trouble'], is: News['is'], message: string) => news.push({ trouble, is, message })
   if (breaker.is === 'open') say('token-endpoint', 'firing', describeTrouble(breaker))
   if (breaker.is === 'closed' && before?.breaker.is !== 'closed') {
     say('token-endpoint', 'over', describeRecovery(before?.breaker.since, now))
@@ -130,14 +122,14 @@ export interface JudgedCoverage {
 
 /** One alert for the fleet when many accounts have no fresh reading, and when they have again. */
 export function announceCoverage(
-  announce: FleetAlerts,
+  announce: FleetAnnouncer,
   settings: CoverageSettings,
   { coverage, trouble, reason, stored }: JudgedCoverage,
   now: number,
 ): AlertWrites {
   const is = trouble === undefined ? 'over' : 'firing'
   const message = trouble === undefined ? describeOver(coverage) : describe(coverage, settings, trouble, reason)
-  return announce.fleet(COVERAGE, is, stored, message, now)
+  return announce(COVERAGE, is, stored, message, now)
 }
 
 function describe(

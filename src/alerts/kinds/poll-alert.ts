@@ -86,7 +86,7 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
 
 function about(settings: GrantAlertSettings, { hubId, hubDomain, pollAlert, now }: Subject): ToldSubject {
   const account = { hubId, hubDomain }
-  return { kind: 'poll', field: POLL_FIELD, stored: pollAlert, account, url: settings.pageOf(hubId), now }
+  return { field: POLL_FIELD, stored: pollAlert, account, url: settings.pageOf(hubId), now }
 }
 
 function describeGrant({ scopes, installPage }: GrantAlertSettings, account: GrantedAccount): string {

@@ -67,5 +67,5 @@ function timeOf(at: number): string {
 
 function about(settings: TokenAlertSettings, { hubId, hubDomain, tokenAlert, now }: AnnouncedSubject): ToldSubject {
   const account = { hubId, hubDomain }
-  return { kind: 'token', field: TOKEN_FIELD, stored: tokenAlert, account, url: settings.pageOf(hubId), now }
+  return { field: TOKEN_FIELD, stored: tokenAlert, account, url: settings.pageOf(hubId), now }
 }

@@ -1,7 +1,7 @@
 import { parseSeriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
 import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
-import type { Alert, AlertKind, AlertLevel, AlertReason, PollCause } from '../alert.ts'
+import type { Alert, AlertLevel, AlertReason, PollCause } from '../alert.ts'
 import {
   atLevel,
   decodeState,
@@ -10,13 +10,12 @@ import {
   openedState,
   type SeriesState,
   toldState,
-  transitionId,
+  transitionOf,
 } from '../alert-state.ts'
 import { encodeEntry, entryOf } from '../outbox/outbox.ts'
 
 /** What an alert is about that is no number, and its state as stored. */
 export interface ToldSubject {
-  kind: Extract<AlertKind, 'token' | 'poll' | 'fleet' | 'delivery'>
   /** Its field among the alert states. */
   field: string
   /** State of the alert as stored, '' = none. */
@@ -50,7 +49,7 @@ export function openState({ stored }: Pick<ToldSubject, 'stored'>): SeriesState 
 export function tellAlert(subject: ToldSubject, { level, rule, cause, message }: Telling): AlertWrites {
   const before = openState(subject)
   if (before === undefined) {
-    const opened = openedState(level, rule ?? subject.kind, subject.now)
+    const opened = openedState(level, rule ?? kindOf(subject.account?.hubId ?? NOBODY, subject.field), subject.now)
     return writesOf(subject, withCause(opened, cause), level, 'entered', message)
   }
   const reason = reasonOf(before, level)
@@ -65,6 +64,17 @@ export function closeAlert(subject: ToldSubject, message: string): AlertWrites {
   if (before === undefined) return NO_ALERT_WRITES
   const level = before.level === 'critical' ? 'critical' : 'warning'
   return writesOf(subject, toldState(before, subject.now), level, 'recovered', message)
+}
+
+/** What is found of a trouble now. */
+export type News = { is: 'firing'; level: AlertLevel; message: string } | { is: 'over'; message: string }
+
+/** The alert about what lasts: told when it opens, gets worse or better, now and then, and when it is over. */
+export function tellNews(subject: ToldSubject, news: News, repeatEveryMs: number): AlertWrites {
+  if (news.is === 'over') return closeAlert(subject, news.message)
+  const before = openState(subject)
+  if (before?.level === news.level && !isDueAgain(before, subject.now, repeatEveryMs)) return NO_ALERT_WRITES
+  return tellAlert(subject, news)
 }
 
 /** Whether an alert that lasts at its level is to be told once more: not as long as somebody has acknowledged it. */
@@ -89,21 +99,8 @@ function writesOf(
   reason: AlertReason,
   message: string,
 ): AlertWrites {
-  const { kind, field, stored, account, notTo, url, now } = subject
-  const alert: Alert = {
-    id: transitionId(account?.hubId ?? NOBODY, field, state),
-    kind,
-    status: reason === 'recovered' ? 'resolved' : 'firing',
-    level,
-    reason,
-    rule: state.rule,
-    ...(state.cause === undefined ? {} : { cause: state.cause }),
-    ...(account === undefined ? {} : { account }),
-    measuredAt: new Date(now).toISOString(),
-    since: new Date(state.since).toISOString(),
-    message,
-    url,
-  }
+  const { field, stored, account, notTo, url, now } = subject
+  const alert = { ...transitionOf(account, field, state, { level, reason, at: now, url }), message }
   const entry = { ...entryOf(alert, state), ...(notTo === undefined ? {} : { notTo }) }
   return {
     changes: [[field, stored, reason === 'recovered' ? '' : encodeState(state)]],
@@ -123,23 +120,13 @@ export function closeAlerts(
     writes.changes.push([field, stored, ''])
     const before = decodeState(stored)
     if (before.level === 'ok') continue
-    const state = toldState(before, now)
     const series = parseSeriesId(field)
+    const told = { level: before.level, reason: 'uninstalled' as const, at: now, url: pageOf(account.hubId) }
     const alert: Alert = {
-      id: transitionId(account.hubId, field, state),
-      kind: kindOf(field),
-      status: 'resolved',
-      level: before.level,
-      reason: 'uninstalled',
-      rule: before.rule,
-      ...(before.cause === undefined ? {} : { cause: before.cause }),
-      account,
+      ...transitionOf(account, field, toldState(before, now), told),
       ...(series === undefined ? {} : { series }),
       ...(before.said === null ? {} : { usage: before.said.usage }),
-      measuredAt: new Date(now).toISOString(),
-      since: new Date(before.since).toISOString(),
       message: 'The app was uninstalled from this account.',
-      url: pageOf(account.hubId),
     }
     writes.entries.push(encodeEntry(entryOf(alert, before)))
   }

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
-import { deliveryAnnouncer, type ReceiverNews } from '../../../src/alerts/kinds/delivery-alert.ts'
+import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
+import type { News } from '../../../src/alerts/kinds/told-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
 const announce = deliveryAnnouncer({ repeatEveryMs: 24 * HOUR, page: 'https://plimsoll.example.com/deliveries' })
-const firing = (level: 'warning' | 'critical'): ReceiverNews => ({ is: 'firing', level, message: 'It fails.' })
-const over: ReceiverNews = { is: 'over', message: 'It delivers again.' }
+const firing = (level: 'warning' | 'critical'): News => ({ is: 'firing', level, message: 'It fails.' })
+const over: News = { is: 'over', message: 'It delivers again.' }
 
 /** One after the other, each on the state that the one before left; what was told each time. */
-function story(...steps: [hours: number, news: ReceiverNews][]) {
+function story(...steps: [hours: number, news: News][]) {
   let state = ''
   return steps.map(([hours, news]) => {
     const { changes, entries } = announce('ops-hook', state, news, NOW + hours * HOUR)

@@ -17,7 +17,7 @@ const ACCOUNT = { hubId: 123, hubDomain: 'acme.example.com' }
 function anAlert(more: Partial<ToldSubject> = {}) {
   let stored = ''
   const step = (now: number, write: (subject: ToldSubject) => AlertWrites) => {
-    const writes = write({ kind: 'token', field: 'token', account: ACCOUNT, url: 'https://a.b', ...more, stored, now })
+    const writes = write({ field: 'token', account: ACCOUNT, url: 'https://a.b', ...more, stored, now })
     for (const [, before, after] of writes.changes) {
       expect(before).toBe(stored)
       stored = after
@@ -89,9 +89,9 @@ describe('acknowledged, an alert that is not about a number', () => {
   const fails = (level: AlertLevel) => ({ is: 'firing', level, message: 'x' }) as const
 
   test('of the whole fleet is not told again for as long as was said, but when it is over', () => {
-    const one = anAlert({ kind: 'fleet', field: 'clock' })
+    const one = anAlert({ field: 'clock' })
     const say = (is: 'firing' | 'over', now: number) =>
-      one.step(now, ({ stored }) => fleet.fleet('clock', is, stored, 'x', now))?.alert.reason
+      one.step(now, ({ stored }) => fleet('clock', is, stored, 'x', now))?.alert.reason
     expect(say('firing', NOW)).toBe('entered')
     one.acknowledge(NOW, NOW + 3 * DAY)
     expect([1, 2, 3, 3.5, 4].map((days) => say('firing', NOW + days * DAY))).toEqual([
@@ -102,7 +102,7 @@ describe('acknowledged, an alert that is not about a number', () => {
   })
 
   test('is told when it gets worse, and is then known to nobody; what gets better stays known', () => {
-    const one = anAlert({ kind: 'delivery', field: 'delivery/ops' })
+    const one = anAlert({ field: 'delivery/ops' })
     const say = (level: AlertLevel, now: number) =>
       one.step(now, ({ stored }) => delivery('ops', stored, fails(level), now))?.alert.reason
     expect(say('critical', NOW)).toBe('entered')

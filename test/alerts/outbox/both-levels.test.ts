@@ -9,7 +9,7 @@ import { aRelay, INTERVAL, NOW, WAIT } from './a-relay.ts'
 
 const redis = useRedis()
 const ROUTES: Route[] = [{ match: { level: ['critical'] }, to: ['pager'] }, { to: ['mail'] }]
-const SUBJECT: ToldSubject = { kind: 'token', field: 'token', stored: '', url: '', now: NOW }
+const SUBJECT: ToldSubject = { field: 'token', stored: '', url: '', now: NOW }
 
 /** A token alert that goes from level to level, and is over with an uninstall: the entries of the outbox, in their order. */
 function passing(...levels: ('warning' | 'critical')[]) {
