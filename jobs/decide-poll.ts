@@ -1,5 +1,5 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
-import { mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
+import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
 import { type Findings, findingsOf } from '../src/limits/findings.ts'
 import { gapsAfter, reportsWithGaps } from '../src/limits/gaps.ts'
 import type { Change } from '../src/limits/history/change.ts'
@@ -88,25 +88,35 @@ export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise
   const gaps = reportsWithGaps(answers)
   deps.metrics.reportGaps.inc({}, gaps)
   // A report with gaps is judged beside the last one, and must be read anew next time.
-  const saw = outcome.readAll && gaps === 0 ? sawIn(deps, heard, answers) : undefined
+  const isWhole = outcome.readAll && gaps === 0 && heard.fingerprint !== undefined
+  const said = isWhole ? saidFingerprint(answers) : undefined
   // Other bytes may say the same.
-  return saw !== undefined && saw.said === context.seen?.said && isAtRest(deps, poll)
-    ? unchanged(deps, poll, saw)
-    : decideAnew(deps, { ...poll, answers, outcome, saw })
+  return said !== undefined && said === context.seen?.said && isAtRest(deps, poll)
+    ? unchanged(deps, poll, { ...context.seen, answers: heard.fingerprint as string })
+    : decideAnew(deps, {
+        ...poll,
+        answers,
+        outcome,
+        saw: said === undefined ? undefined : sawIn(deps, poll, answers, said),
+      })
 }
 
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */
-function isAtRest(deps: DecidePollDeps, { context, settings, at }: HeardPoll): boolean {
-  const { seen, polledAt, packed } = context
-  if (seen === undefined || packed.readings === null) return false
-  // Anything but what that poll left there is for whoever unpacks it to tell of.
-  if (packedAt(packed.readings) !== polledAt) return false
+function isAtRest(deps: DecidePollDeps, poll: HeardPoll): boolean {
+  const { context, settings, at } = poll
   // The history tells of a gap.
-  if (at - polledAt > gapOf(settings)) return false
-  const watched = watchedBy(deps, settings)
+  if (at - context.polledAt > gapOf(settings)) return false
   // Records that are gone, however that came, are stored anew.
-  if (packed.hasSamples !== (watched.records !== 'none' && settings.pairs.length > 0)) return false
-  return mayRest(deps.alerts, context, watched, at)
+  const hasSamples = deps.samples.settings.records !== 'none' && settings.pairs.length > 0
+  return context.packed.hasSamples === hasSamples && mayRest(deps.alerts, context, at) && isAsJudged(deps, poll)
+}
+
+/** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
+function isAsJudged(deps: DecidePollDeps, { context, settings, at }: HeardPoll): boolean {
+  const { packed, polledAt } = context
+  // Anything but what that poll left there is for whoever unpacks it to tell of.
+  if (packed.readings === null || packedAt(packed.readings) !== polledAt) return false
+  return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
 }
 
 function unchanged({ samples }: DecidePollDeps, poll: HeardPoll, saw: Decision['saw'] = 'unchanged'): Decision {
@@ -139,6 +149,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decisio
     saw.records === context.seen?.records &&
     context.packed.hasSamples &&
     Object.keys(shown).length > 0
+  const moved = found && isAsJudged(deps, poll) ? new Set(found.change?.before.map(([id]) => id)) : undefined
   const parked = parkedBy(deps, poll, now)
   const changedAt = hasMoved(found?.change) ? at : context.changedAt
   const disagreement =
@@ -156,7 +167,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decisio
         keepMs: deps.samples.settings.keepMs,
       },
       nearness: found && nearnessOf(found, poll),
-      alerts: bothWrites(await judge(deps, poll, found, shown), parked.alerts),
+      alerts: bothWrites(await judge(deps, poll, found && { ...found, moved }, shown), parked.alerts),
       fields: {
         ...(changedAt === context.changedAt ? {} : { changedAt: String(changedAt) }),
         ...recordFields(context, outcome, readAnything ? at : undefined, now),
@@ -167,7 +178,7 @@ async function decideAnew(deps: DecidePollDeps, poll: ReadPoll): Promise<Decisio
         ...(leftOut === context.typesLeftOut ? {} : { typesLeftOut: leftOut === 0 ? '' : String(leftOut) }),
       },
     },
-    found: found && foundSeries(found.before, found.after),
+    found: found && foundSeries(found.before, found.after, moved),
     changedAt,
     failures,
     saw,
@@ -210,13 +221,9 @@ function nearnessOf({ after }: Findings, { context, at }: HeardPoll): number | '
 }
 
 /** Only a poll that read everything saw it. */
-function sawIn({ samples }: DecidePollDeps, { fingerprint }: Heard, answers: Answers): ReadPoll['saw'] {
-  if (fingerprint === undefined) return undefined
-  return {
-    answers: fingerprint,
-    said: saidFingerprint(answers),
-    records: recordsFingerprint(answers.associations, samples.settings.records),
-  }
+function sawIn({ samples }: DecidePollDeps, { heard }: HeardPoll, answers: Answers, said: string): ReadPoll['saw'] {
+  const records = recordsFingerprint(answers.associations, samples.settings.records)
+  return { answers: heard.fingerprint as string, said, records }
 }
 
 /** Whether a number is another one than before. What is read for the first time is none: pairs that take turns come by and by. */
@@ -238,7 +245,7 @@ async function samplesAfter({ samples }: DecidePollDeps, { hubId, answers, outco
 async function judge(
   deps: DecidePollDeps,
   poll: ReadPoll,
-  found: Findings | undefined,
+  found: (Findings & { moved: ReadonlySet<string> | undefined }) | undefined,
   samples: Samples,
 ): Promise<AlertWrites> {
   const { hubId, context, settings, outcome, at } = poll

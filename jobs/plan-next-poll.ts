@@ -50,11 +50,14 @@ const NO_GROWTH: Growth = new Map()
 /** Of a poll that found all as it was, with nothing near a threshold. */
 export const NOTHING_NEW: FoundSeries = { series: [], growth: NO_GROWTH, isFirst: false }
 
-/** All series there are after a poll, and how they moved since the one before. */
-export function foundSeries(before: Readings | undefined, after: Readings): FoundSeries {
-  const series = seriesOf(after)
+/**
+ * The series after a poll that bear on the next one, and how they moved since the one before: those that moved, where the
+ * others were near no threshold and stand as they stood.
+ */
+export function foundSeries(before: Readings | undefined, after: Readings, moved?: ReadonlySet<string>): FoundSeries {
+  const series = moved === undefined ? seriesOf(after) : seriesOf(after).filter(({ id }) => moved.has(id))
   if (before === undefined) return { series, growth: NO_GROWTH, isFirst: true }
-  return { series, growth: growthBetween(before, after), isFirst: false }
+  return { series, growth: growthBetween(before, after, series), isFirst: false }
 }
 
 /** When the account is polled next: what was read, how that is among the thresholds, and what failed. */

@@ -33,6 +33,8 @@ export interface PolledAccount extends RuleSubject {
   forecasts?: AccountForecasts | undefined
   /** As stored, by series. */
   states: Record<string, string>
+  /** Series whose numbers moved, where all others would be judged as before; undefined: all are judged. */
+  moved?: ReadonlySet<string> | undefined
 }
 
 /** What a poll changes about an account's alerts: states and messages, to be committed with the reading itself. */
@@ -40,7 +42,10 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
   const writes: AlertWrites = { changes: [], entries: [] }
   const previous = seriesById(account.before)
   const current = seriesById(account.after)
-  for (const series of current.values()) decideOne(settings, account, series, previous.get(series.id), writes, now)
+  for (const series of current.values()) {
+    if (account.moved?.has(series.id) === false && account.states[series.id] === undefined) continue
+    decideOne(settings, account, series, previous.get(series.id), writes, now)
+  }
   closeVanished(settings, account, previous, current, writes, now)
   return writes
 }

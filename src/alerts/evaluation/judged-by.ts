@@ -55,20 +55,25 @@ function textOf(settings: AlertSettings): string {
   return text
 }
 
-/**
- * Whether numbers that are what they were need not be judged again at `now`: nothing counts polls or waits for its time.
- * An alert about polls, or polls that failed, are over once one works: that is for it to say.
- */
-export function mayRest(settings: AlertSettings, context: PollContext, watched: Watched, now: number): boolean {
-  const { alertStates, seen, pollFailures, pollFailingSince, pollBlockedSince, polledAt } = context
+/** Whether a number that is what it was would be judged at `now` as the last poll judged it, which was near no level. */
+export function isJudgedAlike(settings: AlertSettings, context: PollContext, watched: Watched, now: number): boolean {
+  const { alertStates, seen, polledAt, packed } = context
   if (seen === undefined || seen.judged === NOT_JUDGED) return false
-  if (pollFailures > 0 || pollFailingSince > 0 || pollBlockedSince > 0) return false
-  for (const [field, stored] of Object.entries(alertStates)) {
-    if (field === POLL_FIELD || (isOfSeries(field) && !isQuiet(stored, settings, polledAt, now))) return false
-  }
   if (seen.judged !== judgedBy(settings, context, alertStates, watched)) return false
   // A forecast grows too old between two polls: what rests on it is another matter then.
-  return areFresh(context.packed.forecasts, polledAt) === areFresh(context.packed.forecasts, now)
+  return areFresh(packed.forecasts, polledAt) === areFresh(packed.forecasts, now)
+}
+
+/**
+ * Whether numbers that are what they were, and are judged alike, need not be looked at again at `now`: nothing counts polls
+ * or waits for its time. An alert about polls, or polls that failed, are over once one works: that is for it to say.
+ */
+export function mayRest(settings: AlertSettings, context: PollContext, now: number): boolean {
+  const { alertStates, pollFailures, pollFailingSince, pollBlockedSince, polledAt } = context
+  if (pollFailures > 0 || pollFailingSince > 0 || pollBlockedSince > 0) return false
+  return Object.entries(alertStates).every(
+    ([field, stored]) => field !== POLL_FIELD && (!isOfSeries(field) || isQuiet(stored, settings, polledAt, now)),
+  )
 }
 
 function isQuiet(

@@ -147,8 +147,8 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
       yield { periodMs: Math.max(nearMs, easedMs), because }
     }
     const perDay = found.growth.get(series.id) ?? 0
-    const ahead = nextAhead(series, boundaries)
-    if (perDay <= 0 || ahead === undefined) continue
+    const ahead = perDay > 0 ? nextAhead(series, boundaries) : undefined
+    if (ahead === undefined) continue
     const days = (ahead.at - series.usage) / perDay
     const because: Rising = { is: 'rising', series: series.id, days, to: ahead.to }
     yield { periodMs: Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY), because }

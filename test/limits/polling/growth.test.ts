@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { growthBetween } from '../../../src/limits/polling/growth.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
+import { seriesOf } from '../../../src/limits/series.ts'
 import { associations, properties, readings } from '../reports.ts'
 
 const DAY = 86_400_000
 
 function growth(before: Readings, after: Readings) {
-  return Object.fromEntries(growthBetween(before, after))
+  return Object.fromEntries(growthBetween(before, after, seriesOf(after)))
 }
 
 test('growth is usage per day, from one reading of a series to the next', () => {
