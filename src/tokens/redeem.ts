@@ -52,27 +52,22 @@ export async function redeemAndStore(
   lease: Pick<Lease, 'isHeld'>,
 ): Promise<Redeemed> {
   const { refreshToken, previousToken } = job.context
-  const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
-  if (!opened.ok) return { is: 'failed', failure: opened.failure }
-  const current = opened.value
-  const first = await redeem(deps, current, lease)
-  if (first === 'too-late') return { is: 'too-late' }
-  if (first.result.ok) return keepAndStore(deps, job, { ...first, sent: current, current, answer: first.result.value })
-
-  // The token before the last one is kept until its successor has worked: here is the case for it.
-  if (first.result.failure.class === 'rejected' && previousToken !== undefined) {
-    const before = openToken(deps.vault, previousToken, job.hubId, 'refresh')
-    if (!before.ok) return { is: 'failed', failure: before.failure }
-    const previous = before.value
-    const second = await redeem(deps, previous, lease)
-    if (second === 'too-late') return { is: 'too-late' }
-    if (second.result.ok) {
-      return keepAndStore(deps, job, { ...second, sent: previous, current, answer: second.result.value })
-    }
+  let [current, refusal]: [Secret?, RefreshFailure?] = []
+  // The token before the last one is kept until its successor has worked: that this one is refused is the case for it.
+  for (const sealed of previousToken === undefined ? [refreshToken] : [refreshToken, previousToken]) {
+    const opened = openToken(deps.vault, sealed, job.hubId, 'refresh')
+    if (!opened.ok) return { is: 'failed', failure: opened.failure }
+    const sent = opened.value
+    current ??= sent
+    const redeemed = await redeem(deps, sent, lease)
+    if (redeemed === 'too-late') return { is: 'too-late' }
+    const { sentAt, result } = redeemed
+    if (result.ok) return keepAndStore(deps, job, { sentAt, sent, current, answer: result.value })
+    refusal ??= result.failure
     // Only what was refused counts as refused; that the other one could not be asked just now is no answer.
-    if (second.result.failure.class !== 'rejected') return { is: 'failed', failure: second.result.failure }
+    if (result.failure.class !== 'rejected') return { is: 'failed', failure: result.failure }
   }
-  return { is: 'failed', failure: first.result.failure }
+  return { is: 'failed', failure: refusal as RefreshFailure }
 }
 
 function redeem(deps: RedeemDeps, refreshToken: Secret, lease: Pick<Lease, 'isHeld'>) {
