@@ -186,4 +186,6 @@ function shortly(value: unknown): string {
   return String(value)
     .slice(0, 30)
     .replace(/\d{13}-\d+$/, 'id')
+    // A grant whose account is not known yet has a name made of chance.
+    .replace(/^[\w-]{22}$/, 'grant')
 }
