@@ -1,26 +1,24 @@
 import { afterAttempt } from '../src/delivery/after-attempt.ts'
-import { BEHIND_MS, type Deliveries, type Delivery } from '../src/delivery/deliveries.ts'
-import type { AttemptOutcome, Receiver } from '../src/delivery/receiver.ts'
-import type { Clock } from '../src/runtime/clock.ts'
+import { BEHIND_MS, type Delivery } from '../src/delivery/deliveries.ts'
+import type { AttemptOutcome } from '../src/delivery/receiver.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
-import type { LogEvent, Logger } from '../src/runtime/logger.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
-import { NO_TRACING, type SpanFacts, type Tracing } from '../src/runtime/tracing.ts'
-import type { DeliverJob, Queues } from './queues.ts'
-import type { StopSignals } from './stop-signals.ts'
+import type { LogEvent } from '../src/runtime/logger.ts'
+import { NO_TRACING, type SpanFacts } from '../src/runtime/tracing.ts'
+import type { JobDeps } from './job-deps.ts'
+import type { DeliverJob } from './queues.ts'
 
-export interface DeliverDeps {
-  deliveries: Deliveries
-  receivers: ReadonlyMap<string, Receiver>
-  turns: Turns
-  queues: Queues
-  metrics: Metrics
-  /** Absent: nobody collects traces. */
-  tracing?: Tracing
-  clock: Clock
-  random: () => number
-  log: Logger
+/** The two steps of a stop. */
+export interface StopSignals {
+  /** Begin nothing new. */
+  stopping: AbortSignal
+  /** Time is up: let go of what is under way. */
+  abandon: AbortSignal
 }
+
+export type DeliverDeps = Pick<
+  JobDeps,
+  'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'tracing' | 'clock' | 'random' | 'log'
+>
 
 /** Attempts of one receiver under way at a time, unless it says less, and how many more may wait for their turn here. */
 const AT_A_TIME = 8

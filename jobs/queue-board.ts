@@ -1,6 +1,13 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Queues } from './queues.ts'
+import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import type { AppControllerRoute, IServerAdapter, UIConfig } from '@bull-board/api/typings/app'
+import { QUEUE, type Queues } from './queues.ts'
+
+type Answer = (
+  params: Record<string, string>,
+  query: Record<string, string>,
+) => Promise<{ status: number; body: unknown }>
 
 /** What bull-board shows of the queues, for whoever serves it: its files, what its page is told, and its reads. */
 export interface QueueBoard {
@@ -16,7 +23,7 @@ export interface QueueBoard {
 export interface QueueBoardRead {
   /** Below the page's own address. */
   path: string
-  answer(params: Record<string, string>, query: Record<string, string>): Promise<{ status: number; body: unknown }>
+  answer: Answer
 }
 
 /** Its reads, as a test knows that they are. They stand here because the server wants its routes before anybody looks. */
@@ -32,9 +39,9 @@ export const READ_PATHS = [
 
 /** The board is loaded when somebody looks: a daemon at whose queues nobody looks does without its megabytes. */
 export function openQueueBoard(queues: Queues): QueueBoard {
-  let opening: ReturnType<typeof open> | undefined
+  let opening: Promise<Reads> | undefined
   const opened = () => {
-    opening ??= open(queues)
+    opening ??= openReads(queues)
     return opening
   }
   const ui = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
@@ -53,7 +60,93 @@ export function openQueueBoard(queues: Queues): QueueBoard {
   }
 }
 
-async function open(queues: Queues) {
-  const { openReads } = await import('./queue-board-reads.ts')
-  return openReads(queues)
+/** What the board's page is told, and what it reads by path. */
+interface Reads {
+  config: object
+  answers: ReadonlyMap<string, Answer>
+}
+
+/**
+ * The board's reads only: none of its routes that change something is handed out, so there is nothing to forbid. A queue
+ * that is emptied or paused by hand would cost tokens their refresh.
+ */
+export async function openReads(queues: Pick<Queues, keyof typeof QUEUE>): Promise<Reads> {
+  const [{ createBullBoard }, { BullMQAdapter }] = await Promise.all([
+    import('@bull-board/api'),
+    import('@bull-board/api/bullMQAdapter'),
+  ])
+  const collected: AppControllerRoute[] = []
+  let config: UIConfig = {}
+  const shown = Object.keys(QUEUE).map(
+    (name) => new BullMQAdapter(queues[name as keyof typeof QUEUE], { readOnlyMode: true, allowRetries: false }),
+  )
+  const board = new Map(shown.map((queue) => [queue.getName(), queue]))
+  createBullBoard({
+    queues: shown,
+    serverAdapter: collector(collected, (given) => (config = given)),
+    options: { uiConfig: UI },
+  })
+  const reads = collected.filter(({ method }) => method === 'get')
+  return { config, answers: new Map(reads.flatMap((route) => readsOf(route, board, config))) }
+}
+
+const UI: UIConfig = {
+  boardTitle: 'Queues',
+  miscLinks: [{ text: 'Back to Plimsoll', url: '/queues' }],
+  // It leads elsewhere.
+  hideDocsLink: true,
+  // Asked of Redis anew for every queue at every look.
+  showWorkers: false,
+  pollingInterval: { showSetting: true, forceInterval: 5 },
+}
+
+/** Takes down what the board would have a server do. */
+function collector(collected: AppControllerRoute[], configure: (config: UIConfig) => void): IServerAdapter {
+  const adapter: IServerAdapter = {
+    setQueues: () => adapter,
+    setViewsPath: () => adapter,
+    setStaticPath: () => adapter,
+    setEntryRoute: () => adapter,
+    setErrorHandler: () => adapter,
+    setApiRoutes: (routes) => {
+      collected.push(...routes)
+      return adapter
+    },
+    setUIConfig: (config) => {
+      configure(config)
+      return adapter
+    },
+  }
+  return adapter
+}
+
+/** The most jobs that are looked at in one go: a page of a hundred thousand would hold up the work that they stand for. */
+const MOST_JOBS = 100
+
+function sparing(query: Record<string, string>): Record<string, string> {
+  const { jobsPerPage } = query
+  return Number(jobsPerPage) > MOST_JOBS ? { ...query, jobsPerPage: String(MOST_JOBS) } : query
+}
+
+/** An address may name something else that a queue keeps, such as its events. */
+function isNoJob(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('WRONGTYPE ')
+}
+
+function readsOf(
+  { route, handler }: AppControllerRoute,
+  queues: Map<string, BullMQAdapter>,
+  uiConfig: UIConfig,
+): [path: string, answer: Answer][] {
+  const answer: Answer = async (params, query) => {
+    const asked = { queues, uiConfig, params, query: sparing(query), body: {}, headers: {} }
+    try {
+      const { status = 200, body } = await handler(asked)
+      return { status, body }
+    } catch (error) {
+      if (isNoJob(error)) return { status: 404, body: { error: { key: 'ERRORS.JOB_NOT_FOUND' } } }
+      throw error
+    }
+  }
+  return [route].flat().map((path) => [path, answer])
 }

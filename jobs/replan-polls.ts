@@ -1,18 +1,9 @@
-import type { DueSets } from '../src/accounts/due-sets.ts'
-import type { PollStore } from '../src/limits/poll-store.ts'
 import { planSooner } from '../src/limits/polling/plan-poll.ts'
-import { type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import type { Clock } from '../src/runtime/clock.ts'
+import { pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
-import type { Logger } from '../src/runtime/logger.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface ReplanPollsDeps {
-  due: DueSets
-  polls: PollStore
-  polling: PollSettings
-  clock: Clock
-  log: Logger
-}
+type ReplanPollsDeps = Pick<JobDeps, 'due' | 'polls' | 'polling' | 'clock' | 'log'>
 
 /** Accounts looked at together: they share the connection with work that does not wait. */
 const AT_ONCE = 50

@@ -1,19 +1,10 @@
 import { closeGroups } from '../src/alerts/groups/close-groups.ts'
 import { lookAtHeld } from '../src/alerts/groups/release-held.ts'
-import { collectOutbox, type RelayDeps } from '../src/alerts/outbox/relay.ts'
-import type { Deliveries } from '../src/delivery/deliveries.ts'
-import type { Clock } from '../src/runtime/clock.ts'
+import { collectOutbox } from '../src/alerts/outbox/relay.ts'
 import { Failures } from '../src/runtime/failures.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
-import type { Queues } from './queues.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface SweepAlertsDeps {
-  relay: RelayDeps
-  deliveries: Deliveries
-  queues: Queues
-  metrics: Metrics
-  clock: Clock
-}
+export type SweepAlertsDeps = Pick<JobDeps, 'relay' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
 
 /** Deliveries handed on at a time. */
 const BATCH = 500

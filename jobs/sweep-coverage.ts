@@ -1,17 +1,8 @@
-import { announceCoverage, type FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
+import { announceCoverage } from '../src/alerts/kinds/fleet-alert.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
-import type { CoverageStore } from '../src/limits/coverage-store.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import type { Queues } from './queues.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface SweepCoverageDeps {
-  coverage: CoverageStore
-  announceFleet: FleetAnnouncer
-  queues: Queues
-  clock: Clock
-  log: Logger
-}
+type SweepCoverageDeps = Pick<JobDeps, 'coverage' | 'announceFleet' | 'queues' | 'clock' | 'log'>
 
 /** Looks how many accounts have a fresh reading, and tells of it once for the whole fleet. The clock brings the next look. */
 export async function sweepCoverage({

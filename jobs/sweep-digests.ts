@@ -1,33 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import type { Registry } from '../src/accounts/registry.ts'
 import { DigestDraft } from '../src/alerts/digest/digest-draft.ts'
-import type { DigestStore, MadeDigest } from '../src/alerts/digest/digest-store.ts'
+import type { MadeDigest } from '../src/alerts/digest/digest-store.ts'
 import { type DigestSchedule, judgeDue, nextDigestAt } from '../src/alerts/digest/next-digest-at.ts'
-import { type OpenAlertSettings, openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
-import { type Route, receiversOf } from '../src/alerts/routing/route.ts'
-import type { Store } from '../src/redis/connect.ts'
-import type { Keys } from '../src/redis/keys.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import type { Queues } from './queues.ts'
+import { openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
+import { receiversOf } from '../src/alerts/routing/route.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface DigestSettings extends OpenAlertSettings {
-  /** Of the receivers that get one. */
-  schedules: ReadonlyMap<string, DigestSchedule>
-  routes: readonly Route[]
-  /** The most alerts that one shows. */
-  max: number
-}
-
-export interface SweepDigestsDeps {
-  store: Store
-  keys: Keys
-  registry: Pick<Registry, 'alerting'>
-  digests: DigestStore
-  digest: DigestSettings
-  queues: Pick<Queues, 'wake'>
-  clock: Clock
-  log: Logger
+type SweepDigestsDeps = Pick<JobDeps, 'store' | 'keys' | 'registry' | 'digests' | 'digest' | 'clock' | 'log'> & {
+  queues: Pick<JobDeps['queues'], 'wake'>
 }
 
 /** Accounts read at once: of a fleet that is on fire not all must be in memory together. */

@@ -1,12 +1,8 @@
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { claimGrants } from '../src/accounts/parked-grants.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
-import type { Queues } from './queues.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface SweepGrantsDeps extends FinishDeps {
-  queues: Queues
-  metrics: Metrics
-}
+type SweepGrantsDeps = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
 /** Asks again whose the grants are that nobody could say at their install. The clock brings the next look. */
 export async function sweepGrants(deps: SweepGrantsDeps): Promise<undefined> {

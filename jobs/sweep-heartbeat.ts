@@ -1,31 +1,9 @@
-import { type HeartbeatFactsDeps, readHeartbeatFacts, type WatchedDaemon } from '../src/heartbeat/heartbeat-facts.ts'
-import type { HeartbeatStore } from '../src/heartbeat/heartbeat-store.ts'
-import {
-  describeFacts,
-  type HeartbeatBounds,
-  type HeartbeatVerdict,
-  judgeHeartbeat,
-} from '../src/heartbeat/judge-heartbeat.ts'
+import { type HeartbeatFactsDeps, readHeartbeatFacts } from '../src/heartbeat/heartbeat-facts.ts'
+import { describeFacts, type HeartbeatVerdict, judgeHeartbeat } from '../src/heartbeat/judge-heartbeat.ts'
 import type { Pinger } from '../src/heartbeat/ping.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface HeartbeatSettings {
-  everyMs: number
-  bounds: HeartbeatBounds
-  pinger: Pinger
-  daemon: WatchedDaemon
-}
-
-export interface SweepHeartbeatDeps extends HeartbeatFactsDeps {
-  heartbeats: HeartbeatStore
-  /** Undefined: nobody outside is told. */
-  heartbeat: HeartbeatSettings | undefined
-  metrics: Metrics
-  clock: Clock
-  log: Logger
-}
+type SweepHeartbeatDeps = Pick<JobDeps, 'heartbeats' | 'heartbeat' | 'metrics' | 'clock' | 'log'> & HeartbeatFactsDeps
 
 /**
  * Tells somebody outside that all is within bounds, or what is not: once in a period, whatever the number of daemons. What

@@ -1,28 +1,12 @@
-import { type DeliveryAnnouncer, testMessage } from '../src/alerts/kinds/delivery-alert.ts'
+import { testMessage } from '../src/alerts/kinds/delivery-alert.ts'
 import type { News } from '../src/alerts/kinds/told-alert.ts'
-import type { Receiver } from '../src/delivery/receiver.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
-import type { ReceiverStore } from '../src/delivery/receiver-store.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import type { Queues } from './queues.ts'
+import type { JobDeps } from './job-deps.ts'
 
-export interface DrillSettings {
-  everyMs: number | 'never'
-  unprovenAfterMs: number | 'never'
-}
-
-export interface SweepReceiversDeps {
-  receivers: ReadonlyMap<string, Receiver>
-  receiverStore: ReceiverStore
-  drill: DrillSettings
-  announceDelivery: DeliveryAnnouncer
-  /** The page of deliveries: test messages link to it. */
-  deliveriesPage: string
-  queues: Queues
-  clock: Clock
-  log: Logger
-}
+type SweepReceiversDeps = Pick<
+  JobDeps,
+  'receivers' | 'receiverStore' | 'drill' | 'announceDelivery' | 'deliveriesPage' | 'queues' | 'clock' | 'log'
+>
 
 /**
  * Looks how each receiver fares, from what its attempts left in Redis: whatever was killed meanwhile, the next look finds

@@ -1,41 +1,13 @@
 import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
-import type { DueSets } from '../src/accounts/due-sets.ts'
-import type { CallBudget } from '../src/limits/polling/call-budget.ts'
-import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { ClockWatch } from '../src/runtime/clock-watch.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
-import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
+import type { JobDeps } from './job-deps.ts'
 import type { ChunkJob, Queues, SweepKind } from './queues.ts'
-import { type SweepAlertsDeps, sweepAlerts } from './sweep-alerts.ts'
-import { type SweepCoverageDeps, sweepCoverage } from './sweep-coverage.ts'
-import { type SweepDigestsDeps, sweepDigests } from './sweep-digests.ts'
-import { type SweepGrantsDeps, sweepGrants } from './sweep-grants.ts'
-import { type SweepHeartbeatDeps, sweepHeartbeat } from './sweep-heartbeat.ts'
-import { type SweepReceiversDeps, sweepReceivers } from './sweep-receivers.ts'
-import { type SweepHistoryDeps, sweepHistory } from './tend-history.ts'
-
-export interface SweepDeps
-  extends SweepAlertsDeps,
-    SweepCoverageDeps,
-    SweepHistoryDeps,
-    SweepReceiversDeps,
-    SweepHeartbeatDeps,
-    SweepDigestsDeps,
-    SweepGrantsDeps {
-  due: DueSets
-  endpoint: TokenEndpoint
-  /** Undefined: polls may make as many calls as there are. */
-  callBudget: CallBudget | undefined
-  polling: PollSettings
-  clockWatch: ClockWatch
-  queues: Queues
-  metrics: Metrics
-  clock: Clock
-  log: Logger
-  random: () => number
-}
+import { sweepAlerts } from './sweep-alerts.ts'
+import { sweepCoverage } from './sweep-coverage.ts'
+import { sweepDigests } from './sweep-digests.ts'
+import { sweepGrants } from './sweep-grants.ts'
+import { sweepHeartbeat } from './sweep-heartbeat.ts'
+import { sweepReceivers } from './sweep-receivers.ts'
+import { sweepHistory } from './tend-history.ts'
 
 /** Accounts per job: below 50 the queue itself is felt, above 500 nothing is won. */
 const CHUNK = 200
@@ -64,7 +36,7 @@ function after(rest: number, next: number | undefined, now: number): number | un
 }
 
 /** Looks who is due and hands them on; returns when to look again. Undefined: the clock says so. */
-export async function sweep(deps: SweepDeps, kind: SweepKind): Promise<number | undefined> {
+export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | undefined> {
   const begunAt = deps.clock.now()
   const next = await LOOK[kind](deps)
   const now = deps.clock.now()
@@ -76,7 +48,7 @@ export async function sweep(deps: SweepDeps, kind: SweepKind): Promise<number | 
 }
 
 /** Each hands on what is due, and returns when something is due next. */
-const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> = {
+const LOOK: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,
   uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
@@ -90,7 +62,7 @@ const LOOK: Record<SweepKind, (deps: SweepDeps) => Promise<number | undefined>> 
 }
 
 /** Where calls have a budget: no more than it has room for. The oldest are claimed first, the rest stay due. */
-async function sweepPolls(deps: SweepDeps): Promise<number | undefined> {
+async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
   const { every, accounts } = deps.polling
   const shortest = Math.min(every, ...accounts.map((some) => some.every ?? every))
   const room = await deps.callBudget?.room()
@@ -100,7 +72,7 @@ async function sweepPolls(deps: SweepDeps): Promise<number | undefined> {
 }
 
 async function sweepAccounts(
-  deps: SweepDeps,
+  deps: JobDeps,
   kind: 'poll' | 'uninstall',
   queue: Queues['pollLimits'],
   most?: number,
@@ -120,7 +92,7 @@ async function sweepAccounts(
  * As many as the token endpoint will take soon, nearest to expiry first; while nothing works one, to see. The rest stay
  * due.
  */
-async function sweepTokens(deps: SweepDeps): Promise<number | undefined> {
+async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
@@ -142,7 +114,7 @@ function shortestLife([first, ...others]: readonly DueToken[]): number {
   return first === undefined ? 0 : others.reduce((least, one) => Math.min(least, lifeOf(one)), lifeOf(first))
 }
 
-async function bringForward(deps: SweepDeps, now: number): Promise<void> {
+async function bringForward(deps: JobDeps, now: number): Promise<void> {
   const { tokens, polls } = await deps.due.bringForward(now)
   if (tokens + polls === 0) return
   deps.log.warn(

@@ -1,26 +1,17 @@
-import type { Registry } from '../src/accounts/registry.ts'
 import { type ForecastDeps, forecastAccount } from '../src/limits/forecast/forecast-account.ts'
 import { isFormat1 } from '../src/limits/history/format-1.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
-import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
-import { type Keep, thinOut } from '../src/limits/history/thin-out.ts'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
-import type { Queues, TendJob } from './queues.ts'
+import { thinOut } from '../src/limits/history/thin-out.ts'
+import type { JobDeps } from './job-deps.ts'
+import type { TendJob } from './queues.ts'
 
-export interface SweepHistoryDeps {
-  rounds: TendingRounds
-  queues: Queues
-  clock: Clock
-}
+type SweepHistoryDeps = Pick<JobDeps, 'rounds' | 'queues' | 'clock'>
 
-export interface TendHistoryDeps extends SweepHistoryDeps, ForecastDeps {
-  registry: Registry
-  historyKeep: Keep
-  metrics: Metrics
-  log: Logger
-}
+export type TendHistoryDeps = Pick<
+  JobDeps,
+  'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'log'
+> &
+  ForecastDeps
 
 /** Accounts of a chunk, and how long it may take: a job that doesn't end looks stuck. */
 const CHUNK = 200

@@ -1,15 +1,10 @@
 import { runUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
 import { noteForgotten } from '../src/redis/append-only-file.ts'
-import type { Metrics } from '../src/runtime/metrics.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
-import type { Movement } from './movement.ts'
-import type { ChunkJob, Queues } from './queues.ts'
+import type { JobDeps } from './job-deps.ts'
+import type { ChunkJob } from './queues.ts'
 
-export interface UninstallJobDeps extends UninstallDeps, EachAccountDeps {
-  queues: Queues
-  metrics: Metrics
-  movement: Movement
-}
+export type UninstallJobDeps = Pick<JobDeps, 'queues' | 'metrics' | 'movement'> & UninstallDeps & EachAccountDeps
 
 /** A chunk of accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
 export function uninstall(deps: UninstallJobDeps, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {

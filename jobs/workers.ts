@@ -5,30 +5,21 @@ import type { Store } from '../src/redis/connect.ts'
 import { InForce } from '../src/runtime/in-force.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { NO_TRACING, type SpanFacts } from '../src/runtime/tracing.ts'
-import { type DeliverDeps, deliver, PER_RECEIVER } from './deliver.ts'
-import type { JobTelemetry } from './job-telemetry.ts'
+import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
+import type { JobDeps } from './job-deps.ts'
 import { type Looks, startLooks } from './looks.ts'
-import type { Movement } from './movement.ts'
-import { type PollLimitsDeps, pollLimits } from './poll-limits.ts'
+import { pollLimits } from './poll-limits.ts'
 import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind, type TendJob } from './queues.ts'
-import { type RefreshTokensDeps, refreshTokens } from './refresh-tokens.ts'
+import { refreshTokens } from './refresh-tokens.ts'
 import { watchSilentWorkers } from './silent-workers.ts'
-import type { StopSignals } from './stop-signals.ts'
-import { type SweepDeps, sweep } from './sweep.ts'
-import { type TendHistoryDeps, tendHistory } from './tend-history.ts'
-import { type UninstallJobDeps, uninstall } from './uninstall.ts'
-
-export type WorkerDeps = SweepDeps &
-  RefreshTokensDeps &
-  PollLimitsDeps &
-  UninstallJobDeps &
-  TendHistoryDeps &
-  DeliverDeps & { movement: Movement; jobTelemetry?: JobTelemetry | undefined }
+import { sweep } from './sweep.ts'
+import { tendHistory } from './tend-history.ts'
+import { uninstall } from './uninstall.ts'
 
 export interface Workers {
   wake: Looks['wake']
   /** Jobs that begin from now on work by these. Resolves once no job works by those before. */
-  replace(deps: WorkerDeps): Promise<void>
+  replace(deps: JobDeps): Promise<void>
   /** Begins nothing new, lets what is under way finish for up to `patienceMs`, hands back the rest. */
   stop(patienceMs: number): Promise<void>
 }
@@ -40,7 +31,7 @@ const TURN_MS = 400
 export function startWorkers(
   connection: Store,
   prefix: string,
-  deps: WorkerDeps,
+  deps: JobDeps,
   log: Logger,
   silence?: Parameters<typeof watchSilentWorkers>[2],
 ): Workers {
@@ -54,7 +45,7 @@ export function startWorkers(
   const start = <T extends ChunkJob | TendJob | DeliverJob>(
     name: string,
     concurrency: number,
-    work: (deps: WorkerDeps, job: T) => Promise<void>,
+    work: (deps: JobDeps, job: T) => Promise<void>,
   ) => {
     const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
       deps.movement.watch(name, () => {
@@ -77,7 +68,7 @@ export function startWorkers(
   start<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping))
   start<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping))
   start<DeliverJob>(QUEUE.deliver, deliveriesAtATime(deps), (now, job) => deliver(now, job, stop))
-  const look = async (now: WorkerDeps, kind: SweepKind) => {
+  const look = async (now: JobDeps, kind: SweepKind) => {
     const isOurs = await now.store.set(now.keys.look(kind), 1, 'PX', TURN_MS, 'NX')
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
     return (now.tracing ?? NO_TRACING).span('sweep', { 'plimsoll.sweep': kind }, () => sweep(now, kind))
@@ -133,6 +124,6 @@ function factsOf(job: ChunkJob | TendJob | DeliverJob): SpanFacts {
   return {}
 }
 
-function deliveriesAtATime({ receivers }: Pick<WorkerDeps, 'receivers'>): number {
+function deliveriesAtATime({ receivers }: Pick<JobDeps, 'receivers'>): number {
   return PER_RECEIVER * Math.max(1, receivers.size)
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import type { DigestSettings } from '../../jobs/sweep-digests.ts'
+import type { DigestSettings } from '../../jobs/job-deps.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { pageOf } from './announcers.ts'
 

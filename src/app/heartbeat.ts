@@ -1,5 +1,5 @@
 import { longestPauses } from '../../jobs/clock.ts'
-import type { HeartbeatSettings } from '../../jobs/sweep-heartbeat.ts'
+import type { HeartbeatSettings } from '../../jobs/job-deps.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import type { Parts } from './parts.ts'
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { deliver, Turns } from '../../jobs/deliver.ts'
-import { type DigestSettings, sweepDigests } from '../../jobs/sweep-digests.ts'
+import type { DigestSettings } from '../../jobs/job-deps.ts'
+import { sweepDigests } from '../../jobs/sweep-digests.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import type { Message } from '../../src/alerts/alert.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
