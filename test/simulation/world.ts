@@ -182,10 +182,9 @@ function shortly(value: unknown): string {
   if (Buffer.isBuffer(value)) return `${value.length} bytes`
   if (Array.isArray(value)) return `[${value.length > 6 ? value.length : value.map(shortly)}]`
   if (typeof value === 'object' && value !== null) return 'ok' in value && value.ok === false ? 'failed' : 'ok'
-  // Redis names the entries of a stream by its own clock.
+  // Redis names the entries of a stream by its own clock; the name of a grant whose account is not known yet is made of chance.
   return String(value)
     .slice(0, 30)
     .replace(/\d{13}-\d+$/, 'id')
-    // A grant whose account is not known yet has a name made of chance.
     .replace(/^[\w-]{22}$/, 'grant')
 }
