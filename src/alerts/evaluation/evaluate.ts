@@ -43,15 +43,26 @@ export function evaluate(
   if (rule === undefined) return { ...leave(before, now), stands: 'off', because: { is: 'no-rule' } }
   if (rule.off === true) return { ...leave(before, now), stands: 'off', because: { is: 'off', rule: rule.name } }
   const judged = judgeBy(rule, before, series, settings)
-  const { worseThan, ...decided } = decideBy(rule, before, judged, series, now, settings, isFirstReading)
+  const { worseThan, ...decided } = decideBy({ rule, before, series, now, settings, isFirstReading }, judged)
   return { ...decided, because: becauseOf(decided, judged, before, worseThan, pollsNeeded(settings)) }
 }
 
 /** What `evaluate` decides, without why: that is only told in messages, and most series have none. */
-export function decideSeries(...subject: Parameters<typeof evaluate>): Omit<Evaluation, 'because'> {
-  const [rule, before, series, now, settings, isFirstReading = false] = subject
+export function decideSeries(...given: Parameters<typeof evaluate>): Omit<Evaluation, 'because'> {
+  const [rule, before, series, now, settings, isFirstReading = false] = given
   if (rule === undefined || rule.off === true) return { ...leave(before, now), stands: 'off' }
-  return decideBy(rule, before, judgeBy(rule, before, series, settings), series, now, settings, isFirstReading)
+  const judged = judgeBy(rule, before, series, settings)
+  return decideBy({ rule, before, series, now, settings, isFirstReading }, judged)
+}
+
+/** A series that a rule decides about. */
+interface Subject {
+  rule: Rule
+  before: SeriesState | undefined
+  series: ForeseenSeries
+  now: number
+  settings: EvaluationSettings
+  isFirstReading: boolean
 }
 
 function judgeBy(
@@ -63,21 +74,13 @@ function judgeBy(
   return judge(rule, series, before?.level ?? 'ok', before?.foreseen === true, recoverBelow)
 }
 
-function decideBy(
-  rule: Rule,
-  before: SeriesState | undefined,
-  judged: Judged,
-  series: ForeseenSeries,
-  now: number,
-  settings: EvaluationSettings,
-  isFirstReading: boolean,
-): Decided {
-  const decided = decideLevel(rule, before, judged, series, now, settings, isFirstReading)
+function decideBy(subject: Subject, { target }: Judged): Decided {
+  const decided = decideLevel(subject, target)
   const { state } = decided
   // What can't be judged now rests on what it rested on before.
   if (state === undefined || decided.stands === 'unknown') return decided
   const { foreseen: _, ...others } = state
-  return restsOnForecast(rule, series, state.level, settings.recoverBelow)
+  return restsOnForecast(subject, state.level)
     ? { ...decided, state: { ...others, foreseen: true } }
     : { ...decided, state: others }
 }
@@ -132,63 +135,40 @@ function targetOf({ warning, critical }: Omit<Judged, 'target'>, inForce: AlertL
   return isCritical === 'unknown' || isWarning === 'unknown' ? 'unknown' : 'ok'
 }
 
-function decideLevel(
-  rule: Rule,
-  before: SeriesState | undefined,
-  { target }: Judged,
-  series: ForeseenSeries,
-  now: number,
-  settings: EvaluationSettings,
-  isFirstReading: boolean,
-): Decided {
+function decideLevel(subject: Subject, target: Judged['target']): Decided {
+  const { before, now } = subject
   const level = before?.level ?? 'ok'
   if (target === 'unknown') return { state: withoutPending(before), stands: 'unknown' }
-  if (RANK[target] > RANK[level] && target !== 'ok') {
-    return rise(rule.name, before, level, target, series, now, settings, isFirstReading)
-  }
   if (target === 'ok') return { ...leave(before, now), stands: 'ok' }
-  if (target !== level) {
-    return message(rule.name, before, series, now, { reason: 'eased', level: target, before: level })
-  }
-  return stay(rule, before, target, series, now, settings)
+  if (RANK[target] > RANK[level]) return rise(subject, level, target)
+  if (target !== level) return message(subject, { reason: 'eased', level: target, before: level })
+  return stay(subject, target)
 }
 
 /** At the limit no forecast is needed: 0 days are a fact. */
-function restsOnForecast(
-  rule: Rule,
-  series: ForeseenSeries,
-  inForce: AlertLevel | 'ok',
-  percentMargin: number,
-): boolean {
+function restsOnForecast({ rule, series, settings }: Subject, inForce: AlertLevel | 'ok'): boolean {
   const level = inForce === 'ok' ? undefined : levelOf(rule, inForce, series)
   if (inForce === 'ok' || level?.daysLeft === undefined || series.daysLeft == null || series.daysLeft <= 0) return false
-  const standing: Standing = { inForce: true, isForeseen: false, ownMargin: rule.recoverBelow, percentMargin }
+  const margins = { ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }
+  const standing: Standing = { inForce: true, isForeseen: false, ...margins }
   return anyHolds(judgeConditions(inForce, { ...level, daysLeft: undefined }, series, standing)) !== true
 }
 
-function rise(
-  rule: string,
-  before: SeriesState | undefined,
-  level: AlertLevel | 'ok',
-  target: AlertLevel,
-  series: ForeseenSeries,
-  now: number,
-  settings: EvaluationSettings,
-  isFirstReading: boolean,
-): Decided {
+function rise(subject: Subject, level: AlertLevel | 'ok', target: AlertLevel): Decided {
+  const { rule, before, now, settings } = subject
   const pending = {
     warning: level === 'ok' ? (before?.pending?.warning ?? 0) + 1 : 0,
     critical: target === 'critical' ? (before?.pending?.critical ?? 0) + 1 : 0,
-    sinceFirstReading: before?.pending?.sinceFirstReading ?? isFirstReading,
+    sinceFirstReading: before?.pending?.sinceFirstReading ?? subject.isFirstReading,
   }
   const needed = pollsNeeded(settings)
   const reached = pending.critical >= needed ? 'critical' : pending.warning >= needed ? 'warning' : undefined
   if (reached === undefined) {
-    const waiting = { ...(before ?? newState(rule, now)), rule, pending }
+    const waiting = { ...(before ?? newState(rule.name, now)), rule: rule.name, pending }
     return { state: waiting, stands: level === 'ok' ? 'pending' : level }
   }
   const reason = level === 'ok' ? 'entered' : 'escalated'
-  const after = message(rule, before, series, now, { reason, level: reached, before: level }, pending.sinceFirstReading)
+  const after = message(subject, { reason, level: reached, before: level }, pending.sinceFirstReading)
   // A warning that was reached while critical is still being confirmed must not start that count afresh.
   return reached === 'warning' && pending.critical > 0 && after.state !== undefined
     ? { ...after, state: { ...after.state, pending } }
@@ -201,15 +181,9 @@ function pollsNeeded(settings: EvaluationSettings): number {
 }
 
 /** Told again when it got worse, or when it is time and nobody has acknowledged it. */
-function stay(
-  rule: Rule,
-  before: SeriesState | undefined,
-  level: AlertLevel,
-  series: ForeseenSeries,
-  now: number,
-  settings: EvaluationSettings,
-): Decided {
-  const told = (reason: AlertReason) => message(rule.name, before, series, now, { reason, level, before: level })
+function stay(subject: Subject, level: AlertLevel): Decided {
+  const { rule, before, series, now, settings } = subject
+  const told = (reason: AlertReason) => message(subject, { reason, level, before: level })
   if (before === undefined) return told('repeat')
   const acknowledged = lastingAcknowledgement(before, now)
   const from = worseFrom(before, acknowledged, series, rule[level], settings.worseAfterMs)
@@ -231,19 +205,16 @@ function leave(before: SeriesState | undefined, now: number): Pick<Decided, 'sta
 }
 
 function message(
-  rule: string,
-  before: SeriesState | undefined,
-  series: ForeseenSeries,
-  now: number,
+  { rule, before, series, now }: Subject,
   event: Omit<NonNullable<Evaluation['event']>, 'beganWithFirstReading'>,
   beganWithFirstReading = false,
 ): Decided {
-  const opened = before === undefined || before.level === 'ok' ? newState(rule, now) : before
+  const opened = before === undefined || before.level === 'ok' ? newState(rule.name, now) : before
   // What gets better is still known to who acknowledged it.
   const known = event.reason === 'eased' && lastingAcknowledgement(opened, now) !== undefined
   const state: SeriesState = {
     ...atLevel(known ? opened : withoutAcknowledgement(opened), event.level),
-    rule,
+    rule: rule.name,
     transitions: opened.transitions + 1,
     toldAt: now,
     said: saidOf(event.level, series, now),

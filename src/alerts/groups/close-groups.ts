@@ -41,14 +41,22 @@ async function bringForward({ store, keys, group }: RelayDeps, now: number): Pro
     await store.zadd(keys.delivery.groupsDue, 'XX', ...late.flatMap((key) => [now + group.waitMs, key]))
 }
 
+/** A group that closes, for its receiver. */
+interface Closing {
+  deps: RelayDeps
+  key: string
+  receiver: string
+  now: number
+}
+
 /** Whoever finds that somebody else took something out of the group meanwhile leaves the rest to the next look. */
 async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumstances, now: number): Promise<void> {
   if (isDigest(key) && (await isStillConnecting(deps, key, now))) return
-  const { delivery } = deps.keys
   const receiver = receiverOf(key)
+  const closing: Closing = { deps, key, receiver, now }
   const before = await readGroup(deps, key)
-  const earlier = await takeEarlier(deps, key, before.waiting, now)
-  const back = await takeBackHeld(deps, key, before.waiting, now)
+  const earlier = await takeEarlier(closing, before.waiting)
+  const back = await takeBackHeld(closing, before.waiting)
   const { taken, waiting, isMore } = earlier + back === 0 ? before : await readGroup(deps, key)
   const heardOf = await readHeard(
     deps,
@@ -59,13 +67,13 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
     ...{ key, waiting, now, group: deps.group, heardOf },
     holdOf: (alert: Alert) => holdOf(alert, receiver, circumstances, now),
   })
-  const withheld = await withhold(deps, key, receiver, taken, composed, now)
-  const held = withheld === undefined ? undefined : await hold(deps, key, receiver, withheld, composed, now)
+  const withheld = await withhold(closing, taken, composed)
+  const held = withheld === undefined ? undefined : await hold(closing, withheld, composed)
   const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
-  if (held !== undefined && composed.messages.length > 0) await send(deps, key, receiver, held, composed, now, restAt)
+  if (held !== undefined && composed.messages.length > 0) await send(closing, held, composed, restAt)
   // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
   if (waiting.length === 0)
-    await deps.store.withholdAlerts(delivery.ledger, key, taken, now, deps.group.intervalMs, '', '')
+    await deps.store.withholdAlerts(deps.keys.delivery.ledger, key, taken, now, deps.group.intervalMs, '', '')
 }
 
 interface ReadGroup {
@@ -102,12 +110,7 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
 }
 
 /** What an alert did before may wait in a group that closes later: it must not be told after what it did since. */
-async function takeEarlier(
-  deps: RelayDeps,
-  key: string,
-  waiting: readonly WaitingAlert[],
-  now: number,
-): Promise<number> {
+async function takeEarlier({ deps, key, now }: Closing, waiting: readonly WaitingAlert[]): Promise<number> {
   const { store, keys, group } = deps
   const later = waiting.filter(({ alert }) => alert.reason !== 'entered')
   const byGroup = new Map<string, Map<string, WaitingAlert>>()
@@ -133,15 +136,10 @@ async function takeEarlier(
 }
 
 /** Where something of an alert waits here and something is held back, both are judged as one. */
-async function takeBackHeld(
-  deps: RelayDeps,
-  key: string,
-  waiting: readonly WaitingAlert[],
-  now: number,
-): Promise<number> {
+async function takeBackHeld({ deps, key, receiver, now }: Closing, waiting: readonly WaitingAlert[]): Promise<number> {
   const { held } = deps.keys.delivery
   if ((await deps.store.hlen(held)) === 0) return 0
-  const fields = [...new Set(waiting.map(({ alert }) => heldField(receiverOf(key), alertOf(alert))))]
+  const fields = [...new Set(waiting.map(({ alert }) => heldField(receiver, alertOf(alert))))]
   let back = 0
   for (const some of chunksOf(fields)) {
     const found = await deps.store.hmget(held, ...some)
@@ -166,14 +164,8 @@ async function inParts<T>(
   return at
 }
 
-function withhold(
-  { store, keys, group }: RelayDeps,
-  key: string,
-  receiver: string,
-  taken: string,
-  { withhold }: ComposedGroup,
-  now: number,
-): Promise<string | undefined> {
+function withhold({ deps, key, receiver, now }: Closing, taken: string, { withhold }: ComposedGroup) {
+  const { store, keys, group } = deps
   return inParts(taken, withhold, (at, some) => {
     const over = (when: Over) =>
       some.flatMap((one) => (one.over === when ? [heldField(receiver, alertOf(one.alert))] : [])).join(' ')
@@ -184,14 +176,8 @@ function withhold(
   })
 }
 
-function hold(
-  { store, keys, group }: RelayDeps,
-  key: string,
-  receiver: string,
-  taken: string,
-  { hold }: ComposedGroup,
-  now: number,
-): Promise<string | undefined> {
+function hold({ deps, key, receiver, now }: Closing, taken: string, { hold }: ComposedGroup) {
+  const { store, keys, group } = deps
   return inParts(taken, hold, (at, some) =>
     store.holdAlerts(
       ...[keys.delivery.ledger, key, at, group.intervalMs],
@@ -203,15 +189,9 @@ function hold(
   )
 }
 
-async function send(
-  { store, keys, group }: RelayDeps,
-  key: string,
-  receiver: string,
-  taken: string,
-  { messages, places, told, firing, resolved }: ComposedGroup,
-  now: number,
-  restAt: number,
-): Promise<void> {
+async function send({ deps, key, receiver, now }: Closing, taken: string, composed: ComposedGroup, restAt: number) {
+  const { store, keys, group } = deps
+  const { messages, places, told, firing, resolved } = composed
   await store.closeGroup(
     ...[keys.delivery.ledger, key, taken, now, restAt, group.intervalMs],
     ...[joinRefs(places), told.length, told.join(' ')],
