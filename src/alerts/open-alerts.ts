@@ -43,26 +43,15 @@ export async function readOpenAlerts(store: Store, keys: Keys, hubIds: readonly 
 
 async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenAlert[]> {
   const own = keys.account(hubId)
-  const [hubDomain, states, stored] = await Promise.all([
-    store.hget(own.account, 'hubDomain'),
-    store.hgetall(own.alerts),
-    store.getBuffer(own.readings),
-  ])
-  const kept = keptReadings(hubId, own, stored)
-  const numbers = seriesById(kept)
-  return Object.entries(states).flatMap(([field, value]) => {
-    const state = decodeState(value)
-    if (state.level === 'ok') return []
+  const [open, stored] = await Promise.all([openStatesOf(store, keys, hubId), store.getBuffer(own.readings)])
+  const numbers = seriesById(keptReadings(hubId, own, stored))
+  return open.map(({ id, hubDomain, field, state }) => {
     const series = parseSeriesId(field)
     const number = numbers.get(field)
     return {
-      id: alertId(hubId, field, state.since),
-      kind: kindOf(hubId, field),
-      level: state.level,
-      rule: state.rule,
-      field,
+      ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field },
       ...(state.cause === undefined ? {} : { cause: state.cause }),
-      ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain: hubDomain ?? '' }),
+      ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain }),
       ...(series === undefined
         ? {}
         : { series: number?.label === undefined ? series : { ...series, label: number.label } }),

@@ -6,7 +6,7 @@ import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
 import type { Alert } from '../alert.ts'
 import type { SeriesState } from '../alert-state.ts'
-import { decodeState, encodeState, toldState, transitionId } from '../alert-state.ts'
+import { decodeState, encodeState, toldState, transitionOf } from '../alert-state.ts'
 import { limitChangedAlert } from '../kinds/limit-changed.ts'
 import { encodeEntry, entryOf } from '../outbox/outbox.ts'
 import { seriesFields } from '../series-name.ts'
@@ -162,23 +162,16 @@ function limitAlert(
   const { event, state, because } = evaluation as Required<Evaluation>
   const at = readAt(series, account.after) ?? (state as SeriesState).toldAt
   const threshold = thresholdOf(levelOf(rule, event.level, series))
+  const { hubId, hubDomain } = account
+  const told = { level: event.level, reason: event.reason, at, url: settings.pageOf(hubId) }
   return {
-    id: transitionId(account.hubId, series.id, state as SeriesState),
-    kind: 'limit',
-    status: event.reason === 'recovered' ? 'resolved' : 'firing',
-    level: event.level,
-    reason: event.reason,
-    rule: (state as SeriesState).rule,
-    account: { hubId: account.hubId, hubDomain: account.hubDomain },
+    ...transitionOf({ hubId, hubDomain }, series.id, state as SeriesState, told),
     ...seriesFields(series),
     ...daysLeftOf(subject.outlook),
     ...(threshold === undefined ? {} : { threshold }),
     ...previousOf(before, subject.previous, account.before),
-    measuredAt: iso(at),
-    since: iso((state as SeriesState).since),
     records: recordsOf(subject, account),
     because,
-    url: settings.pageOf(account.hubId),
   }
 }
 
