@@ -177,3 +177,14 @@ export function transitionOf(
     url,
   }
 }
+
+/** The acknowledgement as long as it lasts. */
+export function lastingAcknowledgement(state: SeriesState | undefined, now: number): Acknowledged | undefined {
+  return state?.acknowledged !== undefined && now < state.acknowledged.until ? state.acknowledged : undefined
+}
+
+export function withoutAcknowledgement(state: SeriesState): SeriesState {
+  if (state.acknowledged === undefined) return state
+  const { acknowledged: _, ...rest } = state
+  return rest
+}

@@ -1,8 +1,14 @@
 import { matchesAccount } from '../accounts/match-account.ts'
-import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
 import type { Alert, AlertKind, AlertLevel, Because } from '../alerts/alert.ts'
-import type { SeriesState } from '../alerts/alert-state.ts'
-import { alertId, decodeState, kindOf, POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
+import {
+  alertId,
+  decodeState,
+  kindOf,
+  lastingAcknowledgement,
+  POLL_FIELD,
+  type SeriesState,
+  TOKEN_FIELD,
+} from '../alerts/alert-state.ts'
 import { sayBecause } from '../alerts/evaluation/because.ts'
 import { evaluate } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'

@@ -1,6 +1,6 @@
 import type { Registry } from '../accounts/registry.ts'
-import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { lastingAcknowledgement } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
 import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
 import type { Store } from '../redis/connect.ts'

@@ -1,6 +1,5 @@
-import { lastingAcknowledgement } from '../alerts/acknowledge/acknowledge-state.ts'
 import type { Alert } from '../alerts/alert.ts'
-import type { SeriesState } from '../alerts/alert-state.ts'
+import { lastingAcknowledgement, type SeriesState } from '../alerts/alert-state.ts'
 import { quietUntil, speaksFor } from '../alerts/groups/hold.ts'
 import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { routeOf } from '../alerts/routing/route.ts'

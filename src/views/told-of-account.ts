@@ -1,7 +1,6 @@
 import { type Alert, alertOf } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { type GroupSettings, groupKey, isDigest } from '../alerts/groups/group.ts'
-import { decodeHeld, heldField } from '../alerts/groups/waiting.ts'
+import { decodeHeld, type GroupSettings, groupKey, heldField, isDigest } from '../alerts/groups/group.ts'
 import type { TransitionRef } from '../alerts/ledger/ledger.ts'
 import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS, seriesId } from '../limits/series.ts'

@@ -1,5 +1,5 @@
 import { alertOf } from '../alerts/alert.ts'
-import { alertOfHeld, decodeHeld, decodeWaiting, receiverOfHeld, type WaitingAlert } from '../alerts/groups/waiting.ts'
+import { alertOfHeld, decodeHeld, decodeWaiting, receiverOfHeld, type WaitingAlert } from '../alerts/groups/group.ts'
 import { decodePlaces, type Places, refOf, splitRefs, type TransitionRef } from '../alerts/ledger/ledger.ts'
 import { decodeCommitted, isRecent } from '../alerts/outbox/outbox.ts'
 import type { Store } from '../redis/connect.ts'

@@ -1,5 +1,5 @@
 import { alertOf } from '../alerts/alert.ts'
-import { decodeHeld, type HeldBecause, heldField } from '../alerts/groups/waiting.ts'
+import { decodeHeld, type HeldBecause, heldField } from '../alerts/groups/group.ts'
 import type { TransitionRef } from '../alerts/ledger/ledger.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'

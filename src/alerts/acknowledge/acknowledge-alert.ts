@@ -5,9 +5,9 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
-import { type Acknowledged, encodeState } from '../alert-state.ts'
+import { type Acknowledged, encodeState, lastingAcknowledgement, type SeriesState } from '../alert-state.ts'
+import { asReading, stoodIn } from '../evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from '../open-alerts.ts'
-import { acknowledgeState, lastingAcknowledgement } from './acknowledge-state.ts'
 
 export interface AcknowledgeDeps {
   store: Store
@@ -101,4 +101,33 @@ export async function findAlertOf(
   alertId: string,
 ): Promise<OpenState | undefined> {
   return (await openStatesOf(store, keys, hubId)).find(({ id }) => id === alertId)
+}
+
+/** Who acknowledges, and until when at most. Times in ms. */
+export interface Acknowledgement {
+  by: string
+  comment?: string | undefined
+  at: number
+  until: number
+}
+
+type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
+
+/**
+ * An open alert that somebody knows of. What it must get worse than is the reading that they could see; without one what
+ * the last message said. A level that is not entered yet can't be acknowledged: its state stays as it is.
+ */
+export function acknowledgeState(
+  state: SeriesState,
+  { by, comment, at, until }: Acknowledgement,
+  reading?: Reading,
+): SeriesState {
+  if (state.level === 'ok') return state
+  const seen = reading ?? (state.said === null ? undefined : asReading(state.said))
+  const acknowledged: Acknowledged = {
+    ...{ at, by, until },
+    ...(comment === undefined ? {} : { comment }),
+    ...(seen === undefined ? {} : stoodIn(seen)),
+  }
+  return { ...state, acknowledged }
 }

@@ -1,7 +1,13 @@
 import type { Series } from '../../limits/series.ts'
-import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
 import type { AlertLevel, AlertReason, Because } from '../alert.ts'
-import { type Acknowledged, atLevel, type Said, type SeriesState } from '../alert-state.ts'
+import {
+  type Acknowledged,
+  atLevel,
+  lastingAcknowledgement,
+  type Said,
+  type SeriesState,
+  withoutAcknowledgement,
+} from '../alert-state.ts'
 import { anyHolds, type ForeseenSeries, judgeConditions, type Standing } from './conditions.ts'
 import { levelOf, type Rule } from './rules.ts'
 import { becauseOf, type JudgedLevels, type Stood } from './why.ts'

@@ -5,11 +5,20 @@ import { type Alert, alertOf } from '../alert.ts'
 import { joinRefs, partitionOfRef } from '../ledger/ledger.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
-import { earlierGroups, isDigest, receiverOf } from './group.ts'
+import {
+  byPlace,
+  decodeWaiting,
+  earlierGroups,
+  heldField,
+  isDigest,
+  lookAgainAt,
+  placeOf,
+  receiverOf,
+  type WaitingAlert,
+} from './group.ts'
 import { type Circumstances, holdOf, readCircumstances } from './hold.ts'
 import { release } from './release-held.ts'
 import { isMass, readHeard } from './told.ts'
-import { byPlace, decodeWaiting, heldField, lookAgainAt, placeOf, type WaitingAlert } from './waiting.ts'
 
 /** Alerts that move in one step. */
 const CHUNK = 500

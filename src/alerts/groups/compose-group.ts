@@ -1,8 +1,17 @@
 import { type Alert, alertOf, byUrgency, type Message } from '../alert.ts'
 import type { TransitionRef } from '../ledger/ledger.ts'
-import { type GroupSettings, groupName, isDigest } from './group.ts'
+import {
+  byPlace,
+  type GroupSettings,
+  groupName,
+  type HeldAlert,
+  type HeldBecause,
+  isDigest,
+  placeOf,
+  type WaitingAlert,
+  withheldBecause,
+} from './group.ts'
 import { type Heard, hasEnd, hurries, toldAs } from './told.ts'
-import { byPlace, type HeldAlert, type HeldBecause, placeOf, type WaitingAlert, withheldBecause } from './waiting.ts'
 
 /** What becomes of a group that closes. `places` are those that are taken out of the group. */
 export interface ComposedGroup {

@@ -1,4 +1,5 @@
 import type { Alert, AlertLevel } from '../alert.ts'
+import { byCommit, type TransitionRef } from '../ledger/ledger.ts'
 import type { OutboxEntry } from '../outbox/outbox.ts'
 
 export type GroupBy = 'rule' | 'account' | 'level' | 'kind'
@@ -53,5 +54,88 @@ function fieldOf(alert: Alert, field: GroupBy): string {
       return alert.level
     case 'kind':
       return alert.kind
+  }
+}
+
+/** An alert that waits in a group, or is held back: its newest transition and all that it stands for. */
+export interface WaitingAlert {
+  alert: Alert
+  /** All of its transitions that wait here, the newest last. */
+  of: [ref: TransitionRef, id: string][]
+  /** Why it was held back before it came here, or would have been when it was committed. */
+  held?: HeldBecause
+}
+
+/** What is held back from a receiver. */
+export interface HeldAlert extends WaitingAlert {
+  group: string
+  held: HeldBecause
+}
+
+export function waitingAlert(ref: TransitionRef, alert: Alert, held?: HeldBecause): WaitingAlert {
+  return { alert, of: [[ref, alert.id]], ...(held === undefined ? {} : { held }) }
+}
+
+/** Its place in the group. */
+export function placeOf({ of }: WaitingAlert): TransitionRef {
+  return of.at(-1)?.[0] ?? ''
+}
+
+/** Transitions of one alert lie in one partition. */
+export function byPlace(a: WaitingAlert, b: WaitingAlert): number {
+  return byCommit(placeOf(a), placeOf(b))
+}
+
+/** What waits is written by us alone. */
+export function decodeWaiting(stored: string): WaitingAlert {
+  return JSON.parse(stored) as WaitingAlert
+}
+
+export function decodeHeld(stored: string): HeldAlert {
+  return JSON.parse(stored) as HeldAlert
+}
+
+/** Why an alert is not told for now. Times are ms. */
+export type HeldBecause =
+  | { is: 'silence'; id: string; until: number }
+  | { is: 'quiet-hours'; until: number }
+  | { is: 'fleet'; trouble: string }
+
+/** Receiver and alert, as one name: of what is held back, and of what was heard. */
+export function heldField(receiver: string, alert: string): string {
+  return `${receiver}|${alert}`
+}
+
+export function receiverOfHeld(field: string): string {
+  return field.slice(0, field.indexOf('|'))
+}
+
+export function alertOfHeld(field: string): string {
+  return field.slice(field.indexOf('|') + 1)
+}
+
+/**
+ * How long an end may go unnoticed that came before its time: the fleet's trouble has none that is known before, a silence may
+ * be ended while somebody who has just read it holds an alert back, and quiet hours may be gone from the config.
+ */
+const LATEST_MS = 30_000
+/** Whatever is judged to go on is not looked at again at once. */
+const SOONEST_MS = 1_000
+
+/** When to look again at what is held back, ms. */
+export function lookAgainAt(because: HeldBecause, now: number): number {
+  const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
+  return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
+}
+
+/** Why nobody was told, as the ledger keeps it. */
+export function withheldBecause(because: HeldBecause): string {
+  switch (because.is) {
+    case 'silence':
+      return `over before silence ${because.id} was`
+    case 'quiet-hours':
+      return 'over before the quiet hours were'
+    case 'fleet':
+      return `over before the trouble of the whole fleet was (${because.trouble})`
   }
 }

@@ -9,7 +9,7 @@ import { endOfQuietTime } from '../routing/quiet-time.ts'
 import { type Route, receiversOf, routeOf } from '../routing/route.ts'
 import { type Silence, silenceOf } from '../silences/silence.ts'
 import type { SilenceStore } from '../silences/silence-store.ts'
-import type { HeldBecause } from './waiting.ts'
+import type { HeldBecause } from './group.ts'
 
 /** What may keep an alert from being told. */
 export interface Circumstances {

@@ -1,10 +1,9 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
-import { isDigest } from './group.ts'
+import { decodeHeld, isDigest, lookAgainAt, placeOf, receiverOfHeld, type WaitingAlert } from './group.ts'
 import { holdOf, readCircumstances } from './hold.ts'
 import { paceOf, readToldLately } from './told.ts'
-import { decodeHeld, lookAgainAt, placeOf, receiverOfHeld, type WaitingAlert } from './waiting.ts'
 
 /** Something that is held back, as it was read, and the group that it goes to. */
 export interface StoredHeld {

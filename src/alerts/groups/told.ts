@@ -1,8 +1,7 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type Alert, alertOf, matterOf } from '../alert.ts'
-import type { GroupSettings } from './group.ts'
-import { heldField } from './waiting.ts'
+import { type GroupSettings, heldField } from './group.ts'
 
 /** How soon a group closes once an alert has joined it. */
 export type Pace = 'digest' | 'urgent' | 'normal'

@@ -1,16 +1,17 @@
 import { parseSeriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
-import { lastingAcknowledgement, withoutAcknowledgement } from '../acknowledge/acknowledge-state.ts'
 import type { Alert, AlertLevel, AlertReason, PollCause } from '../alert.ts'
 import {
   atLevel,
   decodeState,
   encodeState,
   kindOf,
+  lastingAcknowledgement,
   openedState,
   type SeriesState,
   toldState,
   transitionOf,
+  withoutAcknowledgement,
 } from '../alert-state.ts'
 import { encodeEntry, entryOf } from '../outbox/outbox.ts'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import { composeGroup } from '../../../src/alerts/groups/compose-group.ts'
-import { waitingAlert } from '../../../src/alerts/groups/waiting.ts'
+import { waitingAlert } from '../../../src/alerts/groups/group.ts'
 import { anAlert } from '../an-alert.ts'
 import { INTERVAL, NOW } from '../outbox/a-relay.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
+import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../../src/alerts/kinds/poll-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-state.ts'
+import { acknowledgeState } from '../../../src/alerts/acknowledge/acknowledge-alert.ts'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
 import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
