@@ -1,11 +1,20 @@
+import { boundariesOf, statesAfter } from '../src/alerts/evaluation/boundaries.ts'
+import type { AlertSettings } from '../src/alerts/evaluation/decide.ts'
 import { judgedBy } from '../src/alerts/evaluation/judged-by.ts'
 import { staleAfter } from '../src/limits/coverage.ts'
+import type { FoundSeries } from '../src/limits/findings.ts'
+import type { PollContext } from '../src/limits/poll-context.ts'
 import type { PollStore } from '../src/limits/poll-store.ts'
-import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
+import { tellFailingAt } from '../src/limits/polling/poll-outcome.ts'
+import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
+import { decodeTurn, encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { NOT_JUDGED } from '../src/limits/seen.ts'
+import type { ProviderFailure } from '../src/provider/failure.ts'
+import type { AlertWrites } from '../src/redis/steps.ts'
+import type { Clock } from '../src/runtime/clock.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import { type DecidePollDeps, type Decision, type HeardPoll, watchedBy } from './decide-poll.ts'
-import { type PlanNextPollDeps, planNextPoll } from './plan-next-poll.ts'
 import type { Queues } from './queues.ts'
 
 export interface CommitPollDeps extends DecidePollDeps, PlanNextPollDeps {
@@ -39,4 +48,58 @@ export async function commitPoll(
   log()
   if (alerts.entries.length > 0) await deps.queues.wake('alerts', deps.clock.now())
   return outcome
+}
+
+export interface PlanNextPollDeps {
+  alerts: AlertSettings
+  endpoint: Pick<TokenEndpoint, 'mayRetry'>
+  alertAfter: number
+  clock: Clock
+}
+
+/** A poll that was made and is about to be committed. */
+export interface MadePoll {
+  hubId: number
+  /** When it began, ms. */
+  at: number
+  context: PollContext
+  settings: AccountPollSettings
+  /** Undefined: it could read nothing. */
+  found: FoundSeries | undefined
+  changedAt: number
+  alerts: AlertWrites
+  failures: readonly ProviderFailure[]
+}
+
+export interface NextPoll {
+  plan: PollPlan
+  /** A series is near a threshold. */
+  isNear: boolean
+  /** Of the account's alerts, after this poll. */
+  states: Readonly<Record<string, string>>
+}
+
+/** When the account is polled next: what was read, how that is among the thresholds, and what failed. */
+export function planNextPoll(deps: PlanNextPollDeps, poll: MadePoll): NextPoll {
+  const { hubId, at, context, settings, found, changedAt, alerts, failures } = poll
+  const { everyMs, soonestMs } = settings
+  const states = statesAfter(context.alertStates, alerts)
+  const planned =
+    found &&
+    planPoll({
+      ...found,
+      hubId,
+      at,
+      everyMs,
+      soonestMs,
+      turn: decodeTurn(context.pollBecause),
+      changedAt: changedAt === 0 ? null : changedAt,
+      boundaries: boundariesOf(deps.alerts, { hubId, hubDomain: context.hubDomain, states }, found.series),
+    })
+  const isNear = planned?.isNear ?? false
+  if (planned !== undefined && failures.length === 0) return { plan: planned, isNear, states }
+  const now = deps.clock.now()
+  const tellAt = tellFailingAt(Math.min(context.pollFailingSince || now, now), everyMs, deps.alertAfter)
+  const attempt = { count: context.pollFailures, mayRetry: deps.endpoint.mayRetry(), tellAt, now }
+  return { plan: planAfterFailure({ hubId, at, everyMs }, failures, attempt, planned), isNear, states }
 }

@@ -1,7 +1,6 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
-import { type Findings, findingsOf } from '../src/limits/findings.ts'
-import { gapsAfter, reportsWithGaps } from '../src/limits/gaps.ts'
+import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
 import { packedAt } from '../src/limits/history/packed.ts'
@@ -10,7 +9,13 @@ import { disagreeingPercentage } from '../src/limits/percentage.ts'
 import type { PollContext } from '../src/limits/poll-context.ts'
 import type { PollResult } from '../src/limits/poll-store.ts'
 import type { Answers, Heard } from '../src/limits/polling/fetch-reports.ts'
-import { outcomeOf, type PollOutcome, recordFields } from '../src/limits/polling/poll-outcome.ts'
+import {
+  gapsAfter,
+  outcomeOf,
+  type PollOutcome,
+  recordFields,
+  reportsWithGaps,
+} from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { isFailure } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
@@ -24,7 +29,6 @@ import type { Metrics } from '../src/runtime/metrics.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
-import { type FoundSeries, foundSeries, NOTHING_NEW } from './plan-next-poll.ts'
 import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
 import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
 

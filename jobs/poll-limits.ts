@@ -1,18 +1,15 @@
 import type { PollContext } from '../src/limits/poll-context.ts'
-import {
-  type Asked,
-  type FetchDeps,
-  type Heard,
-  hearReports,
-  wasUnauthorized,
-} from '../src/limits/polling/fetch-reports.ts'
-import { firstCalls } from '../src/limits/polling/first-calls.ts'
+import type { PollStore } from '../src/limits/poll-store.ts'
+import { firstCalls } from '../src/limits/polling/account-calls.ts'
+import type { CallBudget } from '../src/limits/polling/call-budget.ts'
+import { type FetchDeps, type Heard, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import { decodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { decodeTurn, type PollTurn } from '../src/limits/polling/poll-turn.ts'
+import type { Clock } from '../src/runtime/clock.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import { openToken } from '../src/tokens/vault.ts'
-import { type AdmitPollDeps, admitPoll, type PollOccasion } from './admit-poll.ts'
 import { type CommitPollDeps, commitPoll } from './commit-poll.ts'
 import { decidePoll } from './decide-poll.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'
@@ -93,14 +90,14 @@ async function pollAccount(
 /** An account that can be polled: its access token is opened once. */
 interface Opened {
   context: PollContext
-  token: Secret
+  accessToken: Secret
 }
 
 /** A token that no key opens is as none at all: a refresh brings another one, or says what is wrong. */
 function withToken(deps: PollLimitsDeps, hubId: number, context: PollContext): Opened | 'failed' {
   if (context.accessToken === null) return 'failed'
   const opened = openToken(deps.vault, context.accessToken, hubId, 'access')
-  return opened.ok ? { context, token: opened.value } : 'failed'
+  return opened.ok ? { context, accessToken: opened.value } : 'failed'
 }
 
 /** A first poll has had no turn yet. */
@@ -144,52 +141,14 @@ async function ask(
   signal: AbortSignal,
 ): Promise<{ context: PollContext; heard: Heard | undefined; calls: number }> {
   const { context } = opened
-  const heard = await hear(deps, hubId, opened, settings, signal)
+  const heard = await hearReports(deps, { hubId, settings, ...opened }, signal)
   const calls = heard?.calls ?? 0
   const isWorthARefresh = heard !== undefined && wasUnauthorized(heard) && isOldEnoughToDoubt(deps, context)
   const newer = isWorthARefresh ? await refreshed(deps, hubId, context) : 'failed'
   if (newer === 'failed') return { context, heard, calls }
   if (newer === 'held') return { context, heard: undefined, calls }
-  const again = await hear(deps, hubId, newer, settings, signal)
+  const again = await hearReports(deps, { hubId, settings, ...newer }, signal)
   return { context: newer.context, heard: again, calls: calls + (again?.calls ?? 0) }
-}
-
-function hear(
-  deps: PollLimitsDeps,
-  hubId: number,
-  { context, token }: Opened,
-  settings: AccountPollSettings,
-  signal: AbortSignal,
-): Promise<Heard | undefined> {
-  return hearReports(deps, hubId, token, new AskedOfAccount(context, settings), signal)
-}
-
-/** A class for the same reason as what the poll starts from: an accessor in a literal. */
-class AskedOfAccount implements Asked {
-  readonly pairs: Asked['pairs']
-  readonly pairsPerPoll: number
-  readonly companionsAwayUntil: number
-  readonly isOfOneAge: boolean
-  readonly polls: string
-  readonly taken: Asked['taken']
-  readonly soonestMs: number
-  readonly #context: PollContext
-
-  constructor(context: PollContext, { pairs, pairsPerPoll, soonestMs }: AccountPollSettings) {
-    this.pairs = pairs
-    this.pairsPerPoll = pairsPerPoll
-    this.companionsAwayUntil = context.companionsAwayUntil
-    this.isOfOneAge = context.seen !== undefined
-    this.polls = context.polls
-    this.taken = context.taken
-    // A fleet's second polls are spread over its period.
-    this.soonestMs = context.polledAt === 0 ? 0 : soonestMs
-    this.#context = context
-  }
-
-  get readings() {
-    return this.#context.readings
-  }
 }
 
 /**
@@ -212,4 +171,43 @@ async function pollLater(
 async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Heard): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
   return 'paused'
+}
+
+export interface AdmitPollDeps {
+  /** Undefined: the fleet may make as many calls as there are. */
+  callBudget: CallBudget | undefined
+  polls: PollStore
+  clock: Clock
+}
+
+/** `due`: its moment has come; `wanted`: somebody waits for it, whenever its turn is. */
+export type PollOccasion = 'due' | 'wanted'
+
+/** Takes what the budget has before any other early poll, and is no sign that the budget is too small for regular turns. */
+const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
+
+/**
+ * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
+ * moment is moved, and its record says why; one that is wanted keeps its turn.
+ */
+export async function admitPoll(
+  { callBudget, polls, clock }: AdmitPollDeps,
+  hubId: number,
+  context: PollContext,
+  calls: number,
+  occasion: PollOccasion,
+): Promise<boolean> {
+  if (callBudget === undefined) return true
+  if (occasion === 'wanted') return callBudget.admits({ calls, ...WANTED })
+  const now = clock.now()
+  const turn = decodeTurn(context.pollBecause) ?? turnNow(context, now)
+  if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return true
+  const plan = planWithoutRoom(turn, context.polledAt, now)
+  await polls.move(hubId, context.polls, plan)
+  return false
+}
+
+/** One without a turn was connected and not polled since: it has waited from then on. */
+function turnNow({ polledAt, obtainedAt }: PollContext, now: number): PollTurn {
+  return { regularAt: Math.min(now, obtainedAt), urgency: 0, because: { is: polledAt === 0 ? 'new' : 'still' } }
 }

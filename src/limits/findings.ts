@@ -2,8 +2,8 @@ import { type Change, changeBetween } from './history/change.ts'
 import { encodeReadings } from './history/kept-readings.ts'
 import { encodeChange } from './history/records.ts'
 import type { PollContext } from './poll-context.ts'
-import { type Fetched, mergeReadings, type Readings } from './readings.ts'
-import { seriesById } from './series.ts'
+import { type Fetched, mergeReadings, type Readings, readAt } from './readings.ts'
+import { type Series, seriesById, seriesOf } from './series.ts'
 
 /** What a poll leaves in Redis: its readings, and the record of what it found changed. */
 export interface PackedPoll {
@@ -28,4 +28,49 @@ export function findingsOf({ readings: before }: PollContext, fetched: Fetched, 
   const after = mergeReadings(before, fetched)
   const change = changeBetween(before, after, fetched.at, gapMs)
   return { before, after, change, packed: packPoll(after, change) }
+}
+
+const DAY_MS = 86_400_000
+
+/** How fast the usage of each series moves, per day, from one reading of it to the next. */
+export type Growth = ReadonlyMap<string, number>
+
+/**
+ * Growth between two polls: of usage alone, because a limit that moved is not growth. A series that was not read anew is
+ * left out, and so is a record that came into sight: below 80 % there is nothing to see, and 0 stands for that.
+ */
+export function growthBetween(before: Readings, after: Readings, all: readonly Series[]): Growth {
+  const old = seriesById(before)
+  const growth = new Map<string, number>()
+  for (const series of all) {
+    const was = old.get(series.id)
+    const from = readAt(series, before)
+    const to = readAt(series, after)
+    if (was === undefined || from === undefined || to === undefined || to <= from) continue
+    if (series.metric === 'associations.fullest' && was.usage === 0) continue
+    growth.set(series.id, ((series.usage - was.usage) * DAY_MS) / (to - from))
+  }
+  return growth
+}
+
+/** What a poll found that may bring a threshold nearer. */
+export interface FoundSeries {
+  series: readonly Series[]
+  growth: Growth
+  isFirst: boolean
+}
+
+const NO_GROWTH: Growth = new Map()
+
+/** Of a poll that found all as it was, with nothing near a threshold. */
+export const NOTHING_NEW: FoundSeries = { series: [], growth: NO_GROWTH, isFirst: false }
+
+/**
+ * The series after a poll that bear on the next one, and how they moved since the one before: those that moved, where the
+ * others were near no threshold and stand as they stood.
+ */
+export function foundSeries(before: Readings | undefined, after: Readings, moved?: ReadonlySet<string>): FoundSeries {
+  const series = moved === undefined ? seriesOf(after) : seriesOf(after).filter(({ id }) => moved.has(id))
+  if (before === undefined) return { series, growth: NO_GROWTH, isFirst: true }
+  return { series, growth: growthBetween(before, after, series), isFirst: false }
 }

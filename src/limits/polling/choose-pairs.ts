@@ -1,4 +1,5 @@
-import type { BusyObjectType } from '../../provider/answers.ts'
+import type { BusyObjectType, CustomPropertyReport } from '../../provider/answers.ts'
+import { olderFirst } from '../../provider/bounds.ts'
 import { type AssociationReading, type Pair, pairId, pairOf } from '../readings.ts'
 
 /** What the companion endpoints say of an account: which object types have records at or near an association limit. */
@@ -103,4 +104,17 @@ function longestWaitingFirst<T>(all: readonly T[], readAt: (one: T) => number | 
 
 function justPair({ from, to }: Pair): Pair {
   return { from, to }
+}
+
+/** Pairs grow with the square of these: a report that names more is not followed further. */
+const MOST_TYPES = 100
+
+const OBJECT_TYPE_ID = /^\d{1,10}-\d{1,18}$/
+
+/** The object types that an account's own report names, each once, in its order; ids that can't be one are left out. */
+export function objectTypesOf(report: CustomPropertyReport | undefined): string[] {
+  const ids = (report?.byObjectType ?? []).map(({ objectTypeId }) => objectTypeId)
+  const types = [...new Set(ids.filter((id) => OBJECT_TYPE_ID.test(id)))]
+  // Always the same of them, in whatever order they came.
+  return types.length <= MOST_TYPES ? types : types.sort(olderFirst).slice(0, MOST_TYPES)
 }

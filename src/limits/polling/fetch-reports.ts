@@ -4,6 +4,7 @@ import type { Later, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
 import { Unread } from '../../provider/unread.ts'
 import type { Secret } from '../../runtime/secret.ts'
+import type { PollContext } from '../poll-context.ts'
 import {
   type AssociationReading,
   type Fetched,
@@ -17,32 +18,21 @@ import {
 } from '../readings.ts'
 import { answersFingerprint } from '../seen.ts'
 import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
-import type { Taken } from './call-share.ts'
-import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
-import { objectTypesOf } from './object-types.ts'
+import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs, objectTypesOf } from './choose-pairs.ts'
+import type { AccountPollSettings } from './poll-settings.ts'
 
 export interface FetchDeps extends AccountCallsDeps {
   provider: ProviderClient
 }
 
-/** What to ask of an account. */
+/** Whom to ask, and for what. */
 export interface Asked {
+  hubId: number
+  accessToken: Secret
+  /** What is known of the account. Its readings are looked at only where they matter: they are unpacked then. */
+  context: Pick<PollContext, 'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil'>
   /** `auto`: every ordered pair of the object types that its own report names, in turns or as the companions tell. */
-  pairs: readonly Pair[] | 'auto'
-  /** With `auto`: the most pairs of one poll. */
-  pairsPerPoll: number
-  /** The last readings. Looked at only where they matter: whoever has them packed unpacks them then. */
-  readonly readings: Readings | undefined
-  /** Those were all read at once. */
-  isOfOneAge?: boolean
-  /** Number of the account's last poll. */
-  polls: string
-  /** Calls that were taken from the account's share already. */
-  taken?: Taken | undefined
-  /** The soonest that the account is polled again where all goes well, ms. */
-  soonestMs: number
-  /** With `auto`: until when the provider is known to have no companion endpoints, ms since 1970; 0: it may have. */
-  companionsAwayUntil: number
+  settings: Pick<AccountPollSettings, 'pairs' | 'pairsPerPoll' | 'soonestMs'>
 }
 
 /** What was heard, also of calls that are no reports. */
@@ -74,30 +64,20 @@ export interface Heard {
   read(): Answers
 }
 
-/** As `hearReports`, all of them read. */
-export async function fetchReports(...asked: Parameters<typeof hearReports>): Promise<Answers | undefined> {
-  return (await hearReports(...asked))?.read()
-}
-
 /**
  * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
  * more once the provider says that it is enough; undefined if `signal` came first.
  */
-export async function hearReports(
-  deps: FetchDeps,
-  hubId: number,
-  accessToken: Secret,
-  asked: Asked,
-  signal: AbortSignal,
-): Promise<Heard | undefined> {
-  const { provider, clock } = deps
-  const fetched: Unfetched = { at: clock.now(), customProperties: PAUSED, associations: new Map() }
-  const calls = new AccountCalls(deps, { hubId, polls: asked.polls, taken: asked.taken }, signal)
-  const poll: Poll = { provider, accessToken, asked, calls, fetched, companions: { failures: [] }, now: fetched.at }
-  if (asked.pairs === 'auto') await askForAll(poll)
-  else await askForListed(poll, asked.pairs)
-  // Where the next poll comes later it is a step that nobody needs.
-  if (calls.failed > 0 || deps.share.outlasts(asked.soonestMs)) await calls.settle()
+export async function hearReports(deps: FetchDeps, asked: Asked, signal: AbortSignal): Promise<Heard | undefined> {
+  const { context, settings } = asked
+  const fetched: Unfetched = { at: deps.clock.now(), customProperties: PAUSED, associations: new Map() }
+  const calls = new AccountCalls(deps, { hubId: asked.hubId, polls: context.polls, taken: context.taken }, signal)
+  const poll: Poll = { ...asked, provider: deps.provider, calls, fetched, companions: { failures: [] } }
+  if (settings.pairs === 'auto') await askForAll(poll)
+  else await askForListed(poll, settings.pairs)
+  // Where the next poll comes later it is a step that nobody needs. A fleet's second polls are spread over its period.
+  const soonestMs = context.polledAt === 0 ? 0 : settings.soonestMs
+  if (calls.failed > 0 || deps.share.outlasts(soonestMs)) await calls.settle()
   return calls.stopped ? undefined : heardIn(poll)
 }
 
@@ -113,15 +93,12 @@ interface Unfetched {
   associations: Map<string, Later<AssociationReport> | ProviderFailure>
 }
 
-interface Poll {
+interface Poll extends Asked {
   provider: ProviderClient
-  accessToken: Secret
-  asked: Asked
   calls: AccountCalls
   fetched: Unfetched
   companions: { failures: ProviderFailure[]; awayUntil?: number }
   pairsSeen?: boolean
-  now: number
 }
 
 const PAUSED: ProviderFailure = {
@@ -143,9 +120,9 @@ function heardIn(poll: Poll): Heard {
   }
 }
 
-function fingerprintOf({ asked, fetched }: Poll): string | undefined {
-  if (asked.pairs === 'auto') return undefined
-  const reports = [fetched.customProperties, ...asked.pairs.map((pair) => fetched.associations.get(pairId(pair)))]
+function fingerprintOf({ settings, fetched }: Poll): string | undefined {
+  if (settings.pairs === 'auto') return undefined
+  const reports = [fetched.customProperties, ...settings.pairs.map((pair) => fetched.associations.get(pairId(pair)))]
   const unread = reports.filter((report) => report instanceof Unread)
   return unread.length === reports.length ? answersFingerprint(unread.map(({ body }) => body)) : undefined
 }
@@ -161,7 +138,7 @@ function readNow<T extends object>(report: Later<T> | ProviderFailure, unreadabl
   }
 }
 
-function answersOf({ asked, calls, fetched: heard, companions, pairsSeen }: Poll): Answers {
+function answersOf({ settings, calls, fetched: heard, companions, pairsSeen }: Poll): Answers {
   let failedCalls = calls.failed
   const unreadable = () => {
     failedCalls++
@@ -174,7 +151,7 @@ function answersOf({ asked, calls, fetched: heard, companions, pairsSeen }: Poll
   if (calls.leftOut && failures.length === 0) failures.push(PAUSED)
   return {
     ...fetched,
-    associations: inOrder(associations, asked.pairs),
+    associations: inOrder(associations, settings.pairs),
     calls: calls.made,
     failedCalls,
     failures,
@@ -187,7 +164,7 @@ function answersOf({ asked, calls, fetched: heard, companions, pairsSeen }: Poll
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
 /** As they are listed, or by their ids: whoever looks at an account sees them in the same order after every poll. */
-function inOrder(reports: Fetched['associations'], pairs: Asked['pairs']): Fetched['associations'] {
+function inOrder(reports: Fetched['associations'], pairs: AccountPollSettings['pairs']): Fetched['associations'] {
   const ids = pairs === 'auto' ? [...reports.keys()].sort(byNumbers.compare) : pairs.map(pairId)
   return new Map(
     ids.flatMap((id): [string, AssociationReport | ProviderFailure][] => {
@@ -198,9 +175,9 @@ function inOrder(reports: Fetched['associations'], pairs: Asked['pairs']): Fetch
 }
 
 async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
-  const { asked } = poll
+  const { context } = poll
   // Of one age none has waited longer: unpacking the readings for it would cost more than a call.
-  const ordered = asked.isOfOneAge === true ? pairs : listedPairs(pairs, asked.readings?.associations ?? {})
+  const ordered = context.seen !== undefined ? pairs : listedPairs(pairs, context.readings?.associations ?? {})
   await poll.calls.make([
     customProperties(poll, 'unread'),
     ...ordered.map((pair) => associations(poll, pair, 'unread')),
@@ -210,15 +187,15 @@ async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
 
 /** Custom properties first: they say which object types there are. */
 async function askForAll(poll: Poll): Promise<void> {
-  const { asked, calls, fetched } = poll
+  const { context, settings, calls, fetched } = poll
   await calls.make([customProperties(poll)])
   // It was read at once: the rest hangs on it.
   const report = fetched.customProperties as CustomPropertyReport | ProviderFailure
-  const types = objectTypesOf(isFailure(report) ? asked.readings?.customProperties?.report : report)
-  const readings = asked.readings?.associations ?? {}
+  const types = objectTypesOf(isFailure(report) ? context.readings?.customProperties?.report : report)
+  const readings = context.readings?.associations ?? {}
   if (types.length > 0 && !closesAll(report)) {
     const busy = await askCompanions(poll, types)
-    const { ask, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: asked.pairsPerPoll })
+    const { ask, empty, isAll } = choosePairs({ types, readings, busy, pairsPerPoll: settings.pairsPerPoll })
     for (const pair of empty) fetched.associations.set(pairId(pair), emptyReport(readings[pairId(pair)]?.limit ?? 0))
     await calls.make(ask.map((pair) => associations(poll, pair)))
     poll.pairsSeen = isAll && ask.every((pair) => !isFailure(fetched.associations.get(pairId(pair)) ?? NOT_ASKED))
@@ -242,7 +219,7 @@ function customProperties({ provider, accessToken, fetched }: Poll, how?: 'unrea
   }
 }
 
-function associations({ provider, accessToken, asked, fetched }: Poll, pair: Pair, how?: 'unread') {
+function associations({ provider, accessToken, context, settings, fetched }: Poll, pair: Pair, how?: 'unread') {
   return async () => {
     const { from, to } = pair
     const id = pairId(pair)
@@ -253,8 +230,8 @@ function associations({ provider, accessToken, asked, fetched }: Poll, pair: Pai
     }
     const result = await provider.associations(accessToken, from, to)
     // Nobody listed this pair: one that the provider doesn't know has nothing at its limit, now and when asked again.
-    const before = asked.readings?.associations[id]
-    const isUnheardOf = asked.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
+    const before = context.readings?.associations[id]
+    const isUnheardOf = settings.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
     fetched.associations.set(id, isUnheardOf ? emptyReport(0) : valueOrFailure(result))
     return result
   }
@@ -270,9 +247,9 @@ function isNotThere(result: CrmResult<unknown>): boolean {
 }
 
 /** Pairs that were read before and not asked for now: what they said stays. */
-function keepTheRest({ asked, fetched }: Poll, watched: readonly Pair[]): void {
+function keepTheRest({ context, fetched }: Poll, watched: readonly Pair[]): void {
   for (const id of watched.map(pairId)) {
-    if (asked.readings?.associations[id] === undefined || fetched.associations.has(id)) continue
+    if (context.readings?.associations[id] === undefined || fetched.associations.has(id)) continue
     fetched.associations.set(id, NOT_ASKED)
   }
 }
@@ -288,12 +265,12 @@ const LOOK_AGAIN_MS = 24 * 3_600_000
 
 /** Which pairs have records at or near their limit, from the companion endpoints, if the provider has them. */
 async function askCompanions(poll: Poll, types: readonly string[]): Promise<BusyPairs | 'away' | 'failed'> {
-  const { provider, accessToken, asked, now } = poll
-  if (now < asked.companionsAwayUntil) return 'away'
+  const { provider, accessToken, context, settings, fetched } = poll
+  if (fetched.at < context.companionsAwayUntil) return 'away'
   const [sources = 'failed'] = await hear(poll, [() => provider.associationSources(accessToken)])
   if (typeof sources === 'string') return sources
-  const readings = asked.readings?.associations ?? {}
-  const chosen = chooseSources(sources, { types, readings, pairsPerPoll: asked.pairsPerPoll })
+  const readings = context.readings?.associations ?? {}
+  const chosen = chooseSources(sources, { types, readings, pairsPerPoll: settings.pairsPerPoll })
   const heard = await hear(
     poll,
     chosen.map((from) => () => provider.associationTargets(accessToken, from)),
@@ -309,7 +286,7 @@ async function askCompanions(poll: Poll, types: readonly string[]): Promise<Busy
 
 /** What each of these calls says; `failed` also where it could not be made. */
 async function hear(
-  { calls, companions, now }: Poll,
+  { calls, companions, fetched }: Poll,
   asks: readonly (() => Promise<CrmResult<BusyObjectType[]>>)[],
 ): Promise<(BusyObjectType[] | 'away' | 'failed')[]> {
   const heard = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
@@ -319,7 +296,7 @@ async function hear(
       if (result.ok) heard[place] = result.value
       else if (isAway(result.failure)) {
         heard[place] = 'away'
-        companions.awayUntil = now + LOOK_AGAIN_MS
+        companions.awayUntil = fetched.at + LOOK_AGAIN_MS
       } else companions.failures.push(result.failure)
       return result
     }),

@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import { shareOf } from '../../tokens/plan-refresh.ts'
+import type { FoundSeries } from '../findings.ts'
 import type { Series } from '../series.ts'
-import type { Growth } from './growth.ts'
 import type { Because, Near, PollTurn, Rising } from './poll-turn.ts'
 
 /** Where a series enters or leaves a level, as its rule has it. `at`: the usage that this is at. */
@@ -11,20 +11,17 @@ export type Boundary = Pick<Near, 'level' | 'move' | 'asks' | 'of'> & { at: numb
 export type Boundaries = ReadonlyMap<string, readonly Boundary[]>
 
 /** What a poll that began at `at` found, as far as it bears on the next one. */
-export interface Found {
+export interface Found extends FoundSeries {
   hubId: number
   at: number
   everyMs: number
   /** Never more than `everyMs`. */
   soonestMs: number
-  isFirst: boolean
   /** The turn that it was; undefined where none was stored. */
   turn: PollTurn | undefined
   /** When a poll last found a number changed, this one included; null = never. */
   changedAt: number | null
-  series: readonly Series[]
   boundaries: Boundaries
-  growth: Growth
 }
 
 /** When an account is polled next. */

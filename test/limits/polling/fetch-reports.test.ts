@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CallShare } from '../../../src/limits/polling/call-share.ts'
-import { type Asked, type FetchDeps, fetchReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
+import { type Asked, type FetchDeps, hearReports, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
 import { isFailure, mergeReadings, NOT_ASKED, type Pair, type Readings } from '../../../src/limits/readings.ts'
 import type { ProviderClient } from '../../../src/provider/client.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
@@ -18,10 +18,15 @@ const PAIRS: Pair[] = [
   { from: '0-1', to: '0-2' },
   { from: '0-1', to: '0-3' },
 ]
-const listed = (pairs: Pair[], readings?: Readings): Asked => ({ ...AUTO, pairs, readings })
-const AUTO: Asked = {
+type All = Asked['context'] & Asked['settings']
+const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
+const AUTO: All = {
   ...{ pairs: 'auto', pairsPerPoll: 20, readings: undefined, companionsAwayUntil: 0 },
-  ...{ polls: '0', soonestMs: 900_000 },
+  ...{ polls: '0', polledAt: 1, seen: undefined, taken: undefined, soonestMs: 900_000 },
+}
+/** All that is heard, read. */
+async function fetchReports(deps: FetchDeps, hubId: number, accessToken: Secret, asked: All, signal: AbortSignal) {
+  return (await hearReports(deps, { hubId, accessToken, context: asked, settings: asked }, signal))?.read()
 }
 const never = new AbortController().signal
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { growthBetween } from '../../../src/limits/polling/growth.ts'
+import { growthBetween } from '../../../src/limits/findings.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import { seriesOf } from '../../../src/limits/series.ts'
 import { associations, properties, readings } from '../reports.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { objectTypesOf } from '../../../src/limits/polling/object-types.ts'
+import { objectTypesOf } from '../../../src/limits/polling/choose-pairs.ts'
 import { properties } from '../reports.ts'
 
 const naming = (...ids: string[]) => {

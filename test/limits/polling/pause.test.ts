@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pausedUntil } from '../../../src/limits/polling/pause.ts'
+import { pausedUntil } from '../../../src/limits/polling/account-calls.ts'
 import type { CrmResult } from '../../../src/provider/failure.ts'
 import { failure } from '../../support/fake-provider.ts'
 
