@@ -78,11 +78,6 @@ class Input {
     }
   }
 
-  float(): number {
-    this.#at += 8
-    return this.#bytes.readDoubleBE(this.#at - 8)
-  }
-
   rest(length = this.#bytes.length - this.#at): Buffer {
     this.#at += length
     if (this.#at > this.#bytes.length) throw new RangeError('it ends too early')
@@ -159,7 +154,7 @@ function readUsage(input: Input, limitBefore: number) {
   const usage = input.whole()
   const limit = how >= 4 ? limitBefore : input.whole()
   const usual = [0, Math.round((usage * 100_000) / limit) / 1_000, (usage * 100) / limit]
-  const percentage = how % 4 === 3 ? input.float() : (usual[how % 4] ?? 0)
+  const percentage = how % 4 === 3 ? input.rest(8).readDoubleBE() : (usual[how % 4] ?? 0)
   return { usage, limit, ...(Number.isNaN(percentage) ? {} : { reportedPercentage: percentage }) }
 }
 
