@@ -26,7 +26,7 @@ const redis = useRedis()
 const HUB = 123
 const EVERY_MS = HOUR / 4
 const GAP_MS = 2 * EVERY_MS
-const LONGEST_MS = 100_000
+const LONGEST_MS = 500_000
 const FAILURE = { class: 'transient', code: '503', message: 'x', status: 503 } as const
 
 /** Small numbers mostly: they come back, and a change that is taken back is the hard one. */
