@@ -1,6 +1,5 @@
 import { type Identified, type IdentifyDeps, identifyAccount } from '../src/accounts/identify-account.ts'
-import { uninstallAfterRefusal } from '../src/accounts/refused-long.ts'
-import { beginUninstall, type UninstallDeps } from '../src/accounts/uninstall.ts'
+import { beginUninstall, type UninstallDeps, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import { type RefreshDeps, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
 import { type EachAccountDeps, eachAccount } from './each-account.ts'

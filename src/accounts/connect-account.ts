@@ -1,20 +1,33 @@
-import type { TokenAnswer, TokenMetadata, TokenOwner } from '../provider/answers.ts'
+import type { TokenAnswer, TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { opensLimits } from '../provider/scopes.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { accountStepKeys, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
+import { type AlertWrites, accountStepKeys, bothWrites, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
+import { CLOCK_SLACK_MS, planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
-import { tokenDrift } from '../tokens/token-drift.ts'
 import type { Vault } from '../tokens/vault.ts'
-import { type AskedMetadata, askMetadata, type ScopesAnnouncer } from './metadata.ts'
-import { CROSSING, forgetGrant, type Grant, noteOfGrant, parkGrant, planGrant, replaceGrant } from './parked-grants.ts'
+import { askIdentity, type Identity } from './identity.ts'
+import { CROSSING, forgetGrant, type Grant, keepGrant, noteOfGrant, planGrant } from './parked-grants.ts'
+
+/** What the alerts room says of the scopes that an account granted. */
+export type ScopesAnnouncer = (account: GrantedAccount) => AlertWrites
+
+export interface GrantedAccount {
+  hubId: number
+  hubDomain: string
+  scopes: readonly string[]
+  /** Whether polls will be answered with these scopes. */
+  opensLimits: boolean
+  /** State of the account's poll alert as stored, '' = none. */
+  pollAlert: string
+  now: number
+}
 
 export interface ConnectDeps {
   provider: ProviderClient
@@ -62,38 +75,33 @@ export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<Con
   const { refreshToken, owner } = answer.value
   if (refreshToken === undefined) return withoutRefreshToken()
   const grant = grantOf(answer.value, refreshToken, sentAt)
-  if (owner !== undefined) return connectGrant(deps, grant, ownerAlone(grant, owner))
+  if (owner !== undefined) return connectGrant(deps, grant, owner)
   // The code is spent: from here on the grant must be found by somebody, whatever becomes of this process.
-  const id = await parkGrant(deps, grant, deps.clock.now())
-  const asked = await readMetadata(deps, grant.accessToken)
-  if (asked.result.ok) {
-    return connectGrant(deps, { id, ...grant }, identity(grant, { ...asked, metadata: asked.result.value }))
-  }
+  const id = await keepGrant(deps, grant, deps.clock.now())
+  const asked = await askIdentityPatiently(deps, grant)
+  if (asked.ok) return connectGrant(deps, { id, ...grant }, asked.value)
   await planGrant(deps, id, deps.clock.now())
-  return { is: 'parked', failure: asked.result.failure }
+  return { is: 'parked', failure: asked.failure }
 }
 
 /** Stores the account of a grant whose code is spent. One of which nobody can say whether it counts is parked, or stays so. */
 export async function connectGrant(
   deps: ConnectDeps,
   grant: Grant & { id?: string },
-  whose: Identity,
+  whose: Whose,
 ): Promise<ConnectOutcome | Parked> {
-  const { clock } = deps
   let { id } = grant
   if (id !== undefined) await noteOfGrant(deps, id, { hubId: whose.hubId })
-  const keep = async (latest: Grant) => {
-    if (id === undefined) id = await parkGrant(deps, latest, clock.now())
-    else await replaceGrant(deps, id, latest, clock.now())
-  }
-  const outcome = await storeAccount(deps, grant, whose, keep)
+  const outcome = await storeAccount(deps, grant, whose, async (latest) => {
+    id = await keepGrant(deps, { ...latest, id }, deps.clock.now())
+  })
   if (id === undefined) return outcome
   if (outcome.is !== 'failed' || outcome.step !== 'proof') {
     await forgetGrant(deps, id)
     return outcome
   }
   await noteOfGrant(deps, id, { hubId: CROSSING })
-  await planGrant(deps, id, clock.now())
+  await planGrant(deps, id, deps.clock.now())
   return { is: 'parked', failure: outcome.failure }
 }
 
@@ -112,10 +120,9 @@ export async function connectWithRefreshToken(
   const latest = answer.value.refreshToken ?? refreshToken
   if (latest.reveal() !== refreshToken.reveal()) keepNew(latest)
   const grant = grantOf(answer.value, latest, sentAt)
-  const asked = await readMetadata(deps, grant.accessToken)
-  if (!asked.result.ok) return { is: 'failed', step: 'metadata', failure: asked.result.failure }
-  const whose = identity(grant, { ...asked, metadata: asked.result.value })
-  return storeAccount(deps, grant, whose, async ({ refreshToken }) => {
+  const asked = await askIdentityPatiently(deps, grant)
+  if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
+  return storeAccount(deps, grant, asked.value, async ({ refreshToken }) => {
     if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
   })
 }
@@ -125,44 +132,30 @@ export function grantOf({ accessToken, lifetimeMs }: TokenAnswer, refreshToken: 
   return { accessToken, refreshToken, times: { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs } }
 }
 
-/** What the provider says of a token, and when it was asked. */
-export interface Told extends Pick<AskedMetadata, 'askedAt' | 'answeredAt'> {
-  metadata: TokenMetadata
-}
+/** Some answers name the owner alone: the first poll asks for the rest, and until then it is as it is known. */
+type Whose = Identity | TokenOwner
 
-export interface Identity {
-  hubId: number
-  /** Undefined: as it is known. */
-  hubDomain: string | undefined
-  scopes: string[]
-  times: TokenTimes
-  fields: Record<string, string>
-}
-
-export function identity(grant: Grant, { metadata, ...asked }: Told): Identity {
-  const { hubId, hubDomain = '', scopes, user = '', lifeLeftMs } = metadata
-  const { times, driftMs } = tokenDrift(grant.times, { ...asked, lifeLeftMs })
-  return { hubId, hubDomain, scopes, times, fields: { hubDomain, user, tokenDriftMs: String(driftMs ?? '') } }
-}
-
-/** The first poll asks for the rest. */
-function ownerAlone({ times }: Grant, { hubId, scopes }: TokenOwner): Identity {
-  return { hubId, hubDomain: undefined, scopes, times, fields: { metadataDue: '1', tokenDriftMs: '' } }
+function fieldsOf(whose: Whose): Record<string, string> {
+  if (!('driftMs' in whose)) return { metadataDue: '1', tokenDriftMs: '' }
+  const { hubDomain = '', user = '', driftMs } = whose
+  return { hubDomain, user, tokenDriftMs: String(driftMs ?? '') }
 }
 
 async function storeAccount(
   deps: ConnectDeps,
   grant: Grant,
-  { hubId, scopes, fields, ...told }: Identity,
+  whose: Whose,
   /** Gets what is to be proved, and what came of that, before anything else can fail. */
   keep: (latest: Grant) => Promise<void>,
 ): Promise<ConnectOutcome> {
   const operation = newOperation()
-  let { accessToken, refreshToken, times } = { ...grant, times: told.times }
+  const { hubId, scopes } = whose
+  const fields = fieldsOf(whose)
+  let { accessToken, refreshToken, times } = { ...grant, ...whose }
   let [provedAfter, previous] = ['', '' as Buffer | '']
   for (;;) {
     const { pollAlert, hubDomain: known, generation, ...before } = await openAlerts(deps, hubId)
-    const hubDomain = told.hubDomain ?? known
+    const hubDomain = fields.hubDomain ?? known
     const account = { hubId, hubDomain, now: deps.clock.now() }
     const alerts = bothWrites(
       deps.announce.recovered({ ...account, ...before }),
@@ -214,14 +207,14 @@ async function proveAlive(
   { provider, clock }: ConnectDeps,
   refreshToken: Secret,
 ): Promise<Grant | { is: 'over' | 'unknown'; failure: ProviderFailure }> {
-  let refusals = 0
-  const { sentAt, result } = await askPatiently(
+  let [refusals, sentAt] = [0, 0]
+  const result = await askPatiently(
     clock,
     async () => {
-      const sentAt = clock.now()
+      sentAt = clock.now()
       const result = await provider.refresh(refreshToken)
       if (!result.ok && result.failure.class === 'rejected') refusals++
-      return { sentAt, result }
+      return result
     },
     (failure) => failure.class === 'transient' || refusals === 1,
   )
@@ -234,27 +227,27 @@ async function works({ store, keys }: ConnectDeps, hubId: number): Promise<boole
   return state === 'active' || state === 'failing' || state === 'parked'
 }
 
-function readMetadata(deps: ConnectDeps, accessToken: Secret): Promise<AskedMetadata> {
+function askIdentityPatiently(deps: ConnectDeps, grant: Grant): Promise<ProviderResult<Identity>> {
   return askPatiently(
     deps.clock,
-    () => askMetadata(deps, accessToken),
+    () => askIdentity(deps, grant),
     (failure) => failure.class === 'transient',
   )
 }
 
 /** Tried a few times: a hiccup is nothing that somebody in front of a page need hear of. */
-async function askPatiently<A extends { result: ProviderResult<unknown> }>(
+async function askPatiently<T>(
   clock: Clock,
-  ask: () => Promise<A>,
+  ask: () => Promise<ProviderResult<T>>,
   isHiccup: (failure: ProviderFailure) => boolean,
-): Promise<A> {
-  let asked = await ask()
+): Promise<ProviderResult<T>> {
+  let result = await ask()
   for (const pause of [500, 1_500, 3_000]) {
-    if (asked.result.ok || !isHiccup(asked.result.failure)) break
-    await clock.wait(Math.min(asked.result.failure.retryAfterMs ?? pause, 5_000))
-    asked = await ask()
+    if (result.ok || !isHiccup(result.failure)) break
+    await clock.wait(Math.min(result.failure.retryAfterMs ?? pause, 5_000))
+    result = await ask()
   }
-  return asked
+  return result
 }
 
 async function openAlerts(deps: ConnectDeps, hubId: number) {

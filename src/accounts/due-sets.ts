@@ -1,6 +1,6 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
-import { type DueKind, type Keys, PARTITIONS, type PartitionKeys } from '../redis/keys.ts'
+import { type DueKind, everyPartition, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { CLOCK_SLACK_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
@@ -61,14 +61,10 @@ export class DueSets {
   /** Claims up to `limit` of what is due by `now`, an even part from each partition. */
   async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
-    const parts = await this.#everyPartition((partition) =>
+    const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, CLAIM_MS[kind]),
     )
-    const moments = parts.map(([, next]) => next).filter((next) => next !== '')
-    return {
-      hubIds: parts.flatMap(([hubIds]) => hubIds.map(Number)),
-      next: moments.length === 0 ? undefined : Math.min(...moments.map(Number)),
-    }
+    return { hubIds: parts.flatMap(([hubIds]) => hubIds.map(Number)), next: earliest(parts.map(([, next]) => next)) }
   }
 
   /**
@@ -77,39 +73,30 @@ export class DueSets {
    */
   async claimOldest(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const looked = MOST_OF_ONE * Math.ceil(limit / PARTITIONS) + SPARE_OF_ONE
-    const parts = await this.#everyPartition(({ due }) =>
+    const parts = await everyPartition(this.#keys, ({ due }) =>
       this.#store.zrangebyscore(due[kind], '-inf', now, 'WITHSCORES', 'LIMIT', 0, looked),
     )
     const oldest = parts
       .flatMap((part) => part.flatMap((hubId, n) => (n % 2 === 0 ? [{ hubId, at: Number(part[n + 1]) }] : [])))
       .sort((a, b) => a.at - b.at)
       .slice(0, limit)
-    const until = now + CLAIM_MS[kind]
-    const hubIds = await this.#claimChosen(
-      kind,
-      oldest.map(({ hubId }) => [Number(hubId), until]),
-      now,
-    )
-    const firsts = await this.#everyPartition(({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
-    const moments = firsts.flatMap(([, at]) => (at === undefined ? [] : [Number(at)]))
-    return { hubIds, next: moments.length === 0 ? undefined : Math.min(...moments) }
+    const chosen = oldest.map(({ hubId }) => ({ hubId: Number(hubId), until: now + CLAIM_MS[kind] }))
+    const hubIds = await this.#claimChosen(kind, chosen, now)
+    const firsts = await everyPartition(this.#keys, ({ due }) => this.#store.zrange(due[kind], '0', '0', 'WITHSCORES'))
+    return { hubIds, next: earliest(firsts.map(([, at]) => at)) }
   }
 
   /** Whose tokens are due by `now`. */
   async dueTokens(now: number): Promise<DueTokens> {
-    const parts = await this.#everyPartition((partition) =>
+    const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
     )
-    const found: DueTokens = { due: [], next: undefined, fleet: 0 }
-    for (const text of parts) {
-      const part = text.split(',')
-      const last = part.length - 2
-      const next = part[last]
-      if (next) found.next = Math.min(found.next ?? Number(next), Number(next))
-      found.fleet += Number(part[last + 1])
-      for (let n = 0; n < last; n += 6) found.due.push(readDueToken(part, n))
+    const found = parts.map((text) => text.split(','))
+    return {
+      due: found.flatMap(readDueTokens),
+      next: earliest(found.map((part) => part.at(-2))),
+      fleet: sum(found.map((part) => Number(part.at(-1)))),
     }
-    return found
   }
 
   /**
@@ -120,13 +107,12 @@ export class DueSets {
   async nearestExpiry(now: number): Promise<number | undefined> {
     const last = this.#longWalk
     if (last !== undefined && Math.abs(now - last.at) < REMEMBERED_MS) return last.nearest
-    const parts = await this.#everyPartition((partition) =>
+    const parts = await everyPartition(this.#keys, (partition) =>
       this.#store.nearestExpiry(partition.due.refresh, ...[now, MOST_WALKED, partition.accountPrefix]),
     )
     const found = parts.map((part) => part.split(','))
-    const moments = found.flatMap(([moment]) => (moment ? [Number(moment)] : []))
-    const nearest = moments.length === 0 ? undefined : Math.min(...moments)
-    const looked = found.reduce((sum, [, count]) => sum + Number(count), 0)
+    const nearest = earliest(found.map(([moment]) => moment))
+    const looked = sum(found.map(([, count]) => Number(count)))
     this.#longWalk = looked > LONG_WALK ? { at: now, nearest } : undefined
     return nearest
   }
@@ -144,31 +130,29 @@ export class DueSets {
   }
 
   async #bringForward(kind: DueKind, field: string, now: number): Promise<number> {
-    const counts = await this.#everyPartition((partition) =>
+    const counts = await everyPartition(this.#keys, (partition) =>
       this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, field]),
     )
-    return counts.reduce((sum, count) => sum + count, 0)
+    return sum(counts)
   }
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */
   async claimTokens(tokens: readonly DueToken[], now: number): Promise<number[]> {
-    return this.#claimChosen(
-      'refresh',
-      tokens.map((token) => [token.hubId, now + claimMs(token)]),
-      now,
-    )
+    const chosen = tokens.map((token) => ({ hubId: token.hubId, until: now + claimMs(token) }))
+    return this.#claimChosen('refresh', chosen, now)
   }
 
   /** Claims those that are still due, each until its moment, and returns them in the order given. */
-  async #claimChosen(kind: DueKind, chosen: (readonly [hubId: number, until: number])[], now: number) {
-    const byPartition = Map.groupBy(chosen, ([hubId]) => this.#keys.partitionOf(hubId))
+  async #claimChosen(kind: DueKind, chosen: { hubId: number; until: number }[], now: number): Promise<number[]> {
+    const byPartition = Map.groupBy(chosen, ({ hubId }) => this.#keys.partitionOf(hubId))
     const claimed = await Promise.all(
-      [...byPartition].map(([partition, some]) =>
-        this.#store.claimTokens(this.#keys.partition(partition).due[kind], ...[now, ...some.flat()]),
-      ),
+      [...byPartition].map(([partition, some]) => {
+        const asked = some.flatMap(({ hubId, until }) => [hubId, until])
+        return this.#store.claimTokens(this.#keys.partition(partition).due[kind], now, ...asked)
+      }),
     )
     const ours = new Set(claimed.flat().map(Number))
-    return chosen.map(([hubId]) => hubId).filter((hubId) => ours.has(hubId))
+    return chosen.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */
@@ -194,24 +178,20 @@ export class DueSets {
 
   /** How many are due since `at` or longer. */
   async countDue(kind: DueKind, at: number): Promise<number> {
-    const counts = await this.#everyPartition((partition) => this.#store.zcount(partition.due[kind], '-inf', at))
-    return counts.reduce((sum, count) => sum + count, 0)
+    const counts = await everyPartition(this.#keys, (partition) => this.#store.zcount(partition.due[kind], '-inf', at))
+    return sum(counts)
   }
 
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
   async countOverdue(at: number): Promise<number> {
-    const counts = await this.#everyPartition(({ due, state, accountPrefix }) =>
+    const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>
       this.#store.countOverdue(due.refresh, state.failing, ...[at, MOST_WALKED, accountPrefix]),
     )
-    return counts.reduce((sum, count) => sum + count, 0)
+    return sum(counts)
   }
 
   #partition(hubId: number) {
     return this.#keys.partition(this.#keys.partitionOf(hubId))
-  }
-
-  #everyPartition<T>(ask: (partition: PartitionKeys) => Promise<T>): Promise<T[]> {
-    return Promise.all(Array.from({ length: PARTITIONS }, (_, number) => ask(this.#keys.partition(number))))
   }
 }
 
@@ -221,14 +201,24 @@ function claimMs({ obtainedAt, expiresAt }: DueToken): number {
   return life <= 0 ? longestMs : Math.round(Math.min(Math.max(life / 10, shortestMs), longestMs))
 }
 
-/** The one whose fields begin at `at`. */
-function readDueToken(fields: readonly string[], at: number): DueToken {
-  const [failures, state, refreshedAt] = [fields[at + 3], fields[at + 4], fields[at + 5]]
-  const isHealthy = (failures === '' || failures === '0') && state === 'active'
-  return {
-    hubId: Number(fields[at]),
-    obtainedAt: Number(fields[at + 1]),
-    expiresAt: Number(fields[at + 2]),
-    lane: !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy',
+/** Six fields for each, and two more at the end. */
+function readDueTokens(fields: readonly string[]): DueToken[] {
+  const due: DueToken[] = []
+  for (let at = 0; at + 6 < fields.length; at += 6) {
+    const [hubId, obtainedAt, expiresAt, failures, state, refreshedAt] = fields.slice(at, at + 6)
+    const isHealthy = (failures === '' || failures === '0') && state === 'active'
+    const lane = !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy'
+    due.push({ hubId: Number(hubId), obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt), lane })
   }
+  return due
+}
+
+/** Of moments as stored, of which some may be none. */
+function earliest(moments: readonly (string | undefined)[]): number | undefined {
+  const there = moments.flatMap((moment) => (moment ? [Number(moment)] : []))
+  return there.length === 0 ? undefined : Math.min(...there)
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }

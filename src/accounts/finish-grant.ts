@@ -1,9 +1,9 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import { NOBODY } from '../redis/steps.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { type ConnectDeps, connectGrant, grantOf, identity } from './connect-account.ts'
-import { askMetadata } from './metadata.ts'
-import { forgetGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant, replaceGrant } from './parked-grants.ts'
+import { type ConnectDeps, connectGrant, grantOf } from './connect-account.ts'
+import { askIdentity } from './identity.ts'
+import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from './parked-grants.ts'
 
 export interface FinishDeps extends ConnectDeps {
   endpoint: Pick<TokenEndpoint, 'enter' | 'succeeded' | 'failed'>
@@ -39,14 +39,14 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
 async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderFailure | 'connected' | 'gone'> {
   const grant = await withLastingToken(deps, parked)
   if ('class' in grant) return grant
-  const { result, ...asked } = await askMetadata(deps, grant.accessToken)
-  if (!result.ok) return result.failure
+  const asked = await askIdentity(deps, grant)
+  if (!asked.ok) return asked.failure
   // Whoever connected the account meanwhile did so with this grant, or with one that was given later.
-  if (!grant.isCrossing && (await isConnectedSince(deps, result.value.hubId, grant.grantedAt))) {
+  if (!grant.isCrossing && (await isConnectedSince(deps, asked.value.hubId, grant.grantedAt))) {
     await forgetGrant(deps, grant.id)
     return 'gone'
   }
-  const outcome = await connectGrant(deps, grant, identity(grant, { ...asked, metadata: result.value }))
+  const outcome = await connectGrant(deps, grant, asked.value)
   if (outcome.is === 'parked') return outcome.failure
   return outcome.is === 'failed' ? 'gone' : 'connected'
 }
@@ -77,7 +77,7 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   }
   const { refreshToken = grant.refreshToken } = answer.value
   const renewed = { ...grant, ...grantOf(answer.value, refreshToken, sentAt) }
-  await replaceGrant(deps, grant.id, renewed, clock.now())
+  await keepGrant(deps, renewed, clock.now())
   endpoint.succeeded({ rotated: refreshToken.reveal() !== grant.refreshToken.reveal() })
   return renewed
 }

@@ -2,23 +2,14 @@ import { opensLimits } from '../provider/scopes.ts'
 import { accountStepKeys, stepJson } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/in-flight.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { planRefresh, type TokenTimes } from '../tokens/plan-refresh.ts'
-import { tokenDrift } from '../tokens/token-drift.ts'
+import { planRefresh } from '../tokens/plan-refresh.ts'
 import { openToken } from '../tokens/vault.ts'
 import type { ConnectDeps } from './connect-account.ts'
-import { askMetadata } from './metadata.ts'
+import { askIdentity } from './identity.ts'
 
 export interface IdentifyDeps extends ConnectDeps {
   endpoint: TokenEndpoint
   inFlight: InFlight
-}
-
-interface UnidentifiedAccount {
-  generation: string
-  hubDomain: string
-  times: TokenTimes
-  accessToken: Buffer
-  alertStates: Record<string, string>
 }
 
 export type Identified =
@@ -46,7 +37,8 @@ export async function identifyAccount(
   const opened = openToken(deps.vault, account.accessToken, hubId, 'access')
   if (!opened.ok) return { is: 'later' }
   if ((await deps.endpoint.enter(turn)).is === 'closed') return { is: 'later' }
-  const { result, ...asked } = await deps.inFlight.run('normal', () => askMetadata(deps, opened.value))
+  const token = { accessToken: opened.value, times: account.times }
+  const result = await deps.inFlight.run('normal', () => askIdentity(deps, token))
   if (!result.ok) {
     const { code, message, status } = result.failure
     deps.log.warn({ code: 'metadata.failed', hubId, reason: code }, `${message}: asked again before long`)
@@ -58,8 +50,7 @@ export async function identifyAccount(
   if (result.value.hubId !== hubId) return refuse(deps, hubId, account, result.value.hubId)
 
   const now = deps.clock.now()
-  const { scopes, user, lifeLeftMs, hubDomain = account.hubDomain } = result.value
-  const { times, driftMs } = tokenDrift(account.times, { ...asked, lifeLeftMs })
+  const { scopes, user, times, driftMs, hubDomain = account.hubDomain } = result.value
   const alerts = deps.announceScopes({
     ...{ hubId, hubDomain, scopes, opensLimits: opensLimits(scopes), now },
     pollAlert: account.alertStates.poll ?? '',
@@ -74,7 +65,7 @@ export async function identifyAccount(
   return is === 'stored' ? { is, alerted: alerts.entries.length > 0 } : { is }
 }
 
-async function unidentified(deps: IdentifyDeps, hubId: number): Promise<UnidentifiedAccount | undefined> {
+async function unidentified(deps: IdentifyDeps, hubId: number) {
   const { account, tokens, alerts } = deps.keys.account(hubId)
   const [fields, accessToken, alertStates] = await Promise.all([
     // The generation first: if it is still the same when the answer is stored, the token read here belongs to it.
@@ -88,10 +79,12 @@ async function unidentified(deps: IdentifyDeps, hubId: number): Promise<Unidenti
   return { generation: generation ?? '', hubDomain: hubDomain ?? '', times, accessToken, alertStates }
 }
 
+type Unidentified = NonNullable<Awaited<ReturnType<typeof unidentified>>>
+
 async function refuse(
   deps: IdentifyDeps,
   hubId: number,
-  { generation, hubDomain, alertStates }: UnidentifiedAccount,
+  { generation, hubDomain, alertStates }: Unidentified,
   owner: number,
 ): Promise<Identified> {
   const now = deps.clock.now()

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Secret } from '../runtime/secret.ts'
 import type { Vault } from '../tokens/vault.ts'
 import { type CodeDeps, type ConnectOutcome, connectWithCode, type Parked, type Waits } from './connect-account.ts'
-import { type InstallState, readInstallState, writeInstallState } from './install-state.ts'
 
 export interface InstallSettings {
   installUrl: string
@@ -27,20 +26,12 @@ export function installUrl(settings: InstallSettings, state: string): string {
   const url = new URL(settings.installUrl)
   const scopes = settings.scopes.join(' ')
   const optional = settings.optionalScopes.join(' ')
-  const query: [string, string][] = [
-    ['client_id', settings.clientId],
-    ['redirect_uri', settings.redirectUri],
-    ['scopes', scopes],
-    ['scope', scopes],
-    ...(optional === ''
-      ? []
-      : ([
-          ['optional_scopes', optional],
-          ['optional_scope', optional],
-        ] as [string, string][])),
-    ['state', state],
-  ]
-  for (const [name, value] of query) url.searchParams.set(name, value)
+  const query = {
+    ...{ client_id: settings.clientId, redirect_uri: settings.redirectUri, scopes, scope: scopes },
+    ...(optional === '' ? {} : { optional_scopes: optional, optional_scope: optional }),
+    state,
+  }
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
   // %20, because not every install page reads a plus as a space.
   url.search = url.search.replaceAll('+', '%20')
   return url.href
@@ -66,18 +57,40 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
   if (state === undefined) return { is: 'bad-state' }
   if (redirect.error !== undefined) return { is: 'refused', reason: redirect.error }
   if (redirect.code === undefined || redirect.code === '') return { is: 'no-code' }
-  if (!(await useUp(deps, state))) return { is: 'bad-state' }
+  // In Redis, because the same redirect may reach two daemons. As many are kept as codes are sent within an hour.
+  const used = deps.keys.usedInstallState(state.nonce)
+  const lastsMs = Math.max(1, state.expiresAt - deps.clock.now())
+  if ((await deps.store.set(used, '1', 'PX', lastsMs, 'NX')) === null) return { is: 'bad-state' }
   const outcome = await connectWithCode(deps, new Secret(redirect.code))
-  if (outcome.is === 'waits') await giveBack(deps, state)
+  if (outcome.is === 'waits') await deps.store.del(used)
   return outcome
 }
 
-/** In Redis, because the same redirect may reach two daemons. As many are kept as codes are sent within an hour. */
-async function useUp({ store, keys, clock }: CodeDeps, { nonce, expiresAt }: InstallState): Promise<boolean> {
-  const lastsMs = Math.max(1, expiresAt - clock.now())
-  return (await store.set(keys.usedInstallState(nonce), '1', 'PX', lastsMs, 'NX')) !== null
+/** How long a customer may take on the provider's install page. */
+const LIFETIME_MS = 3_600_000
+
+/** The `state` of one install: a nonce and a moment of expiry, signed. Nothing is kept of it before it is used. */
+interface InstallState {
+  nonce: string
+  /** ms */
+  expiresAt: number
 }
 
-async function giveBack({ store, keys }: CodeDeps, { nonce }: InstallState): Promise<void> {
-  await store.del(keys.usedInstallState(nonce))
+function writeInstallState(key: Buffer, nonce: Buffer, now: number): string {
+  const text = `${nonce.toString('base64url')}.${(now + LIFETIME_MS).toString(36)}`
+  return `${text}.${sign(key, text).toString('base64url')}`
+}
+
+/** Undefined: none of ours, or too old. Any of the keys may have signed it: they change while installs are under way. */
+function readInstallState(keys: readonly Buffer[], state: string, now: number): InstallState | undefined {
+  const [, text = '', nonce = '', expires = '', signature = ''] =
+    /^(([\w-]{22})\.([0-9a-z]{1,10}))\.([\w-]{43})$/.exec(state) ?? []
+  const given = Buffer.from(signature, 'base64url')
+  if (given.length === 0 || !keys.some((key) => timingSafeEqual(given, sign(key, text)))) return undefined
+  const expiresAt = Number.parseInt(expires, 36)
+  return expiresAt > now ? { nonce, expiresAt } : undefined
+}
+
+function sign(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(`install:${text}`).digest()
 }

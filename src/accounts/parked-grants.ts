@@ -39,35 +39,29 @@ export const CROSSING = ''
 /** Grants of one sweep. */
 const MOST = 20
 
-/** Stores a grant, sealed. Returns its id. */
-export async function parkGrant(deps: ParkDeps, grant: Grant, now: number): Promise<string> {
-  const { store, keys } = deps
-  const id = randomBytes(16).toString('base64url')
-  await store
-    .multi()
-    .hset(keys.grants.grant(id), { grantedAt: grant.times.obtainedAt, ...sealed(deps, grant) })
-    .zadd(keys.grants.due, now + CLAIM_MS, id)
-    .exec()
-  return id
-}
-
-/** Other tokens of the same grant, which is let be for a while more. */
-export async function replaceGrant(deps: ParkDeps, id: string, grant: Grant, now: number): Promise<void> {
-  const { grant: keyOf, due } = deps.keys.grants
-  await deps.store
-    .multi()
-    .hset(keyOf(id), sealed(deps, grant))
-    .zadd(due, 'XX', now + CLAIM_MS, id)
-    .exec()
-}
-
-function sealed({ vault }: ParkDeps, { accessToken, refreshToken, times }: Grant): Record<string, Buffer | number> {
-  return {
+/**
+ * Stores a grant, sealed, or other tokens of one that has an id; it is let be for a while. Returns its id. One that was taken out
+ * meanwhile is not looked at again.
+ */
+export async function keepGrant(
+  { store, keys, vault }: ParkDeps,
+  { id: known, accessToken, refreshToken, times }: Grant & { id?: string | undefined },
+  now: number,
+): Promise<string> {
+  const id = known ?? randomBytes(16).toString('base64url')
+  const fields = {
     access: vault.seal(accessToken, NOBODY, 'access'),
     refresh: vault.seal(refreshToken, NOBODY, 'refresh'),
-    obtainedAt: times.obtainedAt,
-    expiresAt: times.expiresAt,
+    ...times,
+    ...(known === undefined ? { grantedAt: times.obtainedAt } : {}),
   }
+  const planned = store.multi().hset(keys.grants.grant(id), fields)
+  const until = now + CLAIM_MS
+  await (known === undefined
+    ? planned.zadd(keys.grants.due, until, id)
+    : planned.zadd(keys.grants.due, 'XX', until, id)
+  ).exec()
+  return id
 }
 
 /** Undefined: somebody was faster. Throws VaultError where no key opens it. */

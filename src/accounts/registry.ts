@@ -1,5 +1,5 @@
 import type { Store } from '../redis/connect.ts'
-import { ACCOUNT_STATES, type AccountState, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { ACCOUNT_STATES, type AccountState, everyPartition, type Keys } from '../redis/keys.ts'
 import { type Account, readAccount } from './account.ts'
 
 /** Who is installed: reading only. What changes an account is an atomic step of the room that decides it. */
@@ -29,18 +29,21 @@ export class Registry {
 
   /** One page of accounts, by hubId from just after `after`. */
   async page(limit: number, after = 0, states: readonly AccountState[] = ACCOUNT_STATES): Promise<Account[]> {
-    const ranges = this.#everyPartition((partition) =>
-      states.map((state) => this.#store.zrangebyscore(partition.state[state], `(${after}`, '+inf', 'LIMIT', 0, limit)),
-    )
-    const hubIds = (await Promise.all(ranges)).flat().map(Number)
+    const parts = await everyPartition(this.#keys, (_, number) => this.inPartition(number, limit, after, states))
+    const hubIds = parts.flat()
     return this.getMany(hubIds.sort((a, b) => a - b).slice(0, limit))
   }
 
-  /** hubIds of one partition, whatever their state, from just after `after`. */
-  async inPartition(partition: number, limit: number, after: number): Promise<number[]> {
+  /** hubIds of one partition, from just after `after`. */
+  async inPartition(
+    partition: number,
+    limit: number,
+    after: number,
+    states: readonly AccountState[] = ACCOUNT_STATES,
+  ): Promise<number[]> {
     const { state } = this.#keys.partition(partition)
     const lists = await Promise.all(
-      ACCOUNT_STATES.map((one) => this.#store.zrangebyscore(state[one], `(${after}`, '+inf', 'LIMIT', 0, limit)),
+      states.map((one) => this.#store.zrangebyscore(state[one], `(${after}`, '+inf', 'LIMIT', 0, limit)),
     )
     // A set, because an account may change its state while the lists are read.
     const hubIds = new Set(lists.flat().map(Number))
@@ -49,7 +52,7 @@ export class Registry {
 
   async countByState(): Promise<Record<AccountState, number>> {
     const counts = ACCOUNT_STATES.map(async (state) => {
-      const sizes = await Promise.all(this.#everyPartition((partition) => [this.#store.zcard(partition.state[state])]))
+      const sizes = await everyPartition(this.#keys, (partition) => this.#store.zcard(partition.state[state]))
       return [state, sizes.reduce((sum, size) => sum + size, 0)] as const
     })
     return Object.fromEntries(await Promise.all(counts)) as Record<AccountState, number>
@@ -57,14 +60,10 @@ export class Registry {
 
   /** hubIds with an alert open or pending. */
   async alerting(): Promise<number[]> {
-    const members = await Promise.all(this.#everyPartition((partition) => [this.#store.smembers(partition.alerting)]))
+    const members = await everyPartition(this.#keys, (partition) => this.#store.smembers(partition.alerting))
     return members
       .flat()
       .map(Number)
       .sort((a, b) => a - b)
-  }
-
-  #everyPartition<T>(read: (partition: ReturnType<Keys['partition']>) => T[]): T[] {
-    return Array.from({ length: PARTITIONS }, (_, number) => read(this.#keys.partition(number))).flat()
   }
 }

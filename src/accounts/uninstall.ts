@@ -1,15 +1,15 @@
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
-import type { Keys } from '../redis/keys.ts'
+import type { AccountState, DueKind, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, NO_ALERT_WRITES, newOperation, stepJson } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { RefreshFailure } from '../tokens/after-failure.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
 import { CLAIM_MS } from './due-sets.ts'
-import { purgeAccount } from './purge-account.ts'
 
 /** What the alerts room says of a refresh token that can't be deleted for long, and when it is deleted after all. */
 export interface UninstallAnnouncer {
@@ -41,6 +41,32 @@ export interface UninstallRequest {
   reason: string
   /** With `evidence`: since when the refresh token is refused. The request is void once it is refused no more. */
   refusedSince?: number
+}
+
+/** What came of a refresh that failed. */
+export interface FailedAttempt {
+  failure: RefreshFailure
+  state: AccountState
+  /** Somebody is told of it just now: there was no time yet to connect the account again. */
+  alerted: boolean
+  /** Since when the refresh token is refused. */
+  rejectedAt: number | null
+}
+
+/**
+ * An account that was to be connected again, nobody did, and whose refresh token is refused once more: after so long
+ * that is an uninstall. A provider that does not answer, or refuses the app, says nothing about the account.
+ */
+export function uninstallAfterRefusal(
+  failed: FailedAttempt,
+  afterMs: number | 'never',
+  now: number,
+): UninstallRequest | undefined {
+  const { failure, state, alerted, rejectedAt } = failed
+  if (afterMs === 'never' || rejectedAt === null || now - rejectedAt < afterMs) return undefined
+  if (state !== 'reauthorize' || alerted || failure.class !== 'rejected') return undefined
+  const day = new Date(rejectedAt).toISOString().slice(0, 10)
+  return { by: 'evidence', reason: `refresh token refused since ${day}`, refusedSince: rejectedAt }
 }
 
 export type BegunUninstall = 'begun' | 'already' | 'unknown' | 'refuted'
@@ -96,7 +122,10 @@ export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<
   if (Array.isArray(taken)) return deleteAndFinish(deps, readAttempt(hubId, taken))
   const is = taken.toString()
   if (is === 'over') return { is: await purgeAccount(deps, hubId) }
-  return is === 'held' ? again(deps, hubId) : { is: 'reconnected' }
+  if (is !== 'held') return { is: 'reconnected' }
+  const at = deps.clock.now() + 1_000
+  await planAt(deps, hubId, 'uninstall', at)
+  return { is: 'again', at }
 }
 
 interface Attempt {
@@ -149,7 +178,7 @@ async function finish(
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }
   // The new connection may have been given the very token that was just deleted: a refresh now tells.
-  if (finished === 'reconnected') await refreshNow(deps, hubId)
+  if (finished === 'reconnected') await planAt(deps, hubId, 'refresh', deps.clock.now())
   if (finished === 'finished') {
     deps.log.info({ code: 'uninstall.finished', hubId, ending }, 'refresh token deleted')
     if (deps.uninstallKeepMs === 0) await purgeAccount(deps, hubId)
@@ -157,16 +186,8 @@ async function finish(
   return { is: finished }
 }
 
-async function refreshNow(deps: UninstallDeps, hubId: number): Promise<void> {
-  const due = deps.keys.partition(deps.keys.partitionOf(hubId)).due.refresh
-  await deps.store.zadd(due, 'XX', deps.clock.now(), hubId)
-}
-
-async function again(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
-  const at = deps.clock.now() + 1_000
-  const due = deps.keys.partition(deps.keys.partitionOf(hubId)).due.uninstall
-  await deps.store.zadd(due, 'XX', at, hubId)
-  return { is: 'again', at }
+async function planAt({ store, keys }: UninstallDeps, hubId: number, kind: DueKind, at: number): Promise<void> {
+  await store.zadd(keys.partition(keys.partitionOf(hubId)).due[kind], 'XX', at, hubId)
 }
 
 const HOUR = 3_600_000
@@ -193,4 +214,21 @@ async function recordFailure(
   const facts = { hubId, reason: failure.code, attempts: attempts + 1 }
   deps.log.warn({ code: 'uninstall.failed', ...facts }, failure.message)
   return { is: 'failed', failure, at, announced: alerts.entries.length > 0 }
+}
+
+/** Forgets an uninstalled account once its time is over. One that was connected again meanwhile is left alone. */
+export async function purgeAccount(
+  deps: Pick<UninstallDeps, 'store' | 'keys' | 'clock' | 'log'>,
+  hubId: number,
+): Promise<'purged' | 'kept' | 'unknown'> {
+  const shared = [...accountStepKeys(deps.keys, hubId), deps.keys.partition(deps.keys.partitionOf(hubId)).forgotten]
+  // Whatever keys an account will ever have: none is to be left behind.
+  const own: string[] = Object.values(deps.keys.account(hubId))
+  const purged = await deps.store.purgeAccount(
+    shared.length + own.length,
+    ...[...shared, ...own],
+    ...[hubId, deps.clock.now(), own.length],
+  )
+  if (purged === 'purged') deps.log.info({ code: 'account.forgotten', hubId }, 'uninstalled account forgotten')
+  return purged
 }

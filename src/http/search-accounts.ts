@@ -1,6 +1,6 @@
 import type { Tag, Tags } from '../accounts/match-account.ts'
 import type { AccountQuery, AccountSort, Place } from '../accounts/search/account-query.ts'
-import { parsePlace } from '../accounts/search/place-text.ts'
+import { parsePlace } from '../accounts/search/account-query.ts'
 import {
   type AccountPage,
   type SearchDeps as FindDeps,

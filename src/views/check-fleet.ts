@@ -1,4 +1,4 @@
-import { LIVE_STATES } from '../accounts/export-accounts.ts'
+import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/live-accounts.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { decodeState } from '../alerts/alert-state.ts'
@@ -16,7 +16,6 @@ import {
   judgeAbsent,
   judgeAccount,
 } from './judge-account.ts'
-import { inBatches, liveHubIds } from './live-accounts.ts'
 
 export interface CheckDeps {
   store: Store

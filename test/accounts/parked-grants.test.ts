@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep-grants.ts'
-import { connectGrant, connectWithCode, identity } from '../../src/accounts/connect-account.ts'
+import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { importAccounts } from '../../src/accounts/import-accounts.ts'
-import { noteOfGrant, parkGrant, readGrant } from '../../src/accounts/parked-grants.ts'
+import { keepGrant, noteOfGrant, readGrant } from '../../src/accounts/parked-grants.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import type { TokenMetadata } from '../../src/provider/answers.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -163,15 +162,11 @@ test('a grant is connected although an older one was stored after it had been gi
   const older = await grant()
   clock.move(10_000)
   const newer = await grant()
-  await parkGrant(deps, newer, clock.now())
+  await keepGrant(deps, newer, clock.now())
   clock.move(10_000)
-  const metadata = { hubId: HUB, scopes: ['oauth'], lifeLeftMs: undefined } as TokenMetadata
-  const late = { id: await parkGrant(deps, older, clock.now()), ...older }
-  await connectGrant(
-    { ...deps, provider: fakeProvider({}) },
-    late,
-    identity(older, { metadata, askedAt: 0, answeredAt: 0 }),
-  )
+  const late = { id: await keepGrant(deps, older, clock.now()), ...older }
+  const whose = { hubId: HUB, hubDomain: undefined, user: undefined, scopes: ['oauth'] }
+  await connectGrant({ ...deps, provider: fakeProvider({}) }, late, { ...whose, driftMs: null, times: older.times })
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
   expect(await storedTokens(redis.store, keys, HUB)).not.toMatchObject({ refresh: older.refreshToken.reveal() })
@@ -184,7 +179,7 @@ test.each([
   const { keys, deps, clock, grant, install, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   clock.move(10_000)
-  await parkGrant(deps, await grant(), clock.now())
+  await keepGrant(deps, await grant(), clock.now())
   clock.move(10_000)
   if (by === 'an import') {
     const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
@@ -204,7 +199,7 @@ test.each([
 
 test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {
   const { deps, clock, grant, install, fault, pass, calls, kept, account } = await begun()
-  const id = await parkGrant(deps, await grant(), clock.now())
+  const id = await keepGrant(deps, await grant(), clock.now())
   await noteOfGrant(deps, id, { hubId: HUB })
   await install()
   await fault({ endpoint: 'metadata', status: 500 })
@@ -226,7 +221,7 @@ test('where the token endpoint says whose the tokens are nobody else need be ask
 test('a rekey encrypts what is parked as well', async () => {
   const { deps, clock, keys, grant } = await begun()
   const granted = await grant()
-  const id = await parkGrant(deps, granted, clock.now())
+  const id = await keepGrant(deps, granted, clock.now())
   const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
   const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
   const vault = createVault([newer, vaultKey])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type FailedAttempt, uninstallAfterRefusal } from '../../src/accounts/refused-long.ts'
+import { type FailedAttempt, uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
 import { failure } from '../support/fake-provider.ts'
 
 const DAY = 86_400_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { uninstallAfterRefusal } from '../../src/accounts/refused-long.ts'
+import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Keys } from '../../src/redis/keys.ts'

@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../../redis/keys.ts'
+import { ACCOUNT_STATES, everyPartition, type Keys, PARTITIONS } from '../../redis/keys.ts'
 
 /** An account by what it is looked for. */
 export interface DirectoryEntry {
@@ -61,9 +61,7 @@ export class Directory {
   }
 
   async #refresh(): Promise<void> {
-    const versions = await Promise.all(
-      Array.from({ length: PARTITIONS }, (_, number) => this.#store.get(this.#keys.partition(number).domainsVersion)),
-    )
+    const versions = await everyPartition(this.#keys, (partition) => this.#store.get(partition.domainsVersion))
     const changed = [...versions.entries()].filter(([number, version]) => this.#parts.get(number)?.version !== version)
     // Two at a time: all of them sent together would be one long step to everybody else.
     const readOn = async () => {

@@ -4,10 +4,8 @@ import type { Account } from '../account.ts'
 import { matchesAccount } from '../match-account.ts'
 import type { Registry } from '../registry.ts'
 import type { AccountFilter, AccountQuery, Place } from './account-query.ts'
-import { firstByDomain } from './by-domain.ts'
 import type { Directory, DirectoryEntry } from './directory.ts'
-import type { Stretch } from './stretch.ts'
-import { type Among, walk } from './walk.ts'
+import { comparePlaces, type Stretch, walk } from './walk.ts'
 
 export interface SearchDeps {
   store: Store
@@ -44,13 +42,20 @@ export async function searchAccounts(deps: SearchDeps, query: AccountQuery): Pro
 
 async function firstOf(deps: SearchDeps, query: AccountQuery, limit: number): Promise<Place[]> {
   const entries = await matchingEntries(deps, query)
-  const among = entries?.map((part) => part.map(({ hubId }) => hubId))
   const found: Place[] = []
   for (const stretch of stretchesOf(query)) {
     const wanted = limit - found.length
     if (wanted <= 0) break
-    if (query.sort !== 'domain') found.push(...(await walk(deps, query, among, stretch, wanted)))
-    else found.push(...(await byDomain(deps, query, entries ?? [], stretch, wanted)))
+    if (query.sort === 'domain' && stretch.part === 'keyed') {
+      const matching = isFiltered(query) ? await everyMatch(deps, query, entries) : undefined
+      const candidates = entries?.flat().filter(({ hubId }) => matching?.has(hubId) ?? true)
+      found.push(...firstByDomain(candidates ?? [], stretch, wanted))
+    } else {
+      // By domain, those without one come last.
+      const some =
+        query.sort === 'domain' ? entries?.map((part) => part.filter(({ domain }) => domain === '')) : entries
+      found.push(...(await walk(deps, { filter: query, among: hubIdsOf(some), stretch, limit: wanted })))
+    }
   }
   return found
 }
@@ -86,29 +91,39 @@ async function matchingEntries({ directory }: SearchDeps, query: AccountQuery): 
   return among.map((entries) => entries.filter(isNamed))
 }
 
-async function byDomain(
-  deps: SearchDeps,
-  query: AccountQuery,
-  entries: Entries,
-  stretch: Stretch,
-  limit: number,
-): Promise<Place[]> {
-  if (stretch.part === 'by hubId') {
-    const nameless = entries.map((part) => part.filter(({ domain }) => domain === '').map(({ hubId }) => hubId))
-    return walk(deps, query, nameless, stretch, limit)
-  }
-  const matching = isFiltered(query) ? await everyMatch(deps, query, entries) : undefined
-  const wanted = entries.flat().filter(({ hubId }) => matching?.has(hubId) ?? true)
-  return firstByDomain(wanted, stretch, limit)
-}
-
 function isFiltered({ state, staleBefore, alert }: AccountFilter): boolean {
   return state !== undefined || staleBefore !== undefined || alert !== undefined
 }
 
-async function everyMatch(deps: SearchDeps, query: AccountQuery, entries: Entries): Promise<Set<number>> {
-  const among: Among = entries.map((part) => part.map(({ hubId }) => hubId))
-  const all: Stretch = { sort: 'hubId', part: 'by hubId', reverse: false, after: undefined }
-  const found = await walk(deps, query, among, all, Number.MAX_SAFE_INTEGER)
+async function everyMatch(deps: SearchDeps, filter: AccountFilter, entries: Entries | undefined): Promise<Set<number>> {
+  const stretch: Stretch = { sort: 'hubId', part: 'by hubId', reverse: false, after: undefined }
+  const found = await walk(deps, { filter, among: hubIdsOf(entries), stretch, limit: Number.MAX_SAFE_INTEGER })
   return new Set(found.map(({ hubId }) => hubId))
+}
+
+function hubIdsOf(entries: Entries | undefined): number[][] | undefined {
+  return entries?.map((part) => part.map(({ hubId }) => hubId))
+}
+
+/** The first `limit` of a stretch that is ordered by domain. */
+function firstByDomain(
+  entries: Iterable<DirectoryEntry>,
+  { after, ...stretch }: Pick<Stretch, 'part' | 'reverse' | 'after'>,
+  limit: number,
+): Place[] {
+  const compare = comparePlaces(stretch)
+  // Twice as many as are wanted at a time: to order all of them takes longer than to look at them.
+  let first: Place[] = []
+  let last: Place | undefined
+  for (const { hubId, domain } of entries) {
+    if (domain === '') continue
+    const place = { hubId, key: domain }
+    if (after !== undefined && compare(after, place) >= 0) continue
+    if (last !== undefined && compare(place, last) >= 0) continue
+    first.push(place)
+    if (first.length < 2 * limit) continue
+    first = first.sort(compare).slice(0, limit)
+    last = first.at(-1)
+  }
+  return first.sort(compare).slice(0, limit)
 }

@@ -2,7 +2,6 @@ import type { Store } from '../../redis/connect.ts'
 import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../../redis/keys.ts'
 import { stepJson } from '../../redis/steps.ts'
 import type { AccountFilter, AccountSort, Place } from './account-query.ts'
-import { comparePlaces, type Stretch } from './stretch.ts'
 
 /** The sorted sets that have an order. */
 const SET_OF: Partial<Record<AccountSort, string>> = { refresh: 'due:refresh', poll: 'due:poll', nearest: 'nearest' }
@@ -12,39 +11,41 @@ const LOOKED_AT_ONCE = 2_000
 /** So few of a partition are looked up one by one. */
 const FEW = 60
 
-export interface WalkDeps {
-  store: Store
-  keys: Keys
+/** One stretch of a list: the accounts that have what it is ordered by, or those that are ordered by their hubIds. */
+export interface Stretch {
+  sort: AccountSort
+  part: 'keyed' | 'by hubId'
+  reverse: boolean
+  after: Place | undefined
 }
 
-/** hubIds of each partition; undefined = all that there are. */
-export type Among = readonly (readonly number[])[] | undefined
+export interface Walk {
+  filter: AccountFilter
+  /** hubIds of each partition; undefined = all that there are. */
+  among: readonly (readonly number[])[] | undefined
+  stretch: Stretch
+  limit: number
+}
 
 /**
  * The first `limit` of a stretch that match. Partition after partition: sent together, their steps would be one long one to
  * everybody else; and what the first ones found tells the others where they may stop.
  */
 export async function walk(
-  deps: WalkDeps,
-  filter: AccountFilter,
-  among: Among,
-  stretch: Stretch,
-  limit: number,
+  deps: { store: Store; keys: Keys },
+  { filter, among, stretch, limit }: Walk,
 ): Promise<Place[]> {
   const compare = comparePlaces(stretch)
-  const ask = { part: stretch.part === 'keyed' ? 'scores' : 'ids', ...orderAsk(stretch), ...filterAsk(filter) } as const
+  const part = stretch.part === 'keyed' ? ('scores' as const) : ('ids' as const)
+  const ask = { part, ...orderAsk(stretch), ...filterAsk(filter) }
   let found: Place[] = []
   for (let number = 0; number < PARTITIONS; number++) {
     const ids = among?.[number]
     if (ids?.length === 0) continue
     const bound = found.length < limit ? undefined : found.at(-1)
     const amongAsk = ids === undefined ? {} : { among: ids.map(String), ...(ids.length > FEW ? {} : { each: true }) }
-    const more = await walkPartition(
-      deps,
-      number,
-      { ...ask, ...amongAsk, bound: placeAsk(bound), limit },
-      stretch.after,
-    )
+    const partAsk = { ...ask, ...amongAsk, bound: placeAsk(bound), limit }
+    const more = await walkPartition(deps, number, partAsk, stretch.after)
     const ahead =
       stretch.after === undefined ? more : more.filter((place) => compare(stretch.after as Place, place) < 0)
     if (ahead.length > 0) found = [...found, ...ahead].sort(compare).slice(0, limit)
@@ -53,7 +54,7 @@ export async function walk(
 }
 
 async function walkPartition(
-  { store, keys }: WalkDeps,
+  { store, keys }: { store: Store; keys: Keys },
   number: number,
   ask: { part: 'scores' | 'ids'; [more: string]: unknown },
   after: Place | undefined,
@@ -88,4 +89,15 @@ function filterAsk({ state, staleBefore, alert }: AccountFilter): object {
 
 function placeAsk(place: Place | undefined): { id: string; key?: string | number } | undefined {
   return place && { id: String(place.hubId), ...(place.key === undefined ? {} : { key: place.key }) }
+}
+
+/** The order of a stretch. Accounts whose keys are level stand as Redis has them: by their hubIds as they are written. */
+export function comparePlaces({ part, reverse }: Pick<Stretch, 'part' | 'reverse'>): (a: Place, b: Place) => number {
+  const turn = reverse ? -1 : 1
+  if (part === 'by hubId') return (a, b) => turn * (a.hubId - b.hubId)
+  return (a, b) => turn * (compare(a.key ?? '', b.key ?? '') || compare(String(a.hubId), String(b.hubId)))
+}
+
+function compare(a: string | number, b: string | number): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,4 +1,4 @@
-import type { GrantedAccount, ScopesAnnouncer } from '../../accounts/metadata.ts'
+import type { GrantedAccount, ScopesAnnouncer } from '../../accounts/connect-account.ts'
 import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../../limits/polling/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf } from '../../text/format-number.ts'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { ACCOUNT_SORTS, ALERT_FILTERS } from '../../accounts/search/account-query.ts'
-import { placeText } from '../../accounts/search/place-text.ts'
+import { ACCOUNT_SORTS, ALERT_FILTERS, placeText } from '../../accounts/search/account-query.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import { accountDetailsJson, accountJson, readAccountView, withPlan } from '../../views/account-view.ts'
 import { explanationJson } from '../../views/explanation-json.ts'

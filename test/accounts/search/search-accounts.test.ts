@@ -8,9 +8,10 @@ import {
   type AccountQuery,
   type AccountSort,
   ALERT_FILTERS,
+  parsePlace,
+  placeText,
 } from '../../../src/accounts/search/account-query.ts'
 import { Directory } from '../../../src/accounts/search/directory.ts'
-import { parsePlace, placeText } from '../../../src/accounts/search/place-text.ts'
 import { searchAccounts } from '../../../src/accounts/search/search-accounts.ts'
 import { ACCOUNT_STATES, type Keys } from '../../../src/redis/keys.ts'
 import { accountStepKeys, NO_ALERT_WRITES } from '../../../src/redis/steps.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { purgeAccount } from '../../../src/accounts/purge-account.ts'
+import { purgeAccount } from '../../../src/accounts/uninstall.ts'
 import { packPoll } from '../../../src/limits/findings.ts'
 import { decodeForecasts, storeForecasts } from '../../../src/limits/forecast/account-forecasts.ts'
 import { DAY_MS, type DailyValue } from '../../../src/limits/forecast/daily-points.ts'

@@ -1,5 +1,5 @@
 import type { AccountSort, AlertFilter, Place } from '../../../accounts/search/account-query.ts'
-import { placeText } from '../../../accounts/search/place-text.ts'
+import { placeText } from '../../../accounts/search/account-query.ts'
 import type { AccountState } from '../../../redis/keys.ts'
 
 /** What the page is asked for, all of it in its address: a bookmark shows the same list. */

@@ -2,6 +2,33 @@ import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { readAccount } from './account.ts'
 
+const GONE: readonly AccountState[] = ['uninstalling', 'uninstalled']
+/** States in which there is a refresh token worth taking along. */
+export const LIVE_STATES = ACCOUNT_STATES.filter((state) => !GONE.includes(state))
+
+/** hubIds of all live accounts, partition by partition. */
+export async function* liveHubIds({ store, keys }: { store: Store; keys: Keys }): AsyncGenerator<number[]> {
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const { state } = keys.partition(partition)
+    const lists = await Promise.all(LIVE_STATES.map((live) => store.zrange(state[live], '0', '-1')))
+    // A set, because an account may change its state while the lists are read.
+    yield [...new Set(lists.flat().map(Number))]
+  }
+}
+
+/** The same in lists of one size: what is read of a whole fleet must not be in memory together. */
+export async function* inBatches(
+  lists: AsyncIterable<number[]> | Iterable<number[]>,
+  size: number,
+): AsyncGenerator<number[]> {
+  let waiting: number[] = []
+  for await (const list of lists) {
+    waiting = [...waiting, ...list]
+    while (waiting.length >= size) yield waiting.splice(0, size)
+  }
+  if (waiting.length > 0) yield waiting
+}
+
 /** An account as it leaves: its refresh token is what is stored, and opens only with the key that sealed it. */
 export interface ExportedAccount {
   hubId: number
@@ -14,25 +41,11 @@ export interface ExportedAccount {
   sealedRefreshToken: string
 }
 
-const GONE: readonly AccountState[] = ['uninstalling', 'uninstalled']
-/** States in which there is a refresh token worth taking along. */
-export const LIVE_STATES = ACCOUNT_STATES.filter((state) => !GONE.includes(state))
-
-/** Accounts read at a time. */
-const BATCH = 500
-
 /** Every live account of the fleet, some hundreds in memory at a time, in no order that means anything. */
 export async function* exportAccounts(store: Store, keys: Keys): AsyncGenerator<ExportedAccount[]> {
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const lists = await Promise.all(
-      LIVE_STATES.map((state) => store.zrange(keys.partition(partition).state[state], '0', '-1')),
-    )
-    // A set, because an account may change its state while the lists are read.
-    const hubIds = [...new Set(lists.flat().map(Number))]
-    for (let from = 0; from < hubIds.length; from += BATCH) {
-      const read = await Promise.all(hubIds.slice(from, from + BATCH).map((hubId) => exportOne(store, keys, hubId)))
-      yield read.filter((account) => account !== undefined)
-    }
+  for await (const hubIds of inBatches(liveHubIds({ store, keys }), 500)) {
+    const read = await Promise.all(hubIds.map((hubId) => exportOne(store, keys, hubId)))
+    yield read.filter((account) => account !== undefined)
   }
 }
 
