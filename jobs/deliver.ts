@@ -112,10 +112,6 @@ function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
   return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
-function observeDelay({ metrics, clock }: DeliverDeps, { receiver, createdAt }: Delivery): void {
-  metrics.deliveryDelay.observe({ receiver }, Math.max(0, clock.now() - createdAt) / 1_000)
-}
-
 function note(
   deps: DeliverDeps,
   delivery: Delivery,
@@ -123,10 +119,12 @@ function note(
   reason: string,
   { ms, outcome: { answer } }: Tried,
 ): void {
-  const { id, receiver, message, attempts } = delivery
+  const { id, receiver, message, attempts, createdAt } = delivery
   deps.metrics.deliveries.inc({ receiver, outcome })
   if (ms !== null) deps.metrics.deliveryDuration.observe({ receiver }, ms / 1_000)
-  if (outcome === 'delivered') observeDelay(deps, delivery)
+  if (outcome === 'delivered') {
+    deps.metrics.deliveryDelay.observe({ receiver }, Math.max(0, deps.clock.now() - createdAt) / 1_000)
+  }
   const details: LogEvent = {
     code: `delivery.${outcome}`,
     delivery: id,

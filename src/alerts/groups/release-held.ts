@@ -1,9 +1,9 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
-import { decodeHeld, isDigest, lookAgainAt, placeOf, receiverOfHeld, type WaitingAlert } from './group.ts'
+import { decodeHeld, lookAgainAt, placeOf, receiverOfHeld, type WaitingAlert } from './group.ts'
 import { holdOf, readCircumstances } from './hold.ts'
-import { paceOf, readToldLately } from './told.ts'
+import { readPaces } from './told.ts'
 
 /** Something that is held back, as it was read, and the group that it goes to. */
 export interface StoredHeld {
@@ -19,7 +19,7 @@ export async function release(
   now: number,
 ): Promise<number> {
   const decoded = found.map((one) => ({ ...one, held: decodeHeld(one.stored) }))
-  const lately = await readToldLately(
+  const paces = await readPaces(
     deps,
     decoded.map(({ group, held: { alert } }) => ({ key: group, alert })),
     now,
@@ -29,8 +29,7 @@ export async function release(
     ...decoded.flatMap(({ field, stored, group, held }) => {
       const { alert, of, held: because } = held
       const waiting: WaitingAlert = { alert, of, held: because }
-      const pace = paceOf(alert, isDigest(group), lately(group, alert))
-      return [field, stored, group, placeOf(waiting), JSON.stringify(waiting), pace]
+      return [field, stored, group, placeOf(waiting), JSON.stringify(waiting), paces(group, alert)]
     }),
   )
 }

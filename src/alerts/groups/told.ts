@@ -1,7 +1,7 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type Alert, alertOf, matterOf } from '../alert.ts'
-import { type GroupSettings, heldField } from './group.ts'
+import { type GroupSettings, heldField, isDigest } from './group.ts'
 
 /** How soon a group closes once an alert has joined it. */
 export type Pace = 'digest' | 'urgent' | 'normal'
@@ -37,12 +37,12 @@ export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: 
   return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
 }
 
-/** What the groups told lately, as far as it matters to how soon they close: of alerts that would make them hurry. */
-export async function readToldLately(
+/** How soon each group closes once an alert has joined it, by what it told lately. */
+export async function readPaces(
   { store, keys, group }: { store: Store; keys: Keys; group: GroupSettings },
   wanted: readonly { key: string; alert: Alert }[],
   now: number,
-): Promise<(key: string, alert: Alert) => ToldLately> {
+): Promise<(key: string, alert: Alert) => Pace> {
   const found = new Map<string, ToldLately>()
   const worse = wanted.filter(({ alert }) => hurries(alert))
   await Promise.all(
@@ -59,7 +59,8 @@ export async function readToldLately(
       }
     }),
   )
-  return (key, alert) => found.get(`${key}|${toldAs(alert)}`) ?? { sameLevel: false, hurried: 0 }
+  const nothing: ToldLately = { sameLevel: false, hurried: 0 }
+  return (key, alert) => paceOf(alert, isDigest(key), found.get(`${key}|${toldAs(alert)}`) ?? nothing)
 }
 
 /** What a receiver has heard of an alert: sent as firing at `at` (ms); or its end was sent, or dropped with all that it did. */

@@ -2,9 +2,9 @@ import type { Store } from '../../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../redis/keys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Alert } from '../alert.ts'
-import { type GroupSettings, groupKey, isDigest, receiverOf, waitingAlert } from '../groups/group.ts'
+import { type GroupSettings, groupKey, receiverOf, waitingAlert } from '../groups/group.ts'
 import { holdOf, readCircumstances } from '../groups/hold.ts'
-import { paceOf, readHeard, readToldLately } from '../groups/told.ts'
+import { readHeard, readPaces } from '../groups/told.ts'
 import { refOf } from '../ledger/ledger.ts'
 import { type Route, receiversOf } from '../routing/route.ts'
 import type { SilenceStore } from '../silences/silence-store.ts'
@@ -65,7 +65,7 @@ async function collectBatch(
   const [heardOf, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
   const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardOf) }))
   const groups = routed.map(({ entry, to }) => to.map((receiver) => groupKey(receiver, entry, deps.group.by)))
-  const lately = await readToldLately(
+  const paces = await readPaces(
     deps,
     routed.flatMap(({ entry: { alert } }, n) => (groups[n] ?? []).map((key) => ({ key, alert }))),
     now,
@@ -78,7 +78,7 @@ async function collectBatch(
         // What is over by the time its group closes was held back, though nothing may hold it back any more.
         const held = holdOf(alert, receiverOf(key), circumstances, now)
         const element = waitingAlert(refOf(partition, name), alert, held)
-        return [key, paceOf(alert, isDigest(key), lately(key, alert)), JSON.stringify(element)]
+        return [key, paces(key, alert), JSON.stringify(element)]
       })
       return [name, happenedAt(alert, now), why, own.length, ...joins]
     }),
