@@ -6,8 +6,7 @@ import {
   markInstallation,
   readInstallation,
 } from '../redis/data-trouble.ts'
-import { perilsOf } from '../redis/perils.ts'
-import { readServerLoad, readServers } from '../redis/servers.ts'
+import { perilsOf, readServers } from '../redis/servers.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { nowAndThen } from '../runtime/now-and-then.ts'
@@ -54,7 +53,7 @@ export async function startDataWatch(parts: () => Parts): Promise<DataWatch> {
 
 /** 0 where the server does not let itself be asked. */
 async function evictedKeys({ store }: Parts): Promise<number> {
-  const servers = await readServerLoad(store, () => performance.now()).catch(() => [])
+  const servers = await readServers(store).catch(() => [])
   return servers.reduce((sum, { evictedKeys }) => sum + evictedKeys, 0)
 }
 

@@ -2,8 +2,14 @@ import { networkFailure } from '../delivery/network-failure.ts'
 import type { Store } from '../redis/connect.ts'
 import { judgeFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
-import { APPEND_ONLY, evictionPeril, NO_EVICTION, persistencePeril } from '../redis/perils.ts'
-import { readServers, type ServerFacts } from '../redis/servers.ts'
+import {
+  APPEND_ONLY,
+  evictionPeril,
+  NO_EVICTION,
+  persistencePeril,
+  readServers,
+  type ServerFacts,
+} from '../redis/servers.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { RedisConnection } from './installation.ts'

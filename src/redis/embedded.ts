@@ -1,19 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   accessSync,
   closeSync,
   constants,
   existsSync,
-  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
-  statSync,
-  writeFileSync,
+  symlinkSync,
 } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -221,24 +220,20 @@ function answers(socket: string): Promise<boolean> {
   })
 }
 
-/** Linked into place, so that the file is never seen without the process that holds it. */
+/** A link to nowhere that names its holder: it is never seen without the process that holds it. */
 function takeLock(file: string, now: number): boolean {
-  const own = `${file}.${process.pid}`
-  writeFileSync(own, String(process.pid), { mode: 0o600 })
   try {
-    linkSync(own, file)
+    symlinkSync(String(process.pid), file)
     return true
   } catch {
     if (isStale(file, now)) removeStale(file, now)
     return false
-  } finally {
-    rmSync(own, { force: true })
   }
 }
 
 /** Left by a process that died while starting the server, or before this machine was started. */
 function isStale(file: string, now: number): boolean {
-  const madeAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  const madeAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs
   return madeAt !== undefined && (!isAlive(lockHolder(file)) || now - madeAt > START_WITHIN_MS)
 }
 
@@ -247,16 +242,17 @@ function removeStale(file: string, now: number): void {
   const taken = `${file}.stale.${process.pid}`
   try {
     renameSync(file, taken)
-    if (!isStale(taken, now)) linkSync(taken, file)
+    if (!isStale(taken, now)) symlinkSync(readlinkSync(taken), file)
   } catch {
     // Somebody else was faster.
   }
   rmSync(taken, { force: true })
 }
 
+/** 0 of a file that an older version left. */
 function lockHolder(file: string): number {
   try {
-    return Number(readFileSync(file, 'utf8'))
+    return Number(readlinkSync(file))
   } catch {
     return 0
   }
@@ -278,9 +274,8 @@ async function otherProcesses(redis: Redis): Promise<number> {
   return new Set(names.filter((pid) => pid !== process.pid)).size
 }
 
-function exited(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => child.once('exit', () => resolve()))
+async function exited(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
 export function findServer(): string {

@@ -6,6 +6,7 @@ import type { Finding } from '../../src/doctor/finding.ts'
 import type { RedisConnection } from '../../src/doctor/installation.ts'
 import { checkRedis, judgePace, judgeServer } from '../../src/doctor/redis.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
+import { FORMAT } from '../../src/redis/format.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { readServers, type ServerFacts } from '../../src/redis/servers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -89,8 +90,11 @@ test('a Redis whose memory is full fails, and says that it takes no writes', asy
 })
 
 test('data of a newer version fails: this one would read it wrongly', async () => {
-  await redis.store('pages').set(keys.format, '2')
-  expect((await look())['redis.format']).toMatchObject({ level: 'fail', detail: expect.stringContaining('format 2') })
+  await redis.store('pages').set(keys.format, FORMAT + 1)
+  expect((await look())['redis.format']).toMatchObject({
+    level: 'fail',
+    detail: expect.stringContaining(`format ${FORMAT + 1}`),
+  })
   await redis.store('pages').del(keys.format)
 })
 
@@ -152,7 +156,15 @@ test('of a cluster the masters are looked at', async () => {
 describe('what servers say', () => {
   const FACTS: ServerFacts = {
     ...{ address: '127.0.0.1:6379', version: '7.2.4', evictionPolicy: 'noeviction', maxMemory: 0, usedMemory: 1 },
-    ...{ appendOnly: true, savesWork: true, snapshots: '' },
+    ...{
+      pingMs: 1,
+      evictedKeys: 0,
+      appendOnly: true,
+      aofWorks: true,
+      rewriteWorks: true,
+      rdbWorks: true,
+      snapshots: '',
+    },
   }
   const levelOf = (name: string, facts: Partial<ServerFacts>) =>
     judgeServer({ ...FACTS, ...facts }).find((finding) => finding.name === `redis.${name}`)?.level
@@ -176,7 +188,7 @@ describe('what servers say', () => {
   test('an unknown policy and unknown snapshots are warnings; a failed write to disk is a fail', () => {
     expect(levelOf('eviction', { evictionPolicy: undefined })).toBe('warn')
     expect(levelOf('persistence', { appendOnly: false, snapshots: undefined })).toBe('warn')
-    expect(levelOf('persistence', { savesWork: false })).toBe('fail')
+    expect(levelOf('persistence', { rdbWorks: false })).toBe('fail')
   })
 
   test.each([

@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -210,13 +220,17 @@ describe('the embedded Redis', () => {
     await eventually('the server has ended', async () => !isAlive(pid))
   })
 
-  test('starts although a process that died while starting it left its lock', async () => {
+  test.each([
+    ['a process that died while starting it', (lock: string, pid: number) => symlinkSync(String(pid), lock)],
+    ['an older version', (lock: string, pid: number) => writeFileSync(lock, String(pid))],
+  ])('starts although %s left its lock', async (_, leave) => {
     const dataDir = dataFolder()
     const died = spawn('true')
     await once(died, 'exit')
     mkdirSync(join(dataDir, 'redis'), { recursive: true })
-    writeFileSync(join(dataDir, 'redis', 'starting.lock'), String(died.pid))
+    leave(join(dataDir, 'redis', 'lock'), died.pid ?? 0)
     expect(await connect((await openOn(dataDir)).socket).ping()).toBe('PONG')
+    expect(readdirSync(join(dataDir, 'redis')).filter((name) => name.startsWith('lock'))).toEqual([])
   })
 
   test('starts although a server that was killed left its socket', async () => {

@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import { readServerLoad } from '../../redis/servers.ts'
+import { readServers } from '../../redis/servers.ts'
 import { countedElsewhere, gauge, sharedRead } from '../../runtime/gauge.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 
@@ -11,7 +11,7 @@ export interface RedisGaugeDeps {
 /** All servers together, where the data is spread over several. */
 export function registerRedisGauges({ metrics, store }: RedisGaugeDeps): void {
   const load = sharedRead(async () => {
-    const servers = await readServerLoad(store, performance.now.bind(performance))
+    const servers = await readServers(store)
     const sum = (of: 'usedMemory' | 'maxMemory' | 'evictedKeys') =>
       servers.reduce((total, server) => total + server[of], 0)
     return { servers, sum }
@@ -46,7 +46,7 @@ export function registerRedisGauges({ metrics, store }: RedisGaugeDeps): void {
     async () => {
       const { servers } = await load()
       return [
-        [{ file: 'aof' }, servers.every(({ aofWorks }) => aofWorks) ? 1 : 0],
+        [{ file: 'aof' }, servers.every(({ aofWorks, rewriteWorks }) => aofWorks && rewriteWorks) ? 1 : 0],
         [{ file: 'rdb' }, servers.every(({ rdbWorks }) => rdbWorks) ? 1 : 0],
       ]
     },
