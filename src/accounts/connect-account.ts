@@ -51,20 +51,18 @@ export type ConnectOutcome =
   /** `proof`: another grant of the account was stored meanwhile, and the provider does not say which of them counts. */
   | { is: 'failed'; step: 'token' | 'metadata' | 'proof'; failure: ProviderFailure }
 
-/** The code is as good as before: the provider takes none until then, ms. */
-export interface Waits {
-  is: 'waits'
-  until: number
-}
+export type GrantOutcome =
+  | ConnectOutcome
+  /** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
+  | { is: 'parked'; failure: ProviderFailure }
 
-/** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
-export interface Parked {
-  is: 'parked'
-  failure: ProviderFailure
-}
+export type CodeOutcome =
+  | GrantOutcome
+  /** The code is as good as before: the provider takes none until then, ms. */
+  | { is: 'waits'; until: number }
 
 /** Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant. */
-export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<ConnectOutcome | Waits | Parked> {
+export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<CodeOutcome> {
   const sent = await deps.endpoint.sendCode(async () => {
     const sentAt = deps.clock.now()
     return { sentAt, answer: await deps.provider.exchangeCode(code) }
@@ -73,7 +71,10 @@ export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<Con
   const { sentAt, answer } = sent
   if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
   const { refreshToken, owner } = answer.value
-  if (refreshToken === undefined) return withoutRefreshToken()
+  if (refreshToken === undefined) {
+    const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
+    return { is: 'failed', step: 'token', failure: { class: 'client', code: 'unreadable', message, status: 200 } }
+  }
   const grant = grantOf(answer.value, refreshToken, sentAt)
   if (owner !== undefined) return connectGrant(deps, grant, owner)
   // The code is spent: from here on the grant must be found by somebody, whatever becomes of this process.
@@ -89,7 +90,7 @@ export async function connectGrant(
   deps: ConnectDeps,
   grant: Grant & { id?: string },
   whose: Whose,
-): Promise<ConnectOutcome | Parked> {
+): Promise<GrantOutcome> {
   let { id } = grant
   if (id !== undefined) await noteOfGrant(deps, id, { hubId: whose.hubId })
   const outcome = await storeAccount(deps, grant, whose, async (latest) => {
@@ -163,7 +164,6 @@ async function storeAccount(
     )
     const is = await deps.store.connectAccount(
       ...accountStepKeys(deps.keys, hubId),
-      deps.keys.partition(deps.keys.partitionOf(hubId)).forgotten,
       ...[hubId, deps.clock.now()],
       deps.vault.seal(accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),
@@ -260,9 +260,4 @@ async function openAlerts(deps: ConnectDeps, hubId: number) {
     ...{ tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '' },
     ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '', generation: generation ?? '' },
   }
-}
-
-function withoutRefreshToken(): ConnectOutcome {
-  const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
-  return { is: 'failed', step: 'token', failure: { class: 'client', code: 'unreadable', message, status: 200 } }
 }

@@ -30,18 +30,10 @@ const REMEMBERED_MS = 5_000
 const MOST_OF_ONE = 4
 const SPARE_OF_ONE = 16
 
-export interface Claimed {
+interface Claimed {
   hubIds: number[]
   /** The earliest moment that is left, or undefined if nothing is planned at all. */
   next: number | undefined
-}
-
-export interface DueTokens {
-  due: DueToken[]
-  /** The earliest moment that is still to come, or undefined. */
-  next: number | undefined
-  /** How many accounts have a next refresh at all. */
-  fleet: number
 }
 
 /**
@@ -86,8 +78,11 @@ export class DueSets {
     return { hubIds, next: earliest(firsts.map(([, at]) => at)) }
   }
 
-  /** Whose tokens are due by `now`. */
-  async dueTokens(now: number): Promise<DueTokens> {
+  /**
+   * Whose tokens are due by `now`; the earliest moment that is still to come, or undefined; how many accounts have a next
+   * refresh at all.
+   */
+  async dueTokens(now: number): Promise<{ due: DueToken[]; next: number | undefined; fleet: number }> {
     const parts = await everyPartition(this.#keys, (partition) =>
       accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_LOOKED_AT, partition.accountPrefix]),
     )

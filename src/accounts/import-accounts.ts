@@ -68,7 +68,7 @@ export async function importAccounts(
       summary.bad++
       options.onBad({ line: read.line, problem: checked.problem })
     } else {
-      batch.push(importOne(deps, checked.row, checked.token, options.replace))
+      batch.push(importOne(deps, checked, options.replace))
     }
     options.onProgress(1)
     summary.stopped = options.stop.aborted
@@ -79,35 +79,30 @@ export async function importAccounts(
   return summary
 }
 
-function check(
-  vault: Vault,
-  read: ReadLine,
-  firstLines: Map<number, number>,
-): { problem: string } | { row: AccountRow; token: Secret } {
-  if ('problem' in read) return read
-  const { row, line } = read
-  const opened = openOf(vault, row)
-  if (!opened.ok) return { problem: `has a sealedRefreshToken that can't be opened: ${opened.failure.message}` }
-  const first = firstLines.get(row.hubId)
-  if (first !== undefined) return { problem: `names the account ${row.hubId} of line ${first} again` }
-  firstLines.set(row.hubId, line)
-  return { row, token: opened.value }
-}
-
 /** A sealed token is opened, which proves the key, and sealed anew with the key that writes. */
-function openOf(vault: Vault, { hubId, token }: AccountRow) {
-  return token.is === 'clear'
-    ? { ok: true as const, value: token.value }
-    : openToken(vault, token.value, hubId, 'refresh')
+function check(vault: Vault, read: ReadLine, firstLines: Map<number, number>): { problem: string } | Accepted {
+  if ('problem' in read) return read
+  const { hubId, token } = read.row
+  const opened =
+    token.is === 'clear' ? { ok: true as const, value: token.value } : openToken(vault, token.value, hubId, 'refresh')
+  if (!opened.ok) return { problem: `has a sealedRefreshToken that can't be opened: ${opened.failure.message}` }
+  const first = firstLines.get(hubId)
+  if (first !== undefined) return { problem: `names the account ${hubId} of line ${first} again` }
+  firstLines.set(hubId, read.line)
+  return { row: read.row, token: opened.value }
 }
 
-function importOne({ store, keys, vault, clock }: ImportDeps, row: AccountRow, token: Secret, replace: boolean) {
+interface Accepted {
+  row: AccountRow
+  token: Secret
+}
+
+function importOne({ store, keys, vault, clock }: ImportDeps, { row, token }: Accepted, replace: boolean) {
   const { hubId, hubDomain, user, connectedAt } = row
   const now = clock.now()
   const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }
   return store.importAccount(
     ...accountStepKeys(keys, hubId),
-    keys.partition(keys.partitionOf(hubId)).forgotten,
     ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
     stepJson(fields),
     newOperation(),

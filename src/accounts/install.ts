@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Secret } from '../runtime/secret.ts'
 import type { Vault } from '../tokens/vault.ts'
-import { type CodeDeps, type ConnectOutcome, connectWithCode, type Parked, type Waits } from './connect-account.ts'
+import { type CodeDeps, type CodeOutcome, connectWithCode } from './connect-account.ts'
 
 export interface InstallSettings {
   installUrl: string
@@ -43,13 +43,7 @@ export interface Redirect {
   error?: string | undefined
 }
 
-export type InstallOutcome =
-  | ConnectOutcome
-  | Waits
-  | Parked
-  | { is: 'refused'; reason: string }
-  | { is: 'bad-state' }
-  | { is: 'no-code' }
+export type InstallOutcome = CodeOutcome | { is: 'refused'; reason: string } | { is: 'bad-state' } | { is: 'no-code' }
 
 /** The redirect that ends an install. A state is used up by a code that was sent, by nothing else. */
 export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise<InstallOutcome> {
@@ -70,19 +64,13 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
 const LIFETIME_MS = 3_600_000
 
 /** The `state` of one install: a nonce and a moment of expiry, signed. Nothing is kept of it before it is used. */
-interface InstallState {
-  nonce: string
-  /** ms */
-  expiresAt: number
-}
-
 function writeInstallState(key: Buffer, nonce: Buffer, now: number): string {
   const text = `${nonce.toString('base64url')}.${(now + LIFETIME_MS).toString(36)}`
   return `${text}.${sign(key, text).toString('base64url')}`
 }
 
 /** Undefined: none of ours, or too old. Any of the keys may have signed it: they change while installs are under way. */
-function readInstallState(keys: readonly Buffer[], state: string, now: number): InstallState | undefined {
+function readInstallState(keys: readonly Buffer[], state: string, now: number) {
   const [, text = '', nonce = '', expires = '', signature = ''] =
     /^(([\w-]{22})\.([0-9a-z]{1,10}))\.([\w-]{43})$/.exec(state) ?? []
   const given = Buffer.from(signature, 'base64url')

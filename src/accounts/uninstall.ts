@@ -100,9 +100,9 @@ export async function beginUninstall(
 }
 
 /** Why the token could not be deleted: what the provider said, or that no key opens the token. */
-export type UninstallFailure = Pick<ProviderFailure, 'code' | 'message' | 'retryAfterMs'>
+type UninstallFailure = Pick<ProviderFailure, 'code' | 'message' | 'retryAfterMs'>
 
-export type UninstallOutcome =
+type UninstallOutcome =
   | { is: 'finished' | 'reconnected' }
   /** Its time as an uninstalled account was over, or is not over yet. */
   | { is: 'purged' | 'kept' | 'unknown' }
@@ -128,53 +128,40 @@ export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<
   return { is: 'again', at }
 }
 
-interface Attempt {
-  hubId: number
-  hubDomain: string
-  askedAt: number
-  attempts: number
-  tokenAlert: string
-  /** As stored; empty = there is none. */
-  refresh: Buffer
-  /** Those that are to be deleted. The one before may be alive still: it is kept until its successor has worked. */
-  doomed: Buffer[]
-}
-
 const NOTHING = Buffer.alloc(0)
 
-function readAttempt(hubId: number, taken: readonly Buffer[]): Attempt {
+function readAttempt(hubId: number, taken: readonly Buffer[]) {
   const [hubDomain, askedAt, attempts, tokenAlert, refresh = NOTHING, previous = NOTHING, tokenOf] = taken
   return {
-    ...{ hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert), refresh },
+    subject: { hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert) },
     ...{ askedAt: Number(askedAt), attempts: Number(attempts) },
-    // A token that belongs to another account is that account's to keep.
+    /** As stored; empty = there is none. */
+    refresh,
+    /**
+     * Those that are to be deleted. The one before may be alive still: it is kept until its successor has worked. A token that
+     * belongs to another account is that account's to keep.
+     */
     doomed: tokenOf?.length === 0 ? [previous, refresh].filter(({ length }) => length > 0) : [],
   }
 }
 
+type Attempt = ReturnType<typeof readAttempt>
+
 async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<UninstallOutcome> {
+  const { hubId } = attempt.subject
   let ending: 'deleted' | 'was-gone' = 'was-gone'
   for (const sealed of attempt.doomed) {
-    const opened = openToken(deps.vault, sealed, attempt.hubId, 'refresh')
+    const opened = openToken(deps.vault, sealed, hubId, 'refresh')
     if (!opened.ok) return recordFailure(deps, attempt, opened.failure)
     const deleted = await deps.provider.deleteRefreshToken(opened.value)
     if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)
     ending = deleted.value
   }
-  return finish(deps, attempt, ending)
-}
-
-async function finish(
-  deps: UninstallDeps,
-  attempt: Attempt,
-  ending: 'deleted' | 'was-gone',
-): Promise<UninstallOutcome> {
-  const { hubId, hubDomain, refresh, tokenAlert } = attempt
   const now = deps.clock.now()
   const finished = await deps.store.finishUninstall(
-    ...[...accountStepKeys(deps.keys, hubId), deps.keys.account(hubId).calls],
-    ...[hubId, now, refresh, ending, now + deps.uninstallKeepMs],
-    stepJson(deps.announce.deleted({ hubId, hubDomain, tokenAlert, now })),
+    ...accountStepKeys(deps.keys, hubId),
+    ...[hubId, now, attempt.refresh, ending, now + deps.uninstallKeepMs],
+    stepJson(deps.announce.deleted({ ...attempt.subject, now })),
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }
   // The new connection may have been given the very token that was just deleted: a refresh now tells.
@@ -194,16 +181,16 @@ const HOUR = 3_600_000
 
 async function recordFailure(
   deps: UninstallDeps,
-  attempt: Attempt,
+  { subject, askedAt, attempts }: Attempt,
   failure: UninstallFailure,
 ): Promise<UninstallOutcome> {
-  const { hubId, hubDomain, askedAt, attempts, tokenAlert } = attempt
+  const { hubId } = subject
   const now = deps.clock.now()
   const at = Math.round(now + (failure.retryAfterMs ?? Math.min(2_000 * 2 ** Math.min(attempts, 12), HOUR)))
   // Told to stay away beyond the hour: there is no attempt at its end that could say so.
   const isLong = now + (failure.retryAfterMs ?? 0) - askedAt >= HOUR
   const alerts = isLong
-    ? deps.announce.undeleted({ hubId, hubDomain, tokenAlert, now }, { askedAt, reason: failure.message })
+    ? deps.announce.undeleted({ ...subject, now }, { askedAt, reason: failure.message })
     : NO_ALERT_WRITES
   const recorded = await deps.store.recordUninstallFailure(
     ...accountStepKeys(deps.keys, hubId),
@@ -221,13 +208,11 @@ export async function purgeAccount(
   deps: Pick<UninstallDeps, 'store' | 'keys' | 'clock' | 'log'>,
   hubId: number,
 ): Promise<'purged' | 'kept' | 'unknown'> {
-  const shared = [...accountStepKeys(deps.keys, hubId), deps.keys.partition(deps.keys.partitionOf(hubId)).forgotten]
   // Whatever keys an account will ever have: none is to be left behind.
   const own: string[] = Object.values(deps.keys.account(hubId))
   const purged = await deps.store.purgeAccount(
-    shared.length + own.length,
-    ...[...shared, ...own],
-    ...[hubId, deps.clock.now(), own.length],
+    ...accountStepKeys(deps.keys, hubId),
+    ...[hubId, deps.clock.now(), ...own],
   )
   if (purged === 'purged') deps.log.info({ code: 'account.forgotten', hubId }, 'uninstalled account forgotten')
   return purged

@@ -53,7 +53,6 @@ export async function connectAccount(store: Store, keys: Keys, account: BenchAcc
   const { hubId, hubDomain, user, scopes, accessToken, refreshToken, obtainedAt, expiresAt } = account
   await store.connectAccount(
     ...accountStepKeys(keys, hubId),
-    keys.partition(keys.partitionOf(hubId)).forgotten,
     ...[hubId, obtainedAt],
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),

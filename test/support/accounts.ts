@@ -27,7 +27,6 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
   const { accessToken = 'access-1', refreshToken = 'refresh-1', operation = newOperation() } = account
   const is = await store.connectAccount(
     ...accountStepKeys(keys, hubId),
-    keys.partition(keys.partitionOf(hubId)).forgotten,
     ...[hubId, obtainedAt],
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),

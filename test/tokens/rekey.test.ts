@@ -33,7 +33,6 @@ async function fleet(count: number, vault: Vault = old): Promise<Keys> {
 async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
   await redis.store.connectAccount(
     ...accountStepKeys(keys, hubId),
-    keys.partition(keys.partitionOf(hubId)).forgotten,
     ...[hubId, 1],
     vault.seal(new Secret(`access-${hubId}`), hubId, 'access'),
     vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'),

@@ -1,9 +1,7 @@
---!include account-step
+--!include begin-grant
 -- Stores an account that was just authorised, for the first time or again: new tokens, a clean record, history kept.
--- The generation moves on, so that a refresh under way with the tokens from before can't write over these.
 -- Of two grants whose calls crossed the older one may come last. No clock of ours tells which it is, the provider does: it
 -- takes no more refresh tokens of a grant that another one took the place of.
--- KEYS: one more at the end, highest generation that was forgotten with its account.
 -- ARGV: hubId, now, access token, refresh token, granted scopes, obtainedAt, expiresAt, next refresh,
 --   fields of the account (JSON), alert writes (JSON), operation, by how much clocks may differ (ms), a generation
 --   of the grant that was stored already when the provider took a token of this one ('' = none is known), the refresh token
@@ -23,17 +21,11 @@ if isSince and (provedAfter == '' or grantOf(provedAfter) ~= grantOf(stored[2]))
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 local known = redis.call('EXISTS', ACCOUNT) == 1
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
-redis.call('DEL', tokensKey())
-redis.call('HSET', tokensKey(), 'access', access, 'refresh', refresh, 'scopes', scopes)
-if previous ~= '' then redis.call('HSET', tokensKey(), 'previous', previous) end
-forgetTroubles()
+local tokens = { 'access', access, 'refresh', refresh, 'scopes', scopes }
+if previous ~= '' then tokens[7], tokens[8] = 'previous', previous end
+beginGrant(hubId, operation, tokens, fields, refreshAt)
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'grantedAt', obtainedAt .. ' ' .. now, 'obtainedAt', obtainedAt,
   'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
-beginGrant(KEYS[2], operation)
-setFields(fields)
-setState(hubId, 'active')
-redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
 startPolling(hubId, now, now)
-redis.call('ZREM', dueKey('uninstall'), hubId)
 writeAlerts(hubId, writes)
 return answerWith(operation, known and 'reconnected' or 'connected')

@@ -1,9 +1,8 @@
 --!include account-step
 -- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again.
--- KEYS: highest generation that was forgotten with its account, then every key of the account, to be deleted.
--- ARGV: hubId, now, how many keys these are.
+-- ARGV: hubId, now, then every key of the account, to be deleted.
 -- Returns 'purged' | 'kept' | 'unknown'.
-local hubId, now, own = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local hubId, now = ARGV[1], tonumber(ARGV[2])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'generation')
 if a[1] == 'uninstalling' then return 'kept' end
@@ -16,9 +15,8 @@ if now < tonumber(a[2]) then
   return 'kept'
 end
 -- Never lower, or an account that comes back could be given a generation that some slow worker holds still.
-local forgotten = KEYS[#KEYS - own]
-redis.call('SET', forgotten, math.max(a[3] or 0, redis.call('GET', forgotten) or 0))
-for n = #KEYS - own + 1, #KEYS do redis.call('DEL', KEYS[n]) end
+redis.call('SET', forgottenKey(), math.max(a[3] or 0, redis.call('GET', forgottenKey()) or 0))
+for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
 redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('INCR', domainsVersionKey())
 redis.call('ZREM', dueKey('refresh'), hubId)

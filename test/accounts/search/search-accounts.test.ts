@@ -242,8 +242,7 @@ async function forget(keys: Keys, hubId: number): Promise<void> {
   await redis.store.zadd(keys.partition(keys.partitionOf(hubId)).state.uninstalled, hubId, hubId)
   await redis.store.hset(account, { state: 'uninstalled', purgeAt: NOW })
   const own = Object.values(keys.account(hubId))
-  const { forgotten } = keys.partition(keys.partitionOf(hubId))
-  const is = await redis.store.purgeAccount(1 + 1 + own.length, account, forgotten, ...own, hubId, NOW, own.length)
+  const is = await redis.store.purgeAccount(account, hubId, NOW, ...own)
   expect(is).toBe('purged')
 }
 

@@ -18,6 +18,7 @@ local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
 local function forecastKey() return AT .. ':forecast:' .. OF end
 local function alertsKey() return AT .. ':alerts:' .. OF end
+local function callsKey() return AT .. ':calls:' .. OF end
 
 local function dueKey(kind) return AT .. ':due:' .. kind end
 local function freshKey() return AT .. ':fresh' end
@@ -58,17 +59,6 @@ local function setFields(fields)
   if #gone > 0 then redis.call('HDEL', ACCOUNT, unpack(gone)) end
 end
 
--- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
-local function forgetTroubles()
-  redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
-    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'firstReadingDue', 'companionsAwayUntil',
-    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked', 'pollBlockedSince',
-    'pollBlockedScopes', 'pollBecause', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
-    'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
-  redis.call('ZREM', pollFailingKey(), OF)
-  redis.call('ZREM', firstReadingsKey(), OF)
-end
-
 -- A connection that broke has what was not answered sent again, though it may have been done. The account keeps the ids of
 -- the last operations on it with their answers: a step that was done answers as it did, and does nothing. A handful will do:
 -- none is connected, imported or uninstalled more often while one connection is away.
@@ -89,27 +79,6 @@ local function answerWith(operation, answer)
   end
   redis.call('HSET', ACCOUNT, 'operations', table.concat(kept, ' '))
   return answer
-end
-
--- A grant has so many generations of tokens to itself: a store that lost its last writes, with a failover, repeats none of
--- another grant.
-local GENERATIONS_OF_A_GRANT = 1000000
--- Of the last grants the account keeps the operations that stored them, the newest first: what was read with them goes along
--- with each refresh, and tells whether another one was stored since.
-local MOST_GRANTS = 4
-
-local function grantOf(generation) return math.floor(generation / GENERATIONS_OF_A_GRANT) end
-
--- An account that was forgotten goes on after that: a refresh that has been under way since then is refused too.
-local function beginGrant(forgotten, operation)
-  local a = redis.call('HMGET', ACCOUNT, 'generation', 'grants')
-  local before = a[1] or redis.call('GET', forgotten)
-  local first = before and (grantOf(before) + 1) * GENERATIONS_OF_A_GRANT or 1
-  local grants = { operation }
-  for grant in string.gmatch(a[2] or '', '[^,]+') do
-    if #grants < MOST_GRANTS then grants[#grants + 1] = grant end
-  end
-  redis.call('HSET', ACCOUNT, 'generation', first, 'grants', table.concat(grants, ','))
 end
 
 -- The account is polled, next at `at`. Until it was read for the first time, it counts as read when that began.

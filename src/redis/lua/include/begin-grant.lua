@@ -1,0 +1,42 @@
+--!include account-step
+-- What a step shares that gives an account a new grant.
+
+-- A grant has so many generations of tokens to itself: a store that lost its last writes, with a failover, repeats none of
+-- another grant.
+local GENERATIONS_OF_A_GRANT = 1000000
+-- Of the last grants the account keeps the operations that stored them, the newest first: what was read with them goes along
+-- with each refresh, and tells whether another one was stored since.
+local MOST_GRANTS = 4
+
+local function grantOf(generation) return math.floor(generation / GENERATIONS_OF_A_GRANT) end
+
+-- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
+local function forgetTroubles()
+  redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
+    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'firstReadingDue', 'companionsAwayUntil',
+    'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince', 'pollBlocked', 'pollBlockedSince',
+    'pollBlockedScopes', 'pollBecause', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
+    'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
+  redis.call('ZREM', pollFailingKey(), OF)
+  redis.call('ZREM', firstReadingsKey(), OF)
+end
+
+-- Tokens: { field, value, ... }. The generation moves on, so that a refresh under way with the tokens from before can't write over
+-- these. An account that was forgotten goes on after that: a refresh that has been under way since then is refused too.
+local function beginGrant(hubId, operation, tokens, fields, refreshAt)
+  redis.call('DEL', tokensKey())
+  redis.call('HSET', tokensKey(), unpack(tokens))
+  forgetTroubles()
+  local a = redis.call('HMGET', ACCOUNT, 'generation', 'grants')
+  local before = a[1] or redis.call('GET', forgottenKey())
+  local first = before and (grantOf(before) + 1) * GENERATIONS_OF_A_GRANT or 1
+  local grants = { operation }
+  for grant in string.gmatch(a[2] or '', '[^,]+') do
+    if #grants < MOST_GRANTS then grants[#grants + 1] = grant end
+  end
+  redis.call('HSET', ACCOUNT, 'generation', first, 'grants', table.concat(grants, ','))
+  setFields(fields)
+  setState(hubId, 'active')
+  redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
+  redis.call('ZREM', dueKey('uninstall'), hubId)
+end
