@@ -117,18 +117,14 @@ export class DueSets {
    * polled there. Returns how many those are.
    */
   async bringForward(now: number): Promise<{ tokens: number; polls: number }> {
-    const [tokens, polls] = await Promise.all([
-      this.#bringForward('refresh', 'obtainedAt', now),
-      this.#bringForward('poll', 'polledAt', now),
-    ])
+    const bring = async (kind: DueKind, field: string) => {
+      const counts = await everyPartition(this.#keys, (partition) =>
+        this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, field]),
+      )
+      return sum(counts)
+    }
+    const [tokens, polls] = await Promise.all([bring('refresh', 'obtainedAt'), bring('poll', 'polledAt')])
     return { tokens, polls }
-  }
-
-  async #bringForward(kind: DueKind, field: string, now: number): Promise<number> {
-    const counts = await everyPartition(this.#keys, (partition) =>
-      this.#store.bringForward(partition.due[kind], ...[now, CLOCK_SLACK_MS, partition.accountPrefix, field]),
-    )
-    return sum(counts)
   }
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */

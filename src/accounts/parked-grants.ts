@@ -65,24 +65,19 @@ export async function keepGrant(
 }
 
 /** Undefined: somebody was faster. Throws VaultError where no key opens it. */
-export async function readGrant(deps: ParkDeps, id: string): Promise<ParkedGrant | undefined> {
-  const { store, keys, vault } = deps
-  const key = keys.grants.grant(id)
-  const [[access, refresh], fields] = await Promise.all([
-    store.hmgetBuffer(key, 'access', 'refresh'),
-    store.hmget(key, 'grantedAt', 'obtainedAt', 'expiresAt', 'hubId', 'isEnding'),
-  ])
-  if (!access || !refresh) return undefined
-  const [grantedAt, obtainedAt, expiresAt, hubId, isEnding] = fields
+export async function readGrant({ store, keys, vault }: ParkDeps, id: string): Promise<ParkedGrant | undefined> {
+  const { access, refresh, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
+  if (access === undefined || refresh === undefined) return undefined
+  const number = (field: string) => Number(stored[field]?.toString())
   return {
     id,
     accessToken: vault.open(access, NOBODY, 'access'),
     refreshToken: vault.open(refresh, NOBODY, 'refresh'),
-    times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
-    grantedAt: Number(grantedAt),
-    hubId: hubId ? Number(hubId) : undefined,
-    isCrossing: hubId === CROSSING,
-    isEnding: isEnding === '1',
+    times: { obtainedAt: number('obtainedAt'), expiresAt: number('expiresAt') },
+    grantedAt: number('grantedAt'),
+    hubId: number('hubId') || undefined,
+    isCrossing: stored.hubId?.toString() === CROSSING,
+    isEnding: stored.isEnding?.toString() === '1',
   }
 }
 

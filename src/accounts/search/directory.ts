@@ -8,11 +8,6 @@ export interface DirectoryEntry {
   domain: string
 }
 
-interface Part {
-  version: string | null
-  entries: readonly DirectoryEntry[]
-}
-
 /** So many accounts take Redis a few ms; then others have their turn. */
 const READ_AT_ONCE = 2_000
 
@@ -24,7 +19,7 @@ const READ_AT_ONCE = 2_000
 export class Directory {
   readonly #store: Store
   readonly #keys: Keys
-  readonly #parts = new Map<number, Part>()
+  readonly #parts = new Map<number, { version: string | null; entries: readonly DirectoryEntry[] }>()
   /** The look that is under way, or came last, and the one that begins after it. */
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
