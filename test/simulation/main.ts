@@ -3,11 +3,19 @@ import { MIXES, type MixName } from './mixes.ts'
 import { startOwnRedis } from './own-redis.ts'
 import { simulate } from './simulate.ts'
 
-/** `npm run simulate -- --minutes 30 [--seed N] [--mix NAME]`: run after run; a seed alone is run once and shown. */
+/**
+ * `npm run simulate -- [--minutes 30] [--seed N] [--mix NAME] [--json]`: run after run, from that seed on; a seed without
+ * minutes is run once, and shown.
+ */
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' }, mix: { type: 'string' } },
+  options: {
+    ...{ minutes: { type: 'string' }, seed: { type: 'string' }, mix: { type: 'string' } },
+    json: { type: 'boolean', default: false },
+  },
 })
-const say = (line: string) => process.stdout.write(`${line}\n`)
+const say = (line: string) => {
+  if (!values.json) process.stdout.write(`${line}\n`)
+}
 const names = Object.keys(MIXES).filter((name) => values.mix === undefined || name === values.mix) as MixName[]
 if (names.length === 0) throw new Error(`there is no mix ${values.mix}: ${Object.keys(MIXES).join(', ')}`)
 
@@ -34,17 +42,20 @@ async function runOne(mix: MixName, seed: number, shows: boolean): Promise<void>
   say(run.schedule.map((line) => `  ${line}`).join('\n'))
 }
 
-if (values.seed !== undefined) for (const mix of names) await runOne(mix, Number(values.seed), true)
-else {
-  const until = begunAt + Number(values.minutes) * 60_000
-  for (let seed = 1; performance.now() < until; seed++) for (const mix of names) await runOne(mix, seed, false)
+const { minutes = values.seed === undefined ? '1' : '0', seed = '1' } = values
+const until = begunAt + Number(minutes) * 60_000
+for (let next = Number(seed); next === Number(seed) || performance.now() < until; next++) {
+  for (const mix of names) await runOne(mix, next, values.minutes === undefined && values.seed !== undefined)
 }
 
-const total = Object.values(runs).reduce((sum, count) => sum + count, 0)
-say(`\n${total} runs, ${((performance.now() - begunAt) / total).toFixed(1)} ms each: ${JSON.stringify(runs)}`)
-say(`faults injected: ${JSON.stringify(faults)}`)
-say(`violations: ${Object.values(violations).reduce((sum, seeds) => sum + seeds.length, 0)}`)
-for (const [what, seeds] of Object.entries(violations))
-  say(`  ${what}: ${seeds.length}, seeds ${seeds.slice(0, 8).join(' ')}`)
+const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, count) => all + count, 0)
+const found = Object.values(violations).reduce((all, seeds) => all + seeds.length, 0)
+say(`\n${((performance.now() - begunAt) / sum(runs)).toFixed(1)} ms a run: ${JSON.stringify(runs)}`)
+say(`faults: ${JSON.stringify(faults)}`)
+for (const [what, seeds] of Object.entries(violations)) {
+  say(`${what}: ${seeds.length}, seeds ${seeds.slice(0, 8).join(' ')}`)
+}
+say(`runs ${sum(runs)}, faults ${sum(faults)}, violations ${found}`)
+if (values.json) process.stdout.write(`${JSON.stringify({ runs, faults, violations })}\n`)
 await redis.stop()
 process.exitCode = Object.keys(violations).length === 0 ? 0 : 1
