@@ -19,7 +19,7 @@ import { openWork } from './app/work.ts'
 import { ROLES, type Role } from './heartbeat/roles.ts'
 import type { HealthReport } from './http/health.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
-import { checkFormat } from './redis/format.ts'
+import { checkFormat, raiseFormat } from './redis/format.ts'
 import { watchFileRoom } from './runtime/file-room.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { nowAndThen } from './runtime/now-and-then.ts'
@@ -101,6 +101,7 @@ export async function startApp(
   })
   await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
+  await raiseFormat(parts.store, keys)
   const unseal = () =>
     storeSealed({ ...running.work, unstored }, input.config.dataDir).catch((error: unknown) => {
       log.error(

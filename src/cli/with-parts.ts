@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { openParts, type Parts } from '../app/parts.ts'
-import { checkFormat } from '../redis/format.ts'
+import { checkFormat, raiseFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { checkKeys } from '../tokens/canary.ts'
@@ -37,6 +37,7 @@ export async function withParts<T>(
     await checkFormat(parts.store, parts.keys)
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
     if (writesAs !== undefined) {
+      await raiseFormat(parts.store, parts.keys)
       const reports = await startWriterReports(parts, `${hostname()} pid ${process.pid} (${writesAs})`)
       lifecycle.onClose('the reports of its key', () => reports.stop())
     }

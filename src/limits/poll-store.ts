@@ -66,7 +66,10 @@ export class PollStore {
     const context = new StoredContext(hubId, this.#keys, answer, asking[0])
     const { readings } = context.packed
     const isInForm = readings === null || !isFormat1(readings)
-    return isInForm || !(await new History(this.#store, this.#keys).fromFormat1(hubId)) ? context : this.read(hubId)
+    if (isInForm || !(await new History(this.#store, this.#keys).fromFormat1(hubId))) return context
+    const anew = await this.read(hubId)
+    if (anew !== undefined) anew.taken = context.taken
+    return anew
   }
 
   /** When the account is polled next, and what a plan of its own needs to know; undefined where it is not polled. */

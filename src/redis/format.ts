@@ -19,10 +19,15 @@ export function judgeFormat(stored: string | null): string | undefined {
   )
 }
 
-/** Before anything is read or written. Throws FormatError; marks what is stored as ours. */
+/** Before anything is read or written. Throws FormatError; marks a Redis that holds nothing yet as ours. */
 export async function checkFormat(store: Store, keys: Keys): Promise<void> {
   const stored = await store.get(keys.format)
   const problem = judgeFormat(stored)
   if (problem !== undefined) throw new FormatError(problem)
-  if (stored !== String(FORMAT)) await store.set(keys.format, FORMAT)
+  if (stored === null) await store.setnx(keys.format, FORMAT)
+}
+
+/** By whoever is about to write what an older version can't read: it would not start any more. A look at the data is no reason. */
+export async function raiseFormat(store: Store, keys: Keys): Promise<void> {
+  await store.set(keys.format, FORMAT)
 }

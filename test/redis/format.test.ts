@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkFormat, FORMAT, FormatError, judgeFormat } from '../../src/redis/format.ts'
+import { checkFormat, FORMAT, FormatError, judgeFormat, raiseFormat } from '../../src/redis/format.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
@@ -9,14 +9,16 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-test('data from before there were formats, of an older one, or of this one is taken, and bears its number from then on', async () => {
+test('data of an older version, or of this one, is taken, and bears the number of this one once it is to be written', async () => {
   const keys = createKeys('one')
   const store = redis.store()
   await checkFormat(store, keys)
   expect(await store.get(keys.format)).toBe(String(FORMAT))
-  await checkFormat(store, keys)
   await store.set(keys.format, FORMAT - 1)
   await checkFormat(store, keys)
+  // Whoever only looks leaves it to the version that is at work.
+  expect(await store.get(keys.format)).toBe(String(FORMAT - 1))
+  await raiseFormat(store, keys)
   expect(await store.get(keys.format)).toBe(String(FORMAT))
 })
 

@@ -88,11 +88,12 @@ export class History {
     )
   }
 
-  /** Writes what an earlier version has left in the form of this one; false: it can't be read, and stays as it is. */
+  /** Writes what an earlier version has left in the form of this one; false: there is none that can be read, and it stays as it is. */
   async fromFormat1(hubId: number): Promise<boolean> {
     try {
       const read = await this.changes(hubId)
-      if (read !== undefined && isFormat1(read.stored)) await this.replace(hubId, read, read.changes)
+      if (read === undefined || !isFormat1(read.stored)) return false
+      await this.replace(hubId, read, read.changes)
       return true
     } catch (error) {
       if (error instanceof UnreadableKey) return false

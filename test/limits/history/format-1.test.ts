@@ -15,6 +15,7 @@ import { UnreadableBytes } from '../../../src/limits/history/packed.ts'
 import { PollStore } from '../../../src/limits/poll-store.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
+import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
 import { seedAccount } from '../../support/accounts.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { pollAccount } from './poll-account.ts'
@@ -121,6 +122,14 @@ describe('an account that an earlier version left', () => {
     await redis.store.lset(own.history, 0, 'x')
     const context = await new PollStore(redis.store, keys).read(HUB)
     expect(context?.readings).toEqual(histories[0]?.readings)
+  })
+
+  test('takes nothing of a poll that an earlier version began before it was written anew', async () => {
+    const { keys } = await left(histories[0] as never)
+    const polls = new PollStore(redis.store, keys)
+    await polls.read(HUB)
+    const result = { polls: '0', nextAt: 1, fields: {}, readings: undefined, alerts: NO_ALERT_WRITES }
+    expect(await polls.commit(HUB, result)).toBe('lost')
   })
 
   test('has its records still, as far as the settings allow', async () => {
