@@ -27,17 +27,17 @@ export interface OutboxBalance {
 
 /**
  * From counters alone. What was collected and has not left the outbox yet counts twice, as committed and as pending, unless
- * the caller knows how many `copies` of that kind there are.
+ * the caller has looked how many are `inOutbox` without those.
  */
 export async function readOutboxBalance(
   { store, keys }: { store: Store; keys: Keys },
   now: number,
-  copies = 0,
+  inOutbox?: number,
 ): Promise<OutboxBalance> {
   const outboxes = await Promise.all(
     Array.from({ length: PARTITIONS }, (_, number) => readOutbox(store, keys.partition(number).outbox)),
   )
-  return balanceOf(outboxes, await readLedger(store, keys), now, copies)
+  return balanceOf(outboxes, await readLedger(store, keys), now, inOutbox)
 }
 
 interface Outbox {
@@ -53,8 +53,12 @@ async function readOutbox(store: Store, outbox: string): Promise<Outbox> {
   return { waiting, oldestAt: Number.isNaN(at) ? null : at }
 }
 
-function balanceOf(outboxes: readonly Outbox[], ledger: LedgerStanding, now: number, copies: number): OutboxBalance {
-  const inOutbox = outboxes.reduce((sum, { waiting }) => sum + waiting, -copies)
+function balanceOf(
+  outboxes: readonly Outbox[],
+  ledger: LedgerStanding,
+  now: number,
+  inOutbox = outboxes.reduce((sum, { waiting }) => sum + waiting, 0),
+): OutboxBalance {
   const { collected, ended } = ledger
   const committed = collected + inOutbox
   const pending = inOutbox + ledger.pending

@@ -58,8 +58,8 @@ export async function verifyOutbox(deps: VerifyDeps): Promise<OutboxProof> {
     astray = foundAgain(astray, look.astray)
     unresolved = foundAgain(unresolved, look.unresolved)
   }
-  const { missing, copies } = await compareLogs(deps)
-  const balance = await readOutboxBalance(deps, deps.now(), copies)
+  const { missing, inOutbox } = await compareLogs(deps)
+  const balance = await readOutboxBalance(deps, deps.now(), inOutbox)
   return {
     ...balance,
     balanced: balance.balanced && astray.length + unresolved.length + missing.length === 0,
@@ -170,8 +170,8 @@ async function scan(store: Store, key: string, see: (field: string, value: strin
   } while (cursor !== '0')
 }
 
-/** What the logs have and nothing else knows; and how many still stand in the outbox that were collected. */
-async function compareLogs({ store, keys, now }: VerifyDeps): Promise<{ missing: TransitionRef[]; copies: number }> {
+/** What the logs have and nothing else knows; and how many wait in the outbox that were not collected, by the same look. */
+async function compareLogs({ store, keys, now }: VerifyDeps): Promise<{ missing: TransitionRef[]; inOutbox: number }> {
   const partitions = Array.from({ length: PARTITIONS }, async (_, number) => {
     const { log, outbox } = keys.partition(number)
     // In that order: what leaves the outbox meanwhile is collected by then.
@@ -184,12 +184,12 @@ async function compareLogs({ store, keys, now }: VerifyDeps): Promise<{ missing:
     )
     return {
       missing: missing.map(({ name }) => refOf(number, name)),
-      copies: [...waiting].filter((name) => collected.has(name)).length,
+      inOutbox: [...waiting].filter((name) => !collected.has(name)).length,
     }
   })
   const found = await Promise.all(partitions)
   return {
     missing: found.flatMap(({ missing }) => missing),
-    copies: found.reduce((sum, { copies }) => sum + copies, 0),
+    inOutbox: found.reduce((sum, one) => sum + one.inOutbox, 0),
   }
 }

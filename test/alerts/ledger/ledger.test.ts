@@ -375,6 +375,18 @@ test('a look at the outbox while it is at work finds it balanced', async () => {
   expect(looks).toBeGreaterThan(2)
 })
 
+test('what leaves the outbox while verify looks is counted once', async () => {
+  const one = relay()
+  for (let n = 0; n < 5; n++) await one.commit({ alert: anAlert() })
+  const dies = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
+  await expect(collectOutbox(dies, NOW)).rejects.toThrow('dead')
+  const leaves = () => redis.store.del(one.keys.partition(PARTITION).outbox)
+  const store = overtakenAt(redis.store, 'lrange', leaves, one.keys.delivery.collected(PARTITION))
+  expect(await one.verify(store)).toMatchObject({
+    ...{ balanced: true, committed: 5, opened: 5, pending: 5, inOutbox: 0, where: { outbox: 0, groups: 5 } },
+  })
+})
+
 test('ten thousand alerts of one moment are one message, with all of them in the ledger', {
   timeout: 60_000,
 }, async () => {

@@ -31,7 +31,8 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   }
   const deliveries = new Deliveries(store, keys)
   const open = new Set<string>()
-  const verify = () => verifyOutbox({ store, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
+  const verify = (through = store) =>
+    verifyOutbox({ store: through, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
   const pending = async () => {
     const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
     return (await Promise.all(ids.map((id) => deliveries.get(id)))).filter((delivery) => delivery !== undefined)
@@ -93,14 +94,14 @@ export function dyingAt(store: Store, command: string, done: 'before' | 'after')
   })
 }
 
-/** A store whose user is overtaken by somebody else just before one of its commands. */
-export function overtakenAt(store: Store, command: string, byWhat: () => Promise<unknown>): Store {
+/** A store whose user is overtaken by somebody else just before one of its commands, on that key where one is given. */
+export function overtakenAt(store: Store, command: string, byWhat: () => Promise<unknown>, key?: string): Store {
   return new Proxy(store, {
     get: (real, name) => {
       const value = Reflect.get(real, name)
       if (name !== command) return typeof value === 'function' ? value.bind(real) : value
       return async (...args: unknown[]) => {
-        await byWhat()
+        if (key === undefined || args[0] === key) await byWhat()
         return value.apply(real, args)
       }
     },
