@@ -1,7 +1,7 @@
 import { alertOf } from '../alerts/alert.ts'
 import { alertOfHeld, decodeHeld, decodeWaiting, receiverOfHeld, type WaitingAlert } from '../alerts/groups/group.ts'
 import { decodePlaces, type Places, refOf, splitRefs, type TransitionRef } from '../alerts/ledger/ledger.ts'
-import { decodeCommitted, isRecent } from '../alerts/outbox/outbox.ts'
+import { decodeCommitted, isRecent, readCollected } from '../alerts/outbox/outbox.ts'
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
@@ -177,7 +177,7 @@ async function compareLogs({ store, keys, now }: VerifyDeps): Promise<{ missing:
     // In that order: what leaves the outbox meanwhile is collected by then.
     const logged = (await store.xrange(log, '-', '+')).map(decodeCommitted)
     const waiting = new Set((await store.xrange(outbox, '-', '+')).map((one) => decodeCommitted(one).name))
-    const collected = new Set(await store.lrange(keys.delivery.collected(number), 0, -1))
+    const collected = await readCollected({ store, keys }, number)
     // What an earlier version committed has numbers for names: whether that was collected is not known.
     const missing = logged.filter(
       (one) => one.name === one.id && isRecent(one, now()) && !waiting.has(one.name) && !collected.has(one.name),

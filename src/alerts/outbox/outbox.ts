@@ -97,11 +97,17 @@ async function readLost(
   // Where nothing is to be had, all of it would be read with each sweep.
   const [newest] = await readLog(store, log, before, before)
   if (newest === undefined || !isRecent(newest, now)) return nothing
-  const collected = new Set(await store.lrange(keys.delivery.collected(partition), 0, -1))
+  const collected = await readCollected({ store, keys }, partition)
   if (collected.size === 0 && (await readLog(store, log, '-', before, FEW + 1)).length > FEW) return nothing
   const logged = await readLog(store, log, '-', before)
   const lost = logged.filter((one) => one.name === one.id && !collected.has(one.name) && isRecent(one, now))
   return { before: logged.findLast(({ name }) => collected.has(name))?.name ?? '', lost }
+}
+
+/** Names of what was collected of a partition. Behind a number an earlier version wrote what it was. */
+export async function readCollected({ store, keys }: Deps, partition: number): Promise<Set<string>> {
+  const collected = await store.lrange(keys.delivery.collected(partition), 0, -1)
+  return new Set(collected.map((one) => one.replace(/ .*/, '')))
 }
 
 async function readLog(store: Store, log: string, from: string, to: string, most = 10_000): Promise<Committed[]> {

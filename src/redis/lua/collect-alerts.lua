@@ -18,7 +18,7 @@ if redis.call('HEXISTS', COUNTS, 'collected') == 0 then
   for _, is in ipairs({ 'delivered', 'dead', 'withheld' }) do before = before + (redis.call('HGET', COUNTS, is) or 0) end
   redis.call('HSET', COUNTS, 'collected', before)
 end
-local joined, n = {}, 6
+local joined, counted, n = {}, 0, 6
 while n <= #ARGV do
   local name, at, why, groups = unpack(ARGV, n, n + 3)
   groups = tonumber(groups)
@@ -26,9 +26,12 @@ while n <= #ARGV do
   if #joined > 0 or not isCollected(partition, name) then
     joined[#joined + 1] = name
     local ref = partition .. '-' .. name
-    if groups == 0 then noteEnds({ ref }, 'withheld', why, now)
+    if groups == 0 then
+      noteEnds({ ref }, 'withheld', why, now)
+      counted = counted + 1
     else
-      redis.call('HSET', LEDGER, ref, groups .. ' 0 0 0')
+      -- One that is told again, and still stands in here, counts once.
+      counted = counted + redis.call('HSET', LEDGER, ref, groups .. ' 0 0 0')
       redis.call('ZADD', PENDING, at, ref)
     end
     for g = 0, groups - 1 do
@@ -39,7 +42,7 @@ while n <= #ARGV do
   n = n + 4 + 3 * groups
 end
 if #joined > 0 then
-  redis.call('HINCRBY', COUNTS, 'collected', #joined)
+  redis.call('HINCRBY', COUNTS, 'collected', counted)
   inChunks(joined, 'RPUSH', collectedKey(partition))
   redis.call('LTRIM', collectedKey(partition), -MOST_REMEMBERED, -1)
 end

@@ -293,6 +293,48 @@ describe('what an earlier version left', () => {
       { fate: { is: 'pending' } },
     ])
   })
+
+  test.each([0, 1])(
+    'and had collected is not told again where it still stands in the outbox; delivered: %s',
+    async (delivered) => {
+      const one = relay()
+      const { outbox, log } = one.keys.partition(PARTITION)
+      const alert = anAlert({ id: 'aaaa-1' })
+      const ref = `${PARTITION}-204`
+      one.open(alert)
+      for (const stream of [log, outbox]) {
+        await redis.store.xadd(stream, '*', 'alert', JSON.stringify({ alert }), 'number', 204)
+      }
+      await redis.store.rpush(one.keys.delivery.collected(PARTITION), '204 aaaa-1 firing warning')
+      if (delivered === 1) await redis.store.hset(one.keys.delivery.counts, 'delivered', 1)
+      else {
+        await redis.store.hset(one.keys.delivery.ledger, ref, '1 0 0 0')
+        await redis.store.zadd(one.keys.delivery.pending, NOW, ref)
+        const element = JSON.stringify({ alert, of: [[ref, alert.id]] })
+        await redis.store.hset(one.keys.delivery.group('mail|rule=customProperties.overall'), ref, element)
+        await redis.store.zadd(one.keys.delivery.groupsDue, NOW, 'mail|rule=customProperties.overall')
+      }
+      await one.expectBalance({ committed: 1, inOutbox: 0, delivered, pending: 1 - delivered })
+      expect(await one.collect(NOW)).toBe(0)
+      expect(await redis.store.xlen(outbox)).toBe(0)
+      await one.close(NOW + WAIT)
+      expect(await one.told()).toEqual(delivered === 1 ? [] : ['aaaa-1'])
+      await one.expectBalance({ committed: 1, delivered, pending: 1 - delivered })
+    },
+  )
+
+  test('and that is told again, for it is not known as collected, is one transition still', async () => {
+    const one = relay()
+    await one.commit({ alert: anAlert() })
+    const dies = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
+    await expect(collectOutbox(dies, NOW)).rejects.toThrow('dead')
+    await redis.store.del(one.keys.delivery.collected(PARTITION))
+    expect(await one.collect(NOW)).toBe(1)
+    await one.expectBalance({ committed: 1, pending: 1 })
+    await one.close(NOW + WAIT)
+    await one.record('delivered', NOW + WAIT)
+    await one.expectBalance({ committed: 1, delivered: 1, pending: 0 })
+  })
 })
 
 test('alerts of an account that is uninstalled, and forgotten, still go out', async () => {
