@@ -29,11 +29,11 @@ export interface Clock {
 }
 
 /**
- * The clock says no more than "look who is due". Every daemon of this role ticks. A tick that is missed, or comes twice, does no
+ * The clock says no more than "look who is due". Every daemon of this role ticks, and each that works ticks for itself. A tick that is missed, or comes twice, does no
  * harm: what is due stands in the due sets.
  */
 export function startClock(
-  queues: Pick<Queues, 'wake'>,
+  queues: Pick<Queues, 'tell'>,
   times: Schedule,
   log: Logger,
   tracing: Tracing = NO_TRACING,
@@ -42,7 +42,7 @@ export function startClock(
   const tick = (kind: SweepKind) => {
     const at = systemClock.now()
     tracing
-      .span('tick', { 'plimsoll.sweep': kind }, () => queues.wake(kind, at))
+      .span('tick', { 'plimsoll.sweep': kind }, () => queues.tell(kind, at))
       .then(
         () => {
           lastTicks[kind] = at

@@ -51,9 +51,12 @@ class Look {
 
   wake(at: number): void {
     const now = this.#clock.now()
-    const moment = Math.max(at, Math.min(this.#notBefore, now + PAUSE_MS))
-    if (this.#stopped || (this.#planned !== undefined && this.#planned.at <= moment)) return
-    clearTimeout(this.#planned?.timer)
+    const planned = this.#planned
+    // The clock was set forward: its timer knows nothing of that.
+    const isLate = planned !== undefined && planned.at <= now - PAUSE_MS
+    const moment = Math.max(isLate ? now : at, Math.min(this.#notBefore, now + PAUSE_MS))
+    if (this.#stopped || (planned !== undefined && !isLate && planned.at <= moment)) return
+    clearTimeout(planned?.timer)
     const ms = Math.min(Math.max(0, moment - now), LONGEST_MS)
     this.#planned = { at: moment, timer: setTimeout(() => this.#begin(), ms) }
   }

@@ -50,13 +50,14 @@ export class Movement {
     this.#callMs = callMs
   }
 
-  async watch(queue: string, work: () => Promise<void>): Promise<void> {
+  /** A job of a queue, or a look. */
+  async watch<T>(queue: string, work: () => Promise<T>): Promise<T> {
     const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
     this.#queues.set(queue, noted)
     const job: InHand = { hubId: undefined, at: this.#clock.now(), letGo: () => {} }
     noted.begun.add(job)
     try {
-      await work()
+      return await work()
     } finally {
       noted.begun.delete(job)
       noted.endedAt = this.#clock.now()

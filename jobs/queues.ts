@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
+import { nowAndThen } from '../src/runtime/now-and-then.ts'
 import type { JobTelemetry } from './job-telemetry.ts'
 
 /** What a sweep looks for. */
@@ -31,9 +32,17 @@ export interface Queues {
   uninstall: Queue<ChunkJob>
   deliver: Queue<DeliverJob>
   tendHistory: Queue<TendJob>
-  /** Has somebody look at a moment, or right away: this daemon, or those that do. Who is away finds it at the next tick. */
+  /**
+   * Has somebody look at a moment, or right away: this daemon, or those that do. Never rejects: what was found stands in
+   * Redis, and who could not be told finds it at their next tick.
+   */
   wake(kind: SweepKind, at: number): Promise<void>
-  /** From now on this daemon looks. On `hearing`, a connection of its own, it hears of what others have found. */
+  /** The same for the clock, which counts what it handed on: rejects where nobody could be told. */
+  tell(kind: SweepKind, at: number): Promise<void>
+  /**
+   * From now on this daemon looks. On `hearing`, a connection of its own, it hears of what others have found; where it may
+   * not or can't, it tries again, and its own ticks bring every look meanwhile.
+   */
   hearWakes(hearing: Store, look: (kind: SweepKind, at: number) => void): Promise<void>
   /** Older versions had a queue of sweeps. */
   forgetSweeps(): Promise<void>
@@ -55,6 +64,8 @@ const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { cou
 const ONCE_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 /** A thousand polls that find something in one slot need not say it a thousand times. */
 const SLOT_MS = 250
+/** Asked for again and again: whoever owes no answer may have lost the connection, or its place, without a word. */
+const LISTEN_EVERY_MS = 5_000
 
 export function createQueues(
   connection: Store,
@@ -81,18 +92,35 @@ export function createQueues(
   const channel = `${prefix}:wakes`
   const said = new Map<SweepKind, number>()
   let look: ((kind: SweepKind, at: number) => void) | undefined
+  let endListening = () => {}
+  const tell = async (kind: SweepKind, at: number) => {
+    if (look !== undefined) return look(kind, at)
+    const now = clock.now()
+    // Its end: whoever looks then sees what was found in it.
+    const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
+    if (said.get(kind) === moment) return
+    said.set(kind, moment)
+    // Not the moment: another machine's clock may be ahead of this one.
+    await connection.publish(channel, `${kind} ${moment - now}`).catch((error: unknown) => {
+      said.delete(kind)
+      throw error
+    })
+  }
+  const troubles = new Set<string>()
+  /** What fails is told once, until it succeeds again. */
+  const tolerate = (work: Promise<unknown>, trouble: string) =>
+    work.then(
+      () => void troubles.delete(trouble),
+      (error: unknown) => {
+        if (!troubles.has(trouble)) log.warn({ code: 'redis.error', err: error }, trouble)
+        troubles.add(trouble)
+      },
+    )
   return {
     ...queues,
-    wake: async (kind, at) => {
-      if (look !== undefined) return look(kind, at)
-      const now = clock.now()
-      // Its end: whoever looks then sees what was found in it.
-      const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
-      if (said.get(kind) === moment) return
-      said.set(kind, moment)
-      // Not the moment: another machine's clock may be ahead of this one.
-      await connection.publish(channel, `${kind} ${moment - now}`)
-    },
+    tell,
+    wake: (kind, at) =>
+      tolerate(tell(kind, at), 'other daemons can not be told of what is found: they look at their ticks'),
     hearWakes: async (hearing, lookHere) => {
       look = lookHere
       hearing.on('message', (_: string, text: string) => {
@@ -100,13 +128,22 @@ export function createQueues(
         const kind = SWEEPS.find((known) => known === name)
         if (kind !== undefined && Number(ms) >= 0) lookHere(kind, clock.now() + Number(ms))
       })
-      await hearing.subscribe(channel)
+      const listen = async () => {
+        if (hearing.status === 'end') return
+        await tolerate(
+          hearing.subscribe(channel),
+          'what other daemons find is not heard: it is looked at with the ticks',
+        )
+      }
+      endListening = nowAndThen(listen, LISTEN_EVERY_MS)
+      await listen()
     },
     forgetSweeps: async () => {
       const sweeps = new Queue('sweep', own)
       await sweeps.obliterate({ force: true }).finally(() => sweeps.close())
     },
     close: async () => {
+      endListening()
       await Promise.all(Object.values(queues).map((queue) => queue.close()))
     },
   }

@@ -73,7 +73,9 @@ export function startWorkers(
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
     return (now.tracing ?? NO_TRACING).span('sweep', { 'plimsoll.sweep': kind }, () => sweep(now, kind))
   }
-  const looks = startLooks((kind) => inForce.run((now) => look(now, kind)), deps.clock, log)
+  // One that hangs must be seen here: what other daemons look at moves on.
+  const watched = (kind: SweepKind) => deps.movement.watch(`look ${kind}`, () => inForce.run((now) => look(now, kind)))
+  const looks = startLooks(watched, deps.clock, log)
   const watch = watchSilentWorkers(
     { ...deps, log },
     (name) => {

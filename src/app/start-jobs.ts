@@ -12,15 +12,14 @@ export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role
   const workers = startWorkers(store, parts.keys.queues, work, parts.log)
   const hearing = connectRedis(parts.address, 'queues', () => {}) // The workers' connection reports.
   parts.lifecycle.onClose("the looks' connection", () => hearing.disconnect())
-  // Without it the clock's ticks still bring every look: nobody waits for a Redis that is away.
-  parts.queues.hearWakes(hearing, workers.wake).catch((error: unknown) => {
-    parts.log.warn({ code: 'redis.error', err: error }, 'what other daemons find is looked at with the next tick only')
-  })
+  // Without it the ticks still bring every look: nobody waits for a Redis that is away.
+  void parts.queues.hearWakes(hearing, workers.wake)
   void parts.queues.forgetSweeps().catch(() => undefined) // Nobody reads them.
   return workers
 }
 
-/** Who says when to look: nobody, where other daemons do. */
+/** Who says when to look. Whoever works ticks for itself: it may hear nothing of the others, and looks all the same. */
 export function startClockOf({ parts }: Running, roles: ReadonlySet<Role>): Ticks {
-  return roles.has('clock') ? startClock(parts.queues, parts.config.schedule, parts.log, parts.tracing) : NO_CLOCK
+  if (!roles.has('clock') && !roles.has('worker')) return NO_CLOCK
+  return startClock(parts.queues, parts.config.schedule, parts.log, parts.tracing)
 }

@@ -15,10 +15,10 @@ afterEach(() => {
 /** When the tokens' ticks came. */
 function openClock(refreshTokens: string) {
   const ticks: number[] = []
-  const wake = async (kind: string, at: number) => {
+  const tell = async (kind: string, at: number) => {
     if (kind === 'refresh-tokens') ticks.push(at)
   }
-  const clock = startClock({ wake }, { refreshTokens, pollLimits: NEVER }, logLines().log)
+  const clock = startClock({ tell }, { refreshTokens, pollLimits: NEVER }, logLines().log)
   return { ticks, clock }
 }
 

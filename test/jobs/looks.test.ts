@@ -82,6 +82,19 @@ test('what is due by a clock that was set back an hour is looked at within a min
   expect(begun).toHaveLength(2)
 })
 
+test('a clock that was set forward an hour holds up no wake behind what was planned before', async () => {
+  const { looks, begun, world } = openLooks()
+  world.next = 30_000
+  looks.wake('alerts', 0)
+  await vi.advanceTimersByTimeAsync(1_000)
+  vi.setSystemTime(3_600_000)
+  world.next = undefined
+  looks.wake('alerts', 3_600_000)
+  looks.wake('alerts', 3_660_000)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(begun).toEqual([0, 3_600_000])
+})
+
 test('a stop waits for what is under way, and begins nothing', async () => {
   const { looks, begun } = openLooks(3_000)
   looks.wake('alerts', 0)

@@ -3,10 +3,12 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { Movement } from '../../jobs/movement.ts'
 import { createQueues } from '../../jobs/queues.ts'
 import { startWorkers } from '../../jobs/workers.ts'
+import { judgeHealth } from '../../src/http/health.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { eventually } from '../support/fleet.ts'
+import { HandClock } from '../support/hand-clock.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 
 let redis: TestRedis
@@ -15,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-async function workersOf(prefix: string) {
+async function workersOf(prefix: string, more = {}) {
   const lines: { code?: string; queue?: string }[] = []
   const log = createLogger(
     { level: 'warn', pretty: false },
@@ -32,6 +34,7 @@ async function workersOf(prefix: string) {
         done.push(partition)
       },
     },
+    ...more,
   }
   const connection = redis.store('queues')
   const workers = startWorkers(connection, keys.queues, deps as never, log, { everyMs: 50, silentMs: 400 })
@@ -63,4 +66,23 @@ test('workers that take their jobs are left as they are', async () => {
   }
   expect(opened.mock.calls.length).toBe(before)
   expect(lines).toEqual([])
+})
+
+test('a look that hangs makes the process unhealthy that has it in hand, whatever other daemons look at', async () => {
+  const clock = new HandClock()
+  const movement = new Movement(clock)
+  const { promise: hangs, resolve: letGo } = Promise.withResolvers<[]>()
+  const planned = vi.fn(() => hangs)
+  const { workers } = await workersOf('hanging', { movement, digests: { planned }, digest: { schedules: new Map() } })
+  onTestFinished(() => letGo([]))
+  workers.wake('digests', systemClock.now())
+  await eventually('the look', async () => planned.mock.calls.length > 0)
+  const unwell = () =>
+    judgeHealth({
+      ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
+      ...{ standstills: movement.standstills(), oldest: movement.oldest() },
+    }).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))
+  expect(unwell()).toEqual([])
+  clock.move(120_001)
+  expect(unwell()).toEqual(['queue:look digests'])
 })

@@ -1,5 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
+import { connectRedis, type Store } from '../../src/redis/connect.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -72,4 +74,52 @@ test('what a daemon finds that looks itself goes over no wire, and no strangerâ€
   await eventually('the word', async () => heard.length > 1)
   expect(heard.map(([kind]) => kind)).toEqual(['receivers', 'uninstall'])
   hearing.disconnect()
+})
+
+/** As a Redis user that has all keys and commands, and no channel. */
+async function openDeaf(name: string): Promise<{ store: Store; allow(): Promise<unknown> }> {
+  const admin = redis.store('pages')
+  await admin.acl('SETUSER', name, 'on', '>pw', '~*', '+@all', 'resetchannels')
+  const url = new Secret(`redis://${name}:pw@127.0.0.1:${redis.port}`)
+  const store = connectRedis({ kind: 'url', url }, 'queues', () => {})
+  onTestFinished(() => store.disconnect())
+  return { store, allow: () => admin.acl('SETUSER', name, '&*') }
+}
+
+test('who may tell nobody goes on all the same, and says so once; only the clock is told that nobody was', async () => {
+  const { store } = await openDeaf('mute')
+  const { log, lines } = logLines()
+  const queues = createQueues(store, 'test-mute', new HandClock(), log)
+  opened.push(queues)
+  await queues.wake('alerts', 0)
+  await queues.wake('poll-limits', 0)
+  expect(lines()).toMatchObject([{ code: 'redis.error', err: { message: expect.stringContaining('NOPERM') } }])
+  await expect(queues.tell('alerts', 0)).rejects.toThrow('NOPERM')
+})
+
+test('who may hear nothing asks again until it may, and says so once', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { store, allow } = await openDeaf('deaf')
+  const { log, lines } = logLines()
+  const clock = new HandClock()
+  const [web, worker] = [0, 1].map(() => createQueues(redis.store('queues'), 'test-deaf', clock, log)) as [
+    Queues,
+    Queues,
+  ]
+  opened.push(web, worker)
+  const heard: string[] = []
+  await worker.hearWakes(store, (kind) => heard.push(kind))
+  const asked = vi.spyOn(store, 'subscribe')
+  await vi.advanceTimersByTimeAsync(5_000)
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1))
+  await asked.mock.results[0]?.value.catch(() => undefined)
+  expect(lines()).toMatchObject([{ code: 'redis.error', err: { message: expect.stringContaining('NOPERM') } }])
+  await allow()
+  await eventually('its ear', async () => {
+    await vi.advanceTimersByTimeAsync(5_000)
+    clock.move(250)
+    await web.wake('alerts', 0)
+    return heard.includes('alerts')
+  })
 })
