@@ -158,7 +158,7 @@ export class TokenStore {
   async read(hubId: number): Promise<StoredToken | undefined> {
     const { account, tokens } = this.#keys.account(hubId)
     // The generation first: if it is still the same when the token is handed out, the token read here belongs to it.
-    const [fields, accessToken, scopes, [seconds]] = await Promise.all([
+    const [fields, accessToken, scopes] = await Promise.all([
       this.#store.hmget(
         account,
         'state',
@@ -171,10 +171,12 @@ export class TokenStore {
       ),
       this.#store.hgetBuffer(tokens, 'access'),
       this.#store.hget(tokens, 'scopes'),
-      this.#store.time(),
     ])
     const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
+    const heldUntil = Number(lease?.split(' ')[2] ?? 0)
+    // Asked only where somebody was at it: in a Cluster any one of the nodes answers, and it may be the one that is away.
+    const [seconds, microseconds] = heldUntil === 0 ? [0, 0] : await this.#store.time()
     return {
       state: state as AccountState,
       generation: generation ?? '',
@@ -184,7 +186,7 @@ export class TokenStore {
       accessToken,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
       metadataDue: metadataDue === '1',
-      isHeld: Number(lease?.split(' ')[2] ?? 0) > Number(seconds) * 1_000,
+      isHeld: heldUntil > Number(seconds) * 1_000 + Number(microseconds) / 1_000,
     }
   }
 

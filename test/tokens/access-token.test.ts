@@ -212,6 +212,18 @@ describe('an access token', () => {
     expect(served.is === 'served' && served.token.reveal()).toBe('access-2')
   })
 
+  test('is read without asking Redis for its time, unless somebody is at the account', async () => {
+    const s = server(async () => tokens('access-2'))
+    await s.seed()
+    const store = new TokenStore(redis.store, s.keys)
+    const timesAsked = async () => /cmdstat_time:calls=(\d+)/.exec(await redis.store.info('commandstats'))?.[1]
+    await redis.store.config('RESETSTAT')
+    expect([(await store.read(HUB))?.isHeld, await timesAsked()]).toEqual([false, undefined])
+    await store.begin(HUB, 'other', s.clock.now())
+    await redis.store.config('RESETSTAT')
+    expect([(await store.read(HUB))?.isHeld, await timesAsked()]).toEqual([true, '1'])
+  })
+
   test('of an account that is uninstalled between reading and serving is served to nobody', async () => {
     const s = server(async () => tokens('access-2'))
     await s.seed()
