@@ -122,15 +122,14 @@ export interface StoreAnswerDeps {
 
 /** A refused write is tried again four times a second: sooner than the next sweep comes by. */
 const STORE_AGAIN_MS = 250
-/** Said once a minute. */
-const SAID_EVERY = 240
-/** After five seconds: a process that is killed while Redis is away loses no more than what has just come. */
-const SEALED_AFTER = 20
+/** A process that is killed while Redis is away loses no more than what has just come. */
+const SEALED_AFTER_MS = 5_000
+const MINUTE_MS = 60_000
 
 /**
- * For as long as the process lives. A connection that is lost is waited for by the store itself; a Redis that refuses
- * writes (out of memory, read-only, no replicas) is asked again, loudly. `again`: it was stored before, and may be lost.
- * `left`: the process ended first, or Redis knows no such account.
+ * For as long as the process lives. A connection that is lost is waited for by the store itself, without a word; a Redis
+ * that refuses writes (out of memory, read-only, no replicas) is asked again, loudly. So it is time that seals, and no count
+ * of refusals. `again`: it was stored before, and may be lost. `left`: the process ended first, or Redis knows no such account.
  */
 export async function storeAnswer(
   deps: StoreAnswerDeps,
@@ -139,31 +138,63 @@ export async function storeAnswer(
 ): Promise<'stored' | 'lost' | 'uninstalled' | 'left'> {
   const { hubId } = answer
   const { unstored, clock, log } = deps
-  for (let attempt = 1; ; attempt++) {
-    const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch((err: unknown) => {
-      if (attempt % SAID_EVERY === 1 && !unstored.ending.aborted) {
-        log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+  const isToBeSaid = onceAMinute(clock)
+  // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
+  const isToBeSealed = onceAMinute(clock)
+  let attempt = 0
+  let isUnanswered = false
+  const say = (err?: unknown) => {
+    if (unstored.ending.aborted || !isToBeSaid()) return
+    log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+  }
+  const done = new AbortController()
+  const sealInTime = async () => {
+    await clock.wait(SEALED_AFTER_MS, done.signal)
+    while (!done.signal.aborted) {
+      if (isToBeSealed()) isSealed(unstored, answer)
+      if (isUnanswered) say()
+      await clock.wait(MINUTE_MS, done.signal)
+    }
+  }
+  void sealInTime()
+  try {
+    while (true) {
+      attempt++
+      isUnanswered = true
+      const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch((err: unknown) => {
+        say(err)
+        return 'refused' as const
+      })
+      isUnanswered = false
+      if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
+        unstored.settle(answer, is === 'stored', clock)
+        return is
       }
-      return 'refused' as const
-    })
-    if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
-      unstored.settle(answer, is === 'stored', clock)
-      return is
+      if (unstored.ending.aborted) {
+        unstored.seal(answer)
+        return 'left'
+      }
+      if (is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
+        log.error(
+          { code: 'token.not-stored', hubId, attempt },
+          'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
+        )
+        return 'left'
+      }
+      await clock.wait(STORE_AGAIN_MS, unstored.ending)
     }
-    if (unstored.ending.aborted) {
-      unstored.seal(answer)
-      return 'left'
-    }
-    // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
-    const isToBeSealed = attempt % SAID_EVERY === (is === 'unknown' ? 1 : SEALED_AFTER)
-    if (isToBeSealed && isSealed(unstored, answer) && is === 'unknown') {
-      log.error(
-        { code: 'token.not-stored', hubId, attempt },
-        'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
-      )
-      return 'left'
-    }
-    await clock.wait(STORE_AGAIN_MS, unstored.ending)
+  } finally {
+    done.abort()
+  }
+}
+
+/** Tells whether it is the first time, or a minute since it last was so. */
+function onceAMinute(clock: Clock): () => boolean {
+  let since: (() => number) | undefined
+  return () => {
+    if (since !== undefined && since() < MINUTE_MS) return false
+    since = clock.stopwatch()
+    return true
   }
 }
 

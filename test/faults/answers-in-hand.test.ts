@@ -92,6 +92,20 @@ test.concurrent('a daemon that is told to stop while Redis is away leaves its an
   await expectNobodyLost(it)
 })
 
+test.concurrent('a daemon that is killed in a long outage of Redis has sealed its answers by then, and the next start stores them all', async (context) => {
+  const it = await answersOnTheirWay(context, 8_000)
+  const { scene, daemon, hubIds, folder } = it
+  await scene.redis.end('SIGTERM')
+  for (const hubId of hubIds) {
+    await daemon.line(new RegExp(`"token\\.sealed","hubIds":\\[${hubId}\\]`), 0)
+    await daemon.line(new RegExp(`"token\\.not-stored","hubId":${hubId}\\b`), 0)
+  }
+  await daemon.kill()
+  expectSealed(scene, folder)
+  await scene.redis.again()
+  await expectNobodyLost(it)
+})
+
 test.concurrent('what Redis had taken and lost again, as it died before that was on the disk, is stored once more', async (context) => {
   const scene = await sceneFor(context, { accounts: ACCOUNTS, tokenLifetimeMs: 60_000 })
   const daemon = await scene.daemon(SETTINGS)

@@ -81,7 +81,16 @@ export class World {
         const at = this.#passed
         return () => this.#passed - at
       },
-      wait: (ms) => new Promise((wake) => process.sleepers.push({ until: this.now + ms, wake })),
+      wait: (ms, signal) =>
+        new Promise((wake) => {
+          const sleeper = { until: this.now + ms, wake }
+          process.sleepers.push(sleeper)
+          const abort = () => {
+            process.sleepers = process.sleepers.filter((other) => other !== sleeper)
+            wake()
+          }
+          signal?.addEventListener('abort', abort, { once: true })
+        }),
       every: (everyMs, work) => {
         const one = { everyMs, at: this.now + everyMs, work }
         process.repeated.add(one)

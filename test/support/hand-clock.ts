@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 /** A clock that moves only when a test moves it. */
 export class HandClock implements Clock {
   #now: number
-  #sleepers: { until: number; wake: () => void }[] = []
+  #sleepers: { ms: number; until: number; wake: () => void }[] = []
   #watchers: (() => void)[] = []
   /** How long each wait so far was asked to be. */
   readonly waits: number[] = []
@@ -27,15 +27,21 @@ export class HandClock implements Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void> {
     this.waits.push(ms)
     return new Promise((wake) => {
-      this.#sleepers.push({ until: this.#now + ms, wake })
-      signal?.addEventListener('abort', () => wake(), { once: true })
+      const sleeper = { ms, until: this.#now + ms, wake }
+      this.#sleepers.push(sleeper)
+      const abort = () => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper)
+        wake()
+      }
+      signal?.addEventListener('abort', abort, { once: true })
       for (const watcher of this.#watchers.splice(0)) watcher()
     })
   }
 
-  /** Resolves once somebody sleeps. */
-  async sleeper(): Promise<void> {
-    while (this.#sleepers.length === 0) await new Promise<void>((resolve) => this.#watchers.push(resolve))
+  /** Resolves once somebody sleeps, `forMs` if that is given. */
+  async sleeper(forMs?: number): Promise<void> {
+    const isThere = () => this.#sleepers.some(({ ms }) => ms === (forMs ?? ms))
+    while (!isThere()) await new Promise<void>((resolve) => this.#watchers.push(resolve))
   }
 
   move(ms: number): void {

@@ -877,14 +877,14 @@ describe('a store that takes no writes any more', () => {
     const refreshing = w.refresh()
     try {
       for (const pause of [250, 250, 250]) {
-        await w.clock.sleeper()
+        await w.clock.sleeper(250)
         expect(w.clock.waits.at(-1)).toBe(pause)
         // Redis refuses to renew the lease as well; whoever comes is held back by this process itself.
         expect(await refreshAccount(w.deps, HUB)).toEqual({ is: 'held' })
         expect(await w.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
         w.clock.move(pause)
       }
-      await w.clock.sleeper()
+      await w.clock.sleeper(250)
     } finally {
       await writesNeed(0)
     }
@@ -910,10 +910,10 @@ describe('a store that takes no writes any more', () => {
     const gaveUp = refreshing.then((outcome) => JSON.stringify(outcome), String)
     try {
       for (let ms = 0; ms < 60 * MINUTE; ms += 1_000) {
-        expect(await Promise.race([w.clock.sleeper(), gaveUp])).toBeUndefined()
+        expect(await Promise.race([w.clock.sleeper(250), gaveUp])).toBeUndefined()
         w.clock.move(1_000)
       }
-      await w.clock.sleeper()
+      await w.clock.sleeper(250)
     } finally {
       await writesNeed(0)
     }

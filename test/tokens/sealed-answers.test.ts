@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -33,6 +34,15 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 class Refusing extends TokenStore {
   override storeTokens(): Promise<never> {
     return Promise.reject(new Error('READONLY'))
+  }
+}
+
+/** Neither takes nor refuses anything until it is back. */
+class Silent extends TokenStore {
+  readonly back = Promise.withResolvers<void>()
+  override async storeTokens(...given: Parameters<TokenStore['storeTokens']>) {
+    await this.back.promise
+    return super.storeTokens(...given)
   }
 }
 
@@ -63,7 +73,8 @@ async function installation(...hubIds: number[]) {
     ...more,
   })
   const stored = (hubId: number) => storedTokens(redis.store, keys, hubId)
-  return { process, answer, stored, logged, clock, refusing: new Refusing(redis.store, keys) }
+  const [refusing, silent] = [new Refusing(redis.store, keys), new Silent(redis.store, keys)]
+  return { process, answer, stored, logged, clock, refusing, silent }
 }
 
 const files = () => {
@@ -83,7 +94,7 @@ test('what Redis refused until the end is sealed for this user alone, and the ne
       return storeAnswer(ended, kept)
     }),
   )
-  await clock.sleeper()
+  await clock.sleeper(250)
   await ended.unstored.close(clock, 0)
   expect(await Promise.all(storing)).toEqual(['left', 'left'])
   const [file = '', ...more] = files()
@@ -173,7 +184,7 @@ test('a start that ends before Redis takes it leaves it where it is', async () =
   const [file] = files()
   const stopped = process(refusing)
   const storing = storeSealed(stopped, dataDir)
-  await clock.sleeper()
+  await clock.sleeper(250)
   await stopped.unstored.close(clock, 0)
   await storing
   expect(files()).toEqual([file])
@@ -183,10 +194,10 @@ test('a start that ends before Redis takes it leaves it where it is', async () =
 
 async function waits(clock: HandClock, times: number) {
   for (let n = 0; n < times; n++) {
-    await clock.sleeper()
+    await clock.sleeper(250)
     clock.move(250)
   }
-  await clock.sleeper()
+  await clock.sleeper(250)
 }
 
 test('what Redis refuses for five seconds is sealed once, and stored all the same when it takes it', async () => {
@@ -205,6 +216,31 @@ test('what Redis refuses for five seconds is sealed once, and stored all the sam
   refusing.storeTokens = TokenStore.prototype.storeTokens as never
   clock.move(250)
   expect(await storing).toBe('stored')
+  await storeSealed(process(), dataDir)
+  expect([files(), await stored(1)]).toEqual([[], NEW])
+})
+
+test('what a Redis that is away leaves unanswered for five seconds is sealed, told once a minute, and stored when it is back', async () => {
+  const { process, answer, stored, logged, clock, silent } = await installation(1)
+  const it = process(silent)
+  const storing = it.unstored.hold(1, () => {
+    const kept = answer(1)
+    it.unstored.keep(kept)
+    return storeAnswer(it, kept)
+  })
+  const codesAfter = async (ms: number) => {
+    clock.move(ms)
+    await setImmediate()
+    return logged.lines().map(({ code }) => code)
+  }
+  expect([await codesAfter(4_999), files()]).toEqual([[], []])
+  expect(await codesAfter(1)).toEqual(['token.sealed', 'token.not-stored'])
+  expect(files()).toHaveLength(1)
+  expect(await codesAfter(59_999)).toHaveLength(2)
+  expect(await codesAfter(1)).toEqual(['token.sealed', 'token.not-stored', 'token.not-stored'])
+  silent.back.resolve()
+  expect(await storing).toBe('stored')
+  expect(await codesAfter(120_000)).toHaveLength(3)
   await storeSealed(process(), dataDir)
   expect([files(), await stored(1)]).toEqual([[], NEW])
 })

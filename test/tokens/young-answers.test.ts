@@ -119,7 +119,7 @@ async function waiting() {
   await one.lose()
   await one.deps.tokens.begin(HUB, 'other', one.clock.now())
   const storing = storeYoungAgain(one.deps)
-  await one.clock.sleeper()
+  await one.clock.sleeper(250)
   return { one, storing }
 }
 
@@ -161,7 +161,7 @@ test('a Redis that comes and goes while it refuses writes is asked by one run fo
     return TokenStore.prototype.storeTokens.apply(tokens, given)
   }
   const runs = Array.from({ length: 5 }, () => storeYoungAgain(one.deps))
-  await clock.sleeper()
+  await clock.sleeper(250)
   expect(asked).toEqual(['me'])
   refuses = false
   clock.move(250)
@@ -180,7 +180,7 @@ test('where another answer of the account is in hand, what is sealed at the end 
     return promise
   })
   const storing = storeYoungAgain(one.deps)
-  await clock.sleeper()
+  await clock.sleeper(250)
   unstored.end()
   await storing
   expect(one.refreshTokensSealed()).toEqual(['refresh-2'])
@@ -208,7 +208,7 @@ test('a data folder that takes nothing is logged, and ends nothing', async () =>
   await one.lose()
   await one.deps.tokens.begin(HUB, 'other', one.clock.now())
   const storing = storeYoungAgain(one.deps)
-  await one.clock.sleeper()
+  await one.clock.sleeper(250)
   one.deps.unstored.end()
   await storing
   expect(one.logged.lines()).toContainEqual(expect.objectContaining({ code: 'token.not-stored', hubId: HUB }))
