@@ -62,6 +62,8 @@ async function checkWrite(store: Store, keys: Keys, now: number): Promise<Findin
   try {
     // What the probes of a daemon write, too.
     await store.hset(keys.progress, 'probe', now)
+    // A word for no look: daemons that may not tell each other what they find leave it to their ticks.
+    await store.publish(`${keys.queues}:wakes`, 'probe')
     return ok('redis.write', 'takes writes')
   } catch (error) {
     if (!isRefusal(error)) throw error
@@ -78,7 +80,8 @@ const REFUSED_WRITES: Record<string, string> = {
   READONLY: 'this server is a replica: point redis at the master',
   MISCONF: 'the server cannot save to its disk: make room or mend its permissions, then see its log',
   OOM: 'raise maxmemory of the server',
-  NOPERM: 'allow the Redis user all commands on the keys of redis.prefix',
+  NOPERM:
+    'allow the Redis user all commands on the keys of redis.prefix and, with it as PREFIX, the channel &{PREFIX}:wakes',
 }
 
 async function checkSettings(store: Store, isPrivate: boolean): Promise<Finding[]> {

@@ -114,6 +114,16 @@ test('a user that may not ask for INFO leaves what it says unknown', async () =>
   expect(findings).toMatchObject({ redis: { level: 'ok' }, 'redis.settings': { level: 'warn' } })
 })
 
+test('a user that has the keys and not the channel fails, and is told which', async () => {
+  await redis.store('pages').acl('SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels')
+  const findings = await look(`redis://mute:pw@127.0.0.1:${redis.port}`)
+  expect(findings['redis.write']).toMatchObject({
+    level: 'fail',
+    detail: expect.stringMatching(/NOPERM.*channel/),
+    fix: expect.stringContaining('&{PREFIX}:wakes'),
+  })
+})
+
 test('a Redis that is not there fails once, with its reason and no address', async () => {
   expect(await look('redis://:s3cret@127.0.0.1:1')).toEqual({
     redis: {
