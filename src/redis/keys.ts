@@ -100,7 +100,7 @@ export function createKeys(prefix: string) {
       ledger: `${out}:ledger`,
       /** zset: transition that somebody still waits for -> when it happened, ms */
       pending: `${out}:pending`,
-      /** hash: how many transitions ended, by how */
+      /** hash: how many transitions were collected, and ended, by how; the order given out last */
       counts: `${out}:counts`,
       /** stream, capped: how transitions ended */
       ends: `${out}:ends`,

@@ -81,7 +81,7 @@ describe('outbox verify', () => {
     const { code, out } = await run('outbox', 'verify')
     expect(code).toBe(1)
     expect(out).toMatch(/balanced +no: was Redis restored/)
-    expect(out).toMatch(/missing +9-\d+-0: committed, and nowhere to be found/)
+    expect(out).toMatch(/missing +9-\d+-\d+: committed, and nowhere to be found/)
   })
 
   test('fails where somebody was sent an alert as firing that is not open, and no end is on its way', async () => {

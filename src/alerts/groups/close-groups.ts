@@ -6,7 +6,7 @@ import { joinRefs, partitionOfRef } from '../ledger/ledger.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
 import { type ComposedGroup, composeGroup, type Over } from './compose-group.ts'
 import {
-  byPlace,
+  byOrder,
   decodeWaiting,
   earlierGroups,
   heldField,
@@ -113,7 +113,7 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   const taken: WaitingAlert[] = []
   for (const [, some] of [...byPartition].sort(([a], [b]) => a - b)) {
     if (taken.length >= MOST_AT_ONCE) break
-    taken.push(...some.toSorted(byPlace))
+    taken.push(...some.toSorted(byOrder))
   }
   return taken
 }
@@ -135,7 +135,7 @@ async function takeEarlier({ deps, key, now }: Closing, waiting: readonly Waitin
     const there = (await readGroup(deps, other)).waiting
     const isEarlier = (one: WaitingAlert) => {
       const newest = here.get(alertOf(one.alert))
-      return newest !== undefined && byPlace(one, newest) < 0
+      return newest !== undefined && byOrder(one, newest) < 0
     }
     for (const some of chunksOf(there.filter(isEarlier).map(placeOf))) {
       taken += await store.moveWaiting(keys.delivery.ledger, other, key, now, group.intervalMs, ...some)

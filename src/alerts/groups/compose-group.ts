@@ -1,7 +1,7 @@
 import { type Alert, alertOf, byUrgency, type Message } from '../alert.ts'
 import type { TransitionRef } from '../ledger/ledger.ts'
 import {
-  byPlace,
+  byOrder,
   type GroupSettings,
   groupName,
   type HeldAlert,
@@ -53,7 +53,7 @@ type Verdict =
 export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
   const { key, waiting, group, now } = toCompose
   const alerts = [...Map.groupBy(waiting, ({ alert }) => alertOf(alert)).values()]
-  const verdicts = alerts.map((some) => judge(toCompose, some.toSorted(byPlace)))
+  const verdicts = alerts.map((some) => judge(toCompose, some.toSorted(byOrder)))
   const told = verdicts.filter((verdict) => verdict.is === 'told')
   const places = new Set(told.flatMap((verdict) => verdict.places))
   const ids = (status: Alert['status']) =>
@@ -127,7 +127,7 @@ function heldBefore(waiting: readonly WaitingAlert[], holdOf: GroupToCompose['ho
 function asOne(waiting: readonly WaitingAlert[]): WaitingAlert {
   const newest = waiting.at(-1)
   if (newest === undefined) throw new Error('an alert has at least one transition')
-  return { alert: newest.alert, of: waiting.flatMap((one) => one.of) }
+  return { ...newest, of: waiting.flatMap((one) => one.of) }
 }
 
 /** As it was committed, and what it stands for besides. */

@@ -59,6 +59,8 @@ function fieldOf(alert: Alert, field: GroupBy): string {
 
 /** An alert that waits in a group, or is held back: its newest transition and all that it stands for. */
 export interface WaitingAlert {
+  /** The how many-th of all that were collected its newest is; an earlier version did not say. */
+  order?: number
   alert: Alert
   /** All of its transitions that wait here, the newest last. */
   of: [ref: TransitionRef, id: string][]
@@ -81,9 +83,12 @@ export function placeOf({ of }: WaitingAlert): TransitionRef {
   return of.at(-1)?.[0] ?? ''
 }
 
-/** Transitions of one alert lie in one partition. */
-export function byPlace(a: WaitingAlert, b: WaitingAlert): number {
-  return byCommit(placeOf(a), placeOf(b))
+/**
+ * In the order in which they were collected, each partition's as committed. Places in the log would not do: a node that took
+ * over may have a clock that is behind.
+ */
+export function byOrder(a: WaitingAlert, b: WaitingAlert): number {
+  return (a.order ?? 0) - (b.order ?? 0) || byCommit(placeOf(a), placeOf(b))
 }
 
 /** What waits is written by us alone. */

@@ -27,8 +27,8 @@ export async function release(
   return deps.store.releaseHeld(
     ...[deps.keys.delivery.ledger, now, deps.group.waitMs, deps.group.intervalMs],
     ...decoded.flatMap(({ field, stored, group, held }) => {
-      const { alert, of, held: because } = held
-      const waiting: WaitingAlert = { alert, of, held: because }
+      const { order = 0, alert, of, held: because } = held
+      const waiting: WaitingAlert = { order, alert, of, held: because }
       return [field, stored, group, placeOf(waiting), JSON.stringify(waiting), paces(group, alert)]
     }),
   )

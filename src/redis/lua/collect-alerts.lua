@@ -25,7 +25,7 @@ while n <= #ARGV do
   -- They are collected in their order: behind one that joins there is no copy.
   if #joined > 0 or not isCollected(partition, name) then
     joined[#joined + 1] = name
-    local ref = partition .. '-' .. name
+    local ref, order = partition .. '-' .. name, redis.call('HINCRBY', COUNTS, 'order', 1)
     if groups == 0 then
       noteEnds({ ref }, 'withheld', why, now)
       counted = counted + 1
@@ -36,6 +36,8 @@ while n <= #ARGV do
     end
     for g = 0, groups - 1 do
       local group, pace, element = unpack(ARGV, n + 4 + 3 * g, n + 6 + 3 * g)
+      -- What is collected later is newer, whatever the clock of its partition says: the element, a JSON object, begins with that.
+      element = '{"order":' .. order .. ',' .. string.sub(element, 2)
       join(group, ref, element, pace, now, wait, interval)
     end
   end

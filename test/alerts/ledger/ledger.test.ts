@@ -455,21 +455,57 @@ test('ten thousand alerts of one moment are one message, with all of them in the
   expect(idsOf(delivery?.message)).toHaveLength(200)
 })
 
-test('what is committed at a node that took over, with writes lost and its clock behind, is told once', async () => {
-  const one = relay()
-  const { outbox, log } = one.keys.partition(PARTITION)
-  const fired = anAlert({ id: 'aaaa-1' })
-  await one.commit({ alert: fired })
-  await one.collect(NOW)
-  await redis.store.del(outbox, log)
-  // The next poll finds that it is over, and commits that as the first of the alert: that it began was lost.
-  const alert = anAlert({ id: 'aaaa-1', status: 'resolved', reason: 'recovered' })
-  const entry = JSON.stringify({ alert })
-  await redis.store.xadd(log, '5-0', 'alert', entry)
-  await redis.store.xadd(outbox, '5-0', 'alert', entry, 'name', '5-0')
-  const dies = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
-  await expect(collectOutbox(dies, NOW)).rejects.toThrow('dead')
-  expect(await one.collect(NOW)).toBe(0)
-  expect(await redis.store.xlen(outbox)).toBe(0)
-  await one.expectBalance({ committed: 2, pending: 2 })
+describe('a node that took over for a partition, with writes lost and its clock behind', () => {
+  test.each([true, false])(
+    'has what it commits told after what was collected; was that escalated: %s',
+    async (escalated) => {
+      const one = relay()
+      const { outbox, log } = one.keys.partition(PARTITION)
+      const fired = anAlert({ id: 'aaaa-1' })
+      await one.commit({ alert: fired })
+      await one.collect(NOW)
+      if (escalated) {
+        await one.commit({ alert: { ...fired, id: 'aaaa-2', level: 'critical', reason: 'escalated' } })
+        await one.collect(NOW)
+      }
+      await redis.store.del(outbox, log)
+      // The next poll finds that it is over, and commits that behind what is left of the alert.
+      const alert = anAlert({ id: escalated ? 'aaaa-2' : 'aaaa-1', status: 'resolved', reason: 'recovered' })
+      const entry = JSON.stringify({ alert })
+      await redis.store.xadd(log, '5-0', 'alert', entry)
+      await redis.store.xadd(outbox, '5-0', 'alert', entry, 'name', '5-0')
+      const dies = { ...one.deps, store: dyingAt(redis.store, 'xdel', 'before') }
+      await expect(collectOutbox(dies, NOW)).rejects.toThrow('dead')
+      expect(await one.collect(NOW)).toBe(0)
+      expect(await redis.store.xlen(outbox)).toBe(0)
+      const committed = escalated ? 3 : 2
+      one.resolve(fired)
+      await one.expectBalance({ committed, pending: committed })
+      await one.close(NOW + WAIT)
+      expect((await one.pending()).map(({ message }) => message)).toMatchObject([
+        { type: 'alert.resolved', data: { alerts: [{ id: alert.id, status: 'resolved' }] } },
+      ])
+      await one.expectBalance({ committed, pending: committed, unresolved: [] })
+    },
+  )
+
+  test('gives out no place in the log again', async () => {
+    const one = relay()
+    const { outbox, log } = one.keys.partition(PARTITION)
+    const [old, lost, next] = [anAlert({ measuredAt: new Date(NOW - DAY).toISOString() }), anAlert(), anAlert()]
+    const asBefore = async () => {
+      await redis.store.del(outbox, log)
+      // No clock is ahead of that: the next place follows from it.
+      await redis.store.xadd(log, '9999999999999-0', 'alert', JSON.stringify({ alert: old }))
+    }
+    await asBefore()
+    await one.commit({ alert: lost })
+    expect(await one.collect(NOW)).toBe(1)
+    await asBefore()
+    await one.commit({ alert: next })
+    expect(await one.collect(NOW)).toBe(1)
+    await one.close(NOW + WAIT)
+    expect((await one.told()).sort()).toEqual([lost.id, next.id].sort())
+    await one.expectBalance({ committed: 2, pending: 2 })
+  })
 })

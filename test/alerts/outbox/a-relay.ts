@@ -41,6 +41,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     ...{ store, keys, deps, deliveries, silences, verify, pending, lines },
     /** As if its account's state said so. */
     open: (alert: Alert) => open.add(alertOf(alert)),
+    resolve: (alert: Alert) => open.delete(alertOf(alert)),
     commit: (...entries: OutboxEntry[]) => {
       for (const { alert } of entries) open[alert.status === 'firing' ? 'add' : 'delete'](alertOf(alert))
       return commit(store, keys, ...entries)
