@@ -45,7 +45,7 @@ test('the command shows one run, or runs for a while and counts', async () => {
   const some = await simulation('--minutes', '0.001')
   expect(some).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/\n\d+ runs, .*\nfaults injected: .*\nviolations: 0\n$/),
+    out: expect.stringMatching(/\nfaults: .*\nruns \d+, faults \d+, violations 0\n$/),
   })
 })
 
