@@ -90,7 +90,7 @@ export function createQueues(
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
   }
   const channel = `${prefix}:wakes`
-  const said = new Map<SweepKind, number>()
+  const said = new Map<SweepKind, { moment: number; told: Promise<unknown> }>()
   let look: ((kind: SweepKind, at: number) => void) | undefined
   let endListening = () => {}
   const tell = async (kind: SweepKind, at: number) => {
@@ -98,13 +98,11 @@ export function createQueues(
     const now = clock.now()
     // Its end: whoever looks then sees what was found in it.
     const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
-    if (said.get(kind) === moment) return
-    said.set(kind, moment)
+    const before = said.get(kind)
     // Not the moment: another machine's clock may be ahead of this one.
-    await connection.publish(channel, `${kind} ${moment - now}`).catch((error: unknown) => {
-      said.delete(kind)
-      throw error
-    })
+    const told = before?.moment === moment ? before.told : connection.publish(channel, `${kind} ${moment - now}`)
+    said.set(kind, { moment, told })
+    await told
   }
   const troubles = new Set<string>()
   /** What fails is told once, until it succeeds again. */

@@ -93,6 +93,7 @@ test('who may tell nobody goes on all the same, and says so once; only the clock
   opened.push(queues)
   await queues.wake('alerts', 0)
   await queues.wake('poll-limits', 0)
+  await Promise.all([queues.wake('receivers', 0), queues.wake('receivers', 0)])
   expect(lines()).toMatchObject([{ code: 'redis.error', err: { message: expect.stringContaining('NOPERM') } }])
   await expect(queues.tell('alerts', 0)).rejects.toThrow('NOPERM')
 })
