@@ -1,22 +1,27 @@
 import { Turns } from '../../jobs/deliver.ts'
 import { ClockWatch } from '../runtime/clock-watch.ts'
 import { InFlight } from '../runtime/in-flight.ts'
+import { nowAndThen } from '../runtime/now-and-then.ts'
 import { sealAnswers } from '../tokens/sealed-answers.ts'
 import { Unstored } from '../tokens/unstored.ts'
 import type { Parts } from './parts.ts'
 
 /** Of the connections to the provider, those that polls may not take, but no more than a quarter. */
 const KEPT_FOR_TOKENS = 16
+const SEAL_EVERY_MS = 1_000
 
 /** What the jobs of this process have in common, whatever config each of them works by. */
 export type Lasting = ReturnType<typeof createLasting>
 
-export function createLasting({ config, clock, vault, log }: Parts) {
+export function createLasting({ config, clock, vault, log, lifecycle }: Parts) {
   const { connections } = config.provider
+  const unstored = new Unstored((answers) => sealAnswers({ vault, log }, config.dataDir, answers))
+  const endSealing = nowAndThen(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
+  lifecycle.onClose('the looks at answers that Redis has not taken', async () => endSealing())
   return {
     startedAt: clock.now(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
-    unstored: new Unstored((answers) => sealAnswers({ vault, log }, config.dataDir, answers)),
+    unstored,
     clockWatch: new ClockWatch(clock, () => performance.now()),
     turns: new Turns(),
   }

@@ -96,6 +96,8 @@ export function readTokenAnswer(json: unknown): TokenAnswer {
 
 /** Metadata says it as well: what is missing here, or odd, is no reason to refuse the tokens. */
 function readOwner(answer: JsonObject): Pick<TokenAnswer, 'owner'> {
+  // Most say nothing of it, and an error made for each was a twentieth of a refresh.
+  if (answer.hub_id === undefined) return {}
   try {
     const { hubId, scopes } = readMetadata(answer)
     return { owner: { hubId, scopes } }

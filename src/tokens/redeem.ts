@@ -105,7 +105,7 @@ async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered
     pollAt: hasNoTokenYet(context.times) || state === 'reauthorize' || state === 'parked' ? sentAt : 'unchanged',
     alerts: recovered,
   }
-  deps.unstored.keep(kept)
+  deps.unstored.keep(kept, deps.clock)
   const is = await storeAnswer(deps, kept)
   if (is === 'left') return { is }
   const unstoredMs = deps.clock.now() - answeredAt

@@ -6,6 +6,8 @@ import type { Vault } from './vault.ts'
 
 /** After some ten seconds a replica has it, and the disk; until a replica takes over, as long again or longer may pass. */
 const DURABLE_MS = 60_000
+const SEALED_AFTER_MS = 5_000
+const MINUTE_MS = 60_000
 /** How often the end looks whether all has come and is stored. */
 const LOOK_EVERY_MS = 20
 
@@ -18,8 +20,8 @@ const LOOK_EVERY_MS = 20
 export class Unstored {
   /** How many are at work on each account. */
   readonly #inHand = new Map<number, number>()
-  /** Neither stored nor sealed. */
-  readonly #kept = new Set<Answer>()
+  /** Neither stored nor sealed, and for how long. The oldest first. */
+  readonly #kept = new Map<Answer, () => number>()
   /** Redis has taken them, and may lose them still: how long ago. The oldest first. */
   readonly #young = new Map<Answer, () => number>()
   /** Young ones that are to be stored again, and those that somebody is at. */
@@ -27,6 +29,8 @@ export class Unstored {
   readonly #running = new Set<Answer>()
   readonly #seal: (answers: readonly Answer[]) => void
   readonly #ending = new AbortController()
+  /** How long ago the data folder last took nothing. */
+  #sinceRefused: (() => number) | undefined
 
   /** `seal` puts answers where the next start finds them. */
   constructor(seal: (answers: readonly Answer[]) => void) {
@@ -50,8 +54,8 @@ export class Unstored {
     }
   }
 
-  keep(answer: Answer): void {
-    this.#kept.add(answer)
+  keep(answer: Answer, clock: Clock): void {
+    this.#kept.set(answer, clock.stopwatch())
   }
 
   /**
@@ -103,12 +107,26 @@ export class Unstored {
     for (const answer of own) for (const its of [this.#kept, this.#young, this.#asked]) its.delete(answer)
   }
 
+  /**
+   * Asked once a second: a process that is killed while Redis is away, or refuses, loses no more than what has just come. A
+   * data folder that takes nothing either is asked once a minute: it says so itself.
+   */
+  sealOverdue({ clock, log }: { clock: Clock; log: Logger }): void {
+    if (this.#sinceRefused !== undefined && this.#sinceRefused() < MINUTE_MS) return
+    const overdue = [...this.#kept].filter(([, age]) => age() >= SEALED_AFTER_MS).map(([answer]) => answer)
+    if (overdue.length === 0) return
+    for (const { hubId } of overdue) {
+      log.error({ code: 'token.not-stored', hubId }, 'Redis has not taken new tokens for five seconds')
+    }
+    this.#sinceRefused = isSealed(this, ...overdue) ? undefined : clock.stopwatch()
+  }
+
   /** Waits a while for what is under way. What has come by then is sealed; what comes later is as well, as it comes. */
   async close(clock: Clock, patienceMs: number): Promise<void> {
     this.end()
     const until = clock.now() + patienceMs
     while (this.#inHand.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
-    this.seal(...this.#kept)
+    this.seal(...this.#kept.keys())
   }
 }
 
@@ -122,14 +140,10 @@ export interface StoreAnswerDeps {
 
 /** A refused write is tried again four times a second: sooner than the next sweep comes by. */
 const STORE_AGAIN_MS = 250
-/** A process that is killed while Redis is away loses no more than what has just come. */
-const SEALED_AFTER_MS = 5_000
-const MINUTE_MS = 60_000
 
 /**
  * For as long as the process lives. A connection that is lost is waited for by the store itself, without a word; a Redis
- * that refuses writes (out of memory, read-only, no replicas) is asked again, loudly. So it is time that seals, and no count
- * of refusals. `again`: it was stored before, and may be lost. `left`: the process ended first, or Redis knows no such account.
+ * that refuses writes (out of memory, read-only, no replicas) is asked again, loudly. `again`: it was stored before, and may be lost. `left`: the process ended first, or Redis knows no such account.
  */
 export async function storeAnswer(
   deps: StoreAnswerDeps,
@@ -141,50 +155,28 @@ export async function storeAnswer(
   const isToBeSaid = onceAMinute(clock)
   // A data folder that takes nothing either is not asked all the time: it logs what it refuses.
   const isToBeSealed = onceAMinute(clock)
-  let attempt = 0
-  let isUnanswered = false
-  const say = (err?: unknown) => {
-    if (unstored.ending.aborted || !isToBeSaid()) return
-    log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
-  }
-  const done = new AbortController()
-  const sealInTime = async () => {
-    await clock.wait(SEALED_AFTER_MS, done.signal)
-    while (!done.signal.aborted) {
-      if (isToBeSealed()) isSealed(unstored, answer)
-      if (isUnanswered) say()
-      await clock.wait(MINUTE_MS, done.signal)
+  for (let attempt = 1; ; attempt++) {
+    const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch((err: unknown) => {
+      if (!unstored.ending.aborted && isToBeSaid())
+        log.error({ code: 'token.not-stored', hubId, attempt, err }, 'new tokens could not be stored yet')
+      return 'refused' as const
+    })
+    if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
+      unstored.settle(answer, is === 'stored', clock)
+      return is
     }
-  }
-  void sealInTime()
-  try {
-    while (true) {
-      attempt++
-      isUnanswered = true
-      const is = await deps.tokens.storeTokens(answer, deps.vault, again).catch((err: unknown) => {
-        say(err)
-        return 'refused' as const
-      })
-      isUnanswered = false
-      if (is === 'stored' || is === 'lost' || is === 'uninstalled') {
-        unstored.settle(answer, is === 'stored', clock)
-        return is
-      }
-      if (unstored.ending.aborted) {
-        unstored.seal(answer)
-        return 'left'
-      }
-      if (is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
-        log.error(
-          { code: 'token.not-stored', hubId, attempt },
-          'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
-        )
-        return 'left'
-      }
-      await clock.wait(STORE_AGAIN_MS, unstored.ending)
+    if (unstored.ending.aborted) {
+      unstored.seal(answer)
+      return 'left'
     }
-  } finally {
-    done.abort()
+    if (is === 'unknown' && isToBeSealed() && isSealed(unstored, answer)) {
+      log.error(
+        { code: 'token.not-stored', hubId, attempt },
+        'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it in the data folder',
+      )
+      return 'left'
+    }
+    await clock.wait(STORE_AGAIN_MS, unstored.ending)
   }
 }
 
@@ -198,9 +190,9 @@ function onceAMinute(clock: Clock): () => boolean {
   }
 }
 
-function isSealed(unstored: Unstored, answer: Answer): boolean {
+function isSealed(unstored: Unstored, ...answers: Answer[]): boolean {
   try {
-    unstored.seal(answer)
+    unstored.seal(...answers)
     return true
   } catch {
     return false
@@ -213,7 +205,7 @@ function isSealed(unstored: Unstored, answer: Answer): boolean {
  */
 export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
   await deps.unstored.withYoung(async (answer) => {
-    deps.unstored.keep(answer)
+    deps.unstored.keep(answer, deps.clock)
     await storeAnswer(deps, answer, true).catch((error: unknown) => {
       const { hubId } = answer
       deps.log.error(

@@ -176,7 +176,7 @@ test('where another answer of the account is in hand, what is sealed at the end 
   await tokens.begin(HUB, 'other', clock.now())
   const { promise, resolve } = Promise.withResolvers<void>()
   const work = unstored.hold(HUB, () => {
-    unstored.keep(one.answer({ owner: 'other', refresh: new Secret('refresh-3') }))
+    unstored.keep(one.answer({ owner: 'other', refresh: new Secret('refresh-3') }), clock)
     return promise
   })
   const storing = storeYoungAgain(one.deps)
