@@ -31,7 +31,7 @@ interface SealingDeps {
   log: Logger
 }
 
-/** Puts answers that Redis did not take into a file of the data folder. Throws where that can't be: they are lost then. */
+/** Puts answers that Redis did not take into a file of the data folder. Throws where that can't be: they are in memory alone then. */
 export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answers: readonly Answer[]): void {
   const hubIds = answers.map(({ hubId }) => hubId)
   try {
@@ -41,10 +41,13 @@ export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answer
     )
     log.warn(
       { code: 'token.sealed', hubIds, file },
-      `new tokens that Redis did not take wait in ${file} for the next start`,
+      `new tokens that Redis did not take are kept in ${file}: the next start stores them, unless Redis takes them before`,
     )
   } catch (error) {
-    log.error({ code: 'token.not-sealed', hubIds, err: error }, 'new tokens that Redis did not take are lost')
+    log.error(
+      { code: 'token.not-sealed', hubIds, err: error },
+      'new tokens that Redis did not take could not be kept on disk either: a stop loses them',
+    )
     throw error
   }
 }

@@ -17,7 +17,7 @@ import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
 import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
-import { storeAnswer, Unstored } from '../../src/tokens/unstored.ts'
+import { type StoreAnswerDeps, storeAnswer, Unstored } from '../../src/tokens/unstored.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -87,13 +87,7 @@ const OLD = { access: 'access-1', refresh: 'refresh-1' }
 test('what Redis refused until the end is sealed for this user alone, and the next start stores it', async () => {
   const { process, answer, stored, logged, clock, refusing } = await installation(1, 2)
   const ended = process(refusing)
-  const storing = [1, 2].map((hubId) =>
-    ended.unstored.hold(hubId, () => {
-      const kept = answer(hubId)
-      ended.unstored.keep(kept, clock)
-      return storeAnswer(ended, kept)
-    }),
-  )
+  const storing = [1, 2].map((hubId) => keepAndStore(ended, answer(hubId)))
   await clock.sleeper(250)
   await ended.unstored.close(clock, 0)
   expect(await Promise.all(storing)).toEqual(['left', 'left'])
@@ -200,14 +194,18 @@ async function waits(clock: HandClock, times: number) {
   await clock.sleeper(250)
 }
 
+/** As a refresh does with what it was given. */
+function keepAndStore(deps: StoreAnswerDeps, answer: Answer) {
+  return deps.unstored.hold(answer.hubId, () => {
+    deps.unstored.keep(answer, deps.clock)
+    return storeAnswer(deps, answer)
+  })
+}
+
 test('what Redis refuses for five seconds is sealed once, and stored all the same when it takes it', async () => {
   const { process, answer, stored, logged, clock, refusing } = await installation(1)
   const it = process(refusing)
-  const storing = it.unstored.hold(1, () => {
-    const kept = answer(1)
-    it.unstored.keep(kept, clock)
-    return storeAnswer(it, kept)
-  })
+  const storing = keepAndStore(it, answer(1))
   await waits(clock, 18)
   it.unstored.sealOverdue(it)
   expect(files()).toEqual([])
@@ -225,11 +223,7 @@ test('what Redis refuses for five seconds is sealed once, and stored all the sam
 test('what a Redis that is away leaves unanswered for five seconds is sealed, told once, and stored when it is back', async () => {
   const { process, answer, stored, logged, clock, silent } = await installation(1)
   const it = process(silent)
-  const storing = it.unstored.hold(1, () => {
-    const kept = answer(1)
-    it.unstored.keep(kept, clock)
-    return storeAnswer(it, kept)
-  })
+  const storing = keepAndStore(it, answer(1))
   const codesAfter = async (ms: number) => {
     clock.move(ms)
     it.unstored.sealOverdue(it)
