@@ -8,7 +8,7 @@ import type { PollStore } from '../src/limits/poll-store.ts'
 import { type PollPlan, planAfterFailure, planPoll } from '../src/limits/polling/plan-poll.ts'
 import { tellFailingAt } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
-import { decodeTurn, encodeTurn } from '../src/limits/polling/poll-turn.ts'
+import { encodeTurn } from '../src/limits/polling/poll-turn.ts'
 import { NOT_JUDGED } from '../src/limits/seen.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import type { AlertWrites } from '../src/redis/steps.ts'
@@ -92,7 +92,7 @@ export function planNextPoll(deps: PlanNextPollDeps, poll: MadePoll): NextPoll {
       at,
       everyMs,
       soonestMs,
-      turn: decodeTurn(context.pollBecause),
+      turn: context.turn,
       changedAt: changedAt === 0 ? null : changedAt,
       boundaries: boundariesOf(deps.alerts, { hubId, hubDomain: context.hubDomain, states }, found.series),
     })

@@ -5,7 +5,7 @@ import type { CallBudget } from '../src/limits/polling/call-budget.ts'
 import { type FetchDeps, type Heard, hearReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { planWithoutRoom } from '../src/limits/polling/plan-poll.ts'
 import { type AccountPollSettings, type PollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import { decodeTurn, type PollTurn } from '../src/limits/polling/poll-turn.ts'
+import type { PollTurn } from '../src/limits/polling/poll-turn.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
@@ -101,8 +101,7 @@ function withToken(deps: PollLimitsDeps, hubId: number, context: PollContext): O
 }
 
 /** A first poll has had no turn yet. */
-function observeLateness({ metrics, clock }: PollLimitsDeps, { pollBecause }: PollContext): void {
-  const turn = decodeTurn(pollBecause)
+function observeLateness({ metrics, clock }: PollLimitsDeps, { turn }: PollContext): void {
   if (turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - turn.regularAt) / 1_000)
 }
 
@@ -200,7 +199,7 @@ export async function admitPoll(
   if (callBudget === undefined) return true
   if (occasion === 'wanted') return callBudget.admits({ calls, ...WANTED })
   const now = clock.now()
-  const turn = decodeTurn(context.pollBecause) ?? turnNow(context, now)
+  const turn = context.turn ?? turnNow(context, now)
   if (await callBudget.admits({ calls, regularAt: turn.regularAt, urgency: turn.urgency })) return true
   const plan = planWithoutRoom(turn, context.polledAt, now)
   await polls.move(hubId, context.polls, plan)

@@ -4,6 +4,7 @@ import { fromTable } from '../redis/steps.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import { keptReadings } from './history/kept-readings.ts'
 import { type Taken, takenNow } from './polling/call-share.ts'
+import { decodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
 import { decodeSeen, type Seen } from './seen.ts'
 
@@ -24,8 +25,8 @@ export interface PollContext {
   pollBlockedSince: number
   /** When a poll last found a number changed, ms; 0 = never. */
   changedAt: number
-  /** Its turn as stored: why it is polled now; '' = none. */
-  pollBecause: string
+  /** Why it is polled now, and when its regular turn is; undefined where none is stored. */
+  turn: PollTurn | undefined
   /** Whether its metadata was never read: it was imported. */
   metadataDue: boolean
   /** Whether it was said already that a reported percentage disagrees. */
@@ -90,7 +91,7 @@ export class StoredContext implements PollContext {
   pollFailingSince: number
   pollBlockedSince: number
   changedAt: number
-  pollBecause: string
+  turn: PollTurn | undefined
   seen: Seen | undefined
   typesLeftOut: number
   gaps: ReportGaps
@@ -121,7 +122,7 @@ export class StoredContext implements PollContext {
     this.pollFailingSince = number('pollFailingSince')
     this.pollBlockedSince = number('pollBlockedSince')
     this.changedAt = number('changedAt')
-    this.pollBecause = fields.pollBecause ?? ''
+    this.turn = decodeTurn(fields.pollBecause)
     this.seen = decodeSeen(fields.seen ?? '')
     this.typesLeftOut = number('typesLeftOut')
     this.gaps = decodeGaps(fields.gaps ?? '')
