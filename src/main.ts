@@ -34,7 +34,7 @@ const output = openOutput(
   { out: process.stdout, err: process.stderr },
   { stop: stop.signal, clock: systemClock },
   (error) => {
-    if (error.code !== 'EPIPE') output.err(`plimsoll: what it says can't be written: ${error.code}\n`)
+    if (error.code !== 'EPIPE') output.err(`plimsoll: its output can't be written: ${error.code}\n`)
     end(error.code === 'EPIPE' ? 'EPIPE' : 'unwritable')
   },
 )

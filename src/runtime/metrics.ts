@@ -142,10 +142,10 @@ export function createMetrics(): Metrics {
     deliveryDelay: histogram('delivery_delay', 'From the making of a message until its receiver had it.', DELAY, [
       'receiver',
     ]),
-    heartbeatPings: counter('heartbeat_pings', 'Heartbeats told to the service outside, by outcome.', ['outcome']),
+    heartbeatPings: counter('heartbeat_pings', 'Heartbeats sent to the service outside, by outcome.', ['outcome']),
     uninstalls: counter('uninstalls', 'Attempts to uninstall an account, by outcome.', ['outcome']),
     parkedGrants: fromZero(
-      counter('parked_grants', 'Looks at grants whose account is not known yet, by outcome.', ['outcome']),
+      counter('parked_grants', 'Attempts to complete grants whose account is not known yet, by outcome.', ['outcome']),
       GRANT_OUTCOMES.map((outcome) => ({ outcome })),
     ),
     tended: counter('accounts_tended', 'Accounts whose history was tended, by step and outcome.', ['step', 'outcome']),

@@ -9,6 +9,7 @@ import type { ReceiverTrouble } from '../../src/delivery/receiver-health.ts'
 import type { COVERAGE } from '../../src/limits/coverage.ts'
 import type { DATA } from '../../src/redis/data-trouble.ts'
 import { LOG_CODES } from '../../src/runtime/log-codes.ts'
+import { RUNBOOK, runbookUrl } from '../../src/text/runbook.ts'
 import type { Cause } from '../../src/tokens/endpoint/breaker.ts'
 import { anchorsOf, ROOT } from '../support/documents.ts'
 
@@ -19,9 +20,7 @@ function part(heading: string): string {
   return after.split('\n## ')[0] ?? ''
 }
 
-const headingsIn = (heading: string) => [...part(heading).matchAll(/^### (.*)$/gm)].map(([, name = '']) => name)
-
-/** By their types, so that a cause that is new does not compile before it stands here. */
+/** By their types, so that a cause that is new does not compile before it has its section. */
 const FLEET = {
   credentials: 0,
   refused: 0,
@@ -33,21 +32,36 @@ const FLEET = {
 } satisfies Record<Cause | 'clock' | typeof COVERAGE | typeof DATA, 0>
 const POLL = { scopes: 0, failing: 0 } satisfies Record<PollCause, 0>
 const RECEIVER = { failing: 0, disabled: 0, unproven: 0 } satisfies Record<ReceiverTrouble['is'], 0>
-const CAUSES: Partial<Record<(typeof KINDS)[number], string[]>> = {
-  fleet: Object.keys(FLEET),
-  poll: Object.keys(POLL),
-  delivery: Object.keys(RECEIVER),
-  token: ['failing', 'reauthorize', 'foreign', 'uninstall'],
-}
 
-test('every kind of alert, with each of its causes, has its section, and no other is there', () => {
-  const expected = KINDS.flatMap((kind) => CAUSES[kind]?.map((cause) => `${kind}: ${cause}`) ?? [kind])
-  expect(headingsIn('Alerts').toSorted()).toEqual(expected.toSorted())
+test('mails and pages can link to every kind of alert and to each of its causes', () => {
+  expect(Object.keys(RUNBOOK).toSorted()).toEqual(KINDS.toSorted())
+  for (const [kind, causes] of Object.entries({ fleet: FLEET, poll: POLL, delivery: RECEIVER })) {
+    expect([...RUNBOOK[kind as 'fleet']].toSorted()).toEqual(Object.keys(causes).toSorted())
+  }
+})
+
+test('each of these has its section, and no other is there', () => {
+  const sections = Object.entries(RUNBOOK).flatMap(([kind, causes]) => [
+    kind,
+    ...causes.map((cause) => `${kind}-${cause}`),
+  ])
+  expect(anchorsOf({ path: '', text: part('Alerts') })).toEqual(sections)
+  expect(runbookUrl('https://plimsoll.example.com/', 'fleet', 'clock')).toBe(
+    'https://plimsoll.example.com/runbook/fleet-clock',
+  )
+  expect(runbookUrl('https://plimsoll.example.com', 'limit', 'unknown')).toBe(
+    'https://plimsoll.example.com/runbook/limit',
+  )
 })
 
 test('every section about an alert says how urgent it is', () => {
-  const sections = ['Alerts', 'Prometheus alerts'].flatMap((heading) => part(heading).split('\n### ').slice(1))
-  expect(sections.filter((section) => !/^- \*\*Urgency\*\*: (now|today|look|-|as )/m.test(section))).toEqual([])
+  const sections = ['Alerts', 'Prometheus alerts'].flatMap((heading) =>
+    part(heading)
+      .split(/\n####? /)
+      .slice(1),
+  )
+  const alerts = sections.filter((section) => !/^(token|poll|fleet|delivery)\n/.test(section))
+  expect(alerts.filter((section) => !/^- \*\*Urgency\*\*: (now|today|later|-|as )/m.test(section))).toEqual([])
 })
 
 /** codes, what it means, what to do, how urgent it is */
@@ -80,7 +94,7 @@ function sourcesIn(folder: string): string[] {
 test('every entry says what it means and how urgent it is; what is urgent says what to do', () => {
   for (const [codes, means = '', todo = '', urgency = ''] of rows) {
     expect(means.length, codes).toBeGreaterThan(10)
-    expect(urgency, codes).toMatch(/^(now|today|look|-)(,|$)/)
+    expect(urgency, codes).toMatch(/^(now|today|later|-)(,|$)/)
     if (/^(now|today)/.test(urgency)) expect(todo.length, codes).toBeGreaterThan(10)
   }
 })

@@ -23,7 +23,7 @@ export function registerFleetGauges(deps: FleetGaugeDeps): void {
   const { version } = packageJson
   const covered = sharedRead(() => readCoverage(coverage, clock.now()))
 
-  gauge(metrics, 'build_info', 'Always 1; the label says which version runs.', ['version'], async () => [
+  gauge(metrics, 'build_info', 'Always 1; the label names the running version.', ['version'], async () => [
     [{ version }, 1],
   ])
   gauge(metrics, 'accounts', 'Accounts, by state.', ['state'], async () =>

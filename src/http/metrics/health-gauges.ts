@@ -11,10 +11,10 @@ export interface HealthGaugeDeps {
 export function registerHealthGauges({ metrics, health }: HealthGaugeDeps): void {
   const report = sharedRead(health)
 
-  gauge(metrics, 'alive', 'Whether work moves on, as /healthz says: 1 or 0.', [], async () => [
+  gauge(metrics, 'alive', 'Whether work moves on, as on /healthz: 1 or 0.', [], async () => [
     [{}, (await report()).alive ? 1 : 0],
   ])
-  gauge(metrics, 'ready', 'Whether this daemon is worth asking, as /readyz says: 1 or 0.', [], async () => [
+  gauge(metrics, 'ready', 'Whether this daemon is worth asking, as on /readyz: 1 or 0.', [], async () => [
     [{}, (await report()).ready ? 1 : 0],
   ])
   gauge(

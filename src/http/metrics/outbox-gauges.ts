@@ -47,7 +47,7 @@ export function registerOutboxGauges(deps: OutboxGaugeDeps): void {
   gauge(
     metrics,
     'outbox_late_seconds',
-    'For how long something of the outbox should have moved on and has not; 0 where nothing is late.',
+    'By how long the oldest overdue step of the outbox is late; 0 where nothing is late.',
     [],
     async () => [[{}, ageOf((await balance()).lateSince, clock)]],
   )
@@ -68,7 +68,7 @@ export function registerOutboxGauges(deps: OutboxGaugeDeps): void {
   gauge(
     metrics,
     'heartbeat_ok',
-    'Whether heartbeats come, and the last one said that all is within bounds: 1 or 0; NaN where there are none.',
+    'Whether heartbeats come, and the last one was good: 1 or 0; NaN where there are none.',
     [],
     async () => {
       const last = await readHeartbeat(new HeartbeatStore(deps.store, deps.keys), clock.now())

@@ -34,6 +34,7 @@ const MENU = [
   ['/alerts', 'Alerts'],
   ['/deliveries', 'Deliveries'],
   ['/queues', 'Queues'],
+  ['/guide', 'Guide'],
 ] as const
 
 export interface OperatorPage extends PageContent {

@@ -11,6 +11,7 @@ import { serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
 import { serveFleetPage } from './fleet/serve-fleet-page.ts'
 import type { PagesDeps } from './pages-deps.ts'
 import { serveQueues } from './queues/serve-queues.ts'
+import { serveGuide } from './serve-guide.ts'
 
 export type PageFormsDeps = PagesDeps & { publicUrl: string; actions: Actions }
 
@@ -24,6 +25,7 @@ export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
   serveSilencePage(app, deps)
   serveDeliveriesPage(app, deps)
   serveQueues(app, deps)
+  serveGuide(app)
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
     serveAcknowledgeForm(scope, deps)
