@@ -53,6 +53,8 @@ export type ConnectOutcome =
 
 export type GrantOutcome =
   | ConnectOutcome
+  /** It was asked for by a link for account `wanted`: nothing of it is kept. */
+  | { is: 'other-account'; hubId: number; hubDomain: string; wanted: number }
   /** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
   | { is: 'parked'; failure: ProviderFailure }
 
@@ -61,8 +63,8 @@ export type CodeOutcome =
   /** The code is as good as before: the provider takes none until then, ms. */
   | { is: 'waits'; until: number }
 
-/** Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant. */
-export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<CodeOutcome> {
+/** Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant. `only`: no other account. */
+export async function connectWithCode(deps: CodeDeps, code: Secret, only?: number): Promise<CodeOutcome> {
   const sent = await deps.endpoint.sendCode(async () => {
     const sentAt = deps.clock.now()
     return { sentAt, answer: await deps.provider.exchangeCode(code) }
@@ -75,7 +77,7 @@ export async function connectWithCode(deps: CodeDeps, code: Secret): Promise<Cod
     const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
     return { is: 'failed', step: 'token', failure: { class: 'client', code: 'unreadable', message, status: 200 } }
   }
-  const grant = grantOf(answer.value, refreshToken, sentAt)
+  const grant = { ...grantOf(answer.value, refreshToken, sentAt), only }
   if (owner !== undefined) return connectGrant(deps, grant, owner)
   // The code is spent: from here on the grant must be found by somebody, whatever becomes of this process.
   const id = await keepGrant(deps, grant, deps.clock.now())
@@ -92,6 +94,7 @@ export async function connectGrant(
   whose: Whose,
 ): Promise<GrantOutcome> {
   let { id } = grant
+  if (grant.only !== undefined && grant.only !== whose.hubId) return dropGrant(deps, id, whose, grant.only)
   if (id !== undefined) await noteOfGrant(deps, id, { hubId: whose.hubId })
   const outcome = await storeAccount(deps, grant, whose, async (latest) => {
     id = await keepGrant(deps, { ...latest, id }, deps.clock.now())
@@ -104,6 +107,19 @@ export async function connectGrant(
   await noteOfGrant(deps, id, { hubId: CROSSING })
   await planGrant(deps, id, deps.clock.now())
   return { is: 'parked', failure: outcome.failure }
+}
+
+/** It is not deleted at the provider, where the account may have one refresh token for all its grants. */
+async function dropGrant(
+  deps: ConnectDeps,
+  id: string | undefined,
+  whose: Whose,
+  wanted: number,
+): Promise<GrantOutcome> {
+  const { hubId } = whose
+  if (id !== undefined) await forgetGrant(deps, id)
+  deps.log.warn({ code: 'grant.other-account', hubId, wanted }, 'a grant is dropped: its link was for another account')
+  return { is: 'other-account', hubId, hubDomain: fieldsOf(whose).hubDomain ?? '', wanted }
 }
 
 /**

@@ -11,9 +11,12 @@ export interface InstallSettings {
   optionalScopes: readonly string[]
 }
 
-/** A fresh install address (interface 1) whose `state` works once. Anyone may ask for any number: nothing is stored. */
-export function beginInstall(vault: Vault, settings: InstallSettings, now: number): string {
-  return installUrl(settings, writeInstallState(vault.derive(STATE_KEY), randomBytes(16), now))
+/**
+ * A fresh install address (interface 1) whose `state` works once. Anyone may ask for any number: nothing is stored.
+ * `only`: no other account is connected by it.
+ */
+export function beginInstall(vault: Vault, settings: InstallSettings, now: number, only?: number): string {
+  return installUrl(settings, writeInstallState(vault.derive(STATE_KEY), randomBytes(16), now, only))
 }
 
 const STATE_KEY = 'install'
@@ -55,7 +58,7 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
   const used = deps.keys.usedInstallState(state.nonce)
   const lastsMs = Math.max(1, state.expiresAt - deps.clock.now())
   if ((await deps.store.set(used, '1', 'PX', lastsMs, 'NX')) === null) return { is: 'bad-state' }
-  const outcome = await connectWithCode(deps, new Secret(redirect.code))
+  const outcome = await connectWithCode(deps, new Secret(redirect.code), state.only)
   if (outcome.is === 'waits') await deps.store.del(used)
   return outcome
 }
@@ -63,20 +66,21 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
 /** How long a customer may take on the provider's install page. */
 const LIFETIME_MS = 3_600_000
 
-/** The `state` of one install: a nonce and a moment of expiry, signed. Nothing is kept of it before it is used. */
-function writeInstallState(key: Buffer, nonce: Buffer, now: number): string {
-  const text = `${nonce.toString('base64url')}.${(now + LIFETIME_MS).toString(36)}`
+/** The `state` of one install: a nonce, a moment of expiry and the only account, signed. Nothing is kept of it before it is used. */
+function writeInstallState(key: Buffer, nonce: Buffer, now: number, only: number | undefined): string {
+  const account = only === undefined ? '' : `.${only}`
+  const text = `${nonce.toString('base64url')}.${(now + LIFETIME_MS).toString(36)}${account}`
   return `${text}.${sign(key, text).toString('base64url')}`
 }
 
 /** Undefined: none of ours, or too old. Any of the keys may have signed it: they change while installs are under way. */
 function readInstallState(keys: readonly Buffer[], state: string, now: number) {
-  const [, text = '', nonce = '', expires = '', signature = ''] =
-    /^(([\w-]{22})\.([0-9a-z]{1,10}))\.([\w-]{43})$/.exec(state) ?? []
+  const [, text = '', nonce = '', expires = '', only, signature = ''] =
+    /^(([\w-]{22})\.([0-9a-z]{1,10})(?:\.(\d{1,16}))?)\.([\w-]{43})$/.exec(state) ?? []
   const given = Buffer.from(signature, 'base64url')
   if (given.length === 0 || !keys.some((key) => timingSafeEqual(given, sign(key, text)))) return undefined
   const expiresAt = Number.parseInt(expires, 36)
-  return expiresAt > now ? { nonce, expiresAt } : undefined
+  return expiresAt > now ? { nonce, expiresAt, only: only === undefined ? undefined : Number(only) } : undefined
 }
 
 function sign(key: Buffer, text: string): Buffer {

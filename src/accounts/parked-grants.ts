@@ -12,6 +12,8 @@ export interface Grant {
   accessToken: Secret
   refreshToken: Secret
   times: TokenTimes
+  /** Asked for by a link for one account: of another one it is dropped. */
+  only?: number | undefined
 }
 
 export interface ParkedGrant extends Grant {
@@ -45,7 +47,7 @@ const MOST = 20
  */
 export async function keepGrant(
   { store, keys, vault }: ParkDeps,
-  { id: known, accessToken, refreshToken, times }: Grant & { id?: string | undefined },
+  { id: known, accessToken, refreshToken, times, only }: Grant & { id?: string | undefined },
   now: number,
 ): Promise<string> {
   const id = known ?? randomBytes(16).toString('base64url')
@@ -53,7 +55,7 @@ export async function keepGrant(
     access: vault.seal(accessToken, NOBODY, 'access'),
     refresh: vault.seal(refreshToken, NOBODY, 'refresh'),
     ...times,
-    ...(known === undefined ? { grantedAt: times.obtainedAt } : {}),
+    ...(known === undefined ? { grantedAt: times.obtainedAt, ...(only === undefined ? {} : { only }) } : {}),
   }
   const planned = store.multi().hset(keys.grants.grant(id), fields)
   const until = now + CLAIM_MS
@@ -75,6 +77,7 @@ export async function readGrant({ store, keys, vault }: ParkDeps, id: string): P
     refreshToken: vault.open(refresh, NOBODY, 'refresh'),
     times: { obtainedAt: number('obtainedAt'), expiresAt: number('expiresAt') },
     grantedAt: number('grantedAt'),
+    only: number('only') || undefined,
     hubId: number('hubId') || undefined,
     isCrossing: stored.hubId?.toString() === CROSSING,
     isEnding: stored.isEnding?.toString() === '1',

@@ -1,4 +1,10 @@
-import { type AcknowledgeOutcome, acknowledgeAlert, type SeenAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
+import {
+  type AcknowledgeOutcome,
+  acknowledgeAlert,
+  type SeenAlert,
+  type UnacknowledgeOutcome,
+  unacknowledgeAlert,
+} from '../alerts/acknowledge/acknowledge-alert.ts'
 import { lookAgain } from '../alerts/groups/release-held.ts'
 import { matcherText, type Silence } from '../alerts/silences/silence.ts'
 import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silences/silence-store.ts'
@@ -33,6 +39,18 @@ export async function acknowledge(
   const outcome = await acknowledgeAlert(deps, seen, by, clock.now())
   if (outcome.is === 'acknowledged') {
     log.info({ code: 'alert.acknowledged', alert: seen.id, hubId: seen.hubId, by: by.by }, 'an alert was acknowledged')
+  }
+  return outcome
+}
+
+export async function unacknowledge(
+  parts: Parts,
+  seen: Pick<SeenAlert, 'id' | 'hubId'>,
+): Promise<UnacknowledgeOutcome> {
+  const outcome = await unacknowledgeAlert(parts, seen, parts.clock.now())
+  if (outcome.is === 'withdrawn') {
+    const facts = { code: 'alert.unacknowledged', alert: seen.id, hubId: seen.hubId } as const
+    parts.log.info(facts, 'an acknowledgement was taken back')
   }
   return outcome
 }

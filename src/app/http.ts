@@ -23,7 +23,7 @@ import type { AccountJobs } from './account-jobs.ts'
 import { pollNow, refreshNow } from './account-now.ts'
 import { ackLinks } from './ack-links.ts'
 import { adminToken } from './admin-token.ts'
-import { acknowledge, silenceAlerts, unsilence } from './alert-actions.ts'
+import { acknowledge, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { historyKeep } from './history-keep.ts'
 import { live } from './live.ts'
@@ -99,6 +99,7 @@ export function startHttp(
       silence: (silence) => silenceAlerts(asked(), silence),
       unsilence: (id) => unsilence(asked(), id),
       acknowledge: (seen, by) => acknowledge(asked(), seen, by),
+      unacknowledge: (seen) => unacknowledge(asked(), seen),
       poll: (hubId) => pollNow(jobs, asked().registry, hubId),
       refresh: (hubId) => refreshNow(jobs, asked().registry, hubId),
       replay: (wanted) => replayDeliveries(asked(), wanted),

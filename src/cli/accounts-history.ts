@@ -13,7 +13,8 @@ import type { AccountHistoryShape } from '../views/shapes/series.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io } from './io.ts'
 import { parseTime } from './moment.ts'
-import { type CommonOptions, parseHubIds, withConfig, withExample, withJson } from './options.ts'
+import { type AccountName, hubIdsOf, parseAccounts, unknownAccount } from './named-account.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { momentCell, named, number, printTable, whole } from './table.ts'
@@ -33,7 +34,9 @@ const WEEK_MS = 7 * 86_400_000
 export function addAccountsHistory(accounts: Command, io: Io): void {
   const time = (text: string) => parseTime(text, io.clock.now())
   withExample(
-    withJson(withConfig(accounts.command('history').argument('[hubIds...]', 'accounts; none: all', parseHubIds)))
+    withJson(
+      withConfig(accounts.command('history').argument('[accounts...]', 'hub ids or domains; none: all', parseAccounts)),
+    )
       .addOption(new Option('--from <time>', 'ISO 8601, or how long ago: 2d; default: a week').argParser(time))
       .addOption(new Option('--to <time>', 'ISO 8601, or how long ago; default: now').argParser(time))
       .addOption(
@@ -47,10 +50,15 @@ export function addAccountsHistory(accounts: Command, io: Io): void {
     'plimsoll accounts history --resolution daily --from 90d --csv > history.csv',
   )
     .description("show how accounts' limits moved")
-    .action((hubIds: number[], options: HistoryOptions, command: Command) => history(io, hubIds, options, command))
+    .action((names: AccountName[], options: HistoryOptions, command: Command) => history(io, names, options, command))
 }
 
-async function history(io: Io, hubIds: readonly number[], options: HistoryOptions, command: Command): Promise<void> {
+async function history(
+  io: Io,
+  names: readonly AccountName[],
+  options: HistoryOptions,
+  command: Command,
+): Promise<void> {
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
   if (from > to) return command.error('--from must be before --to')
   const print = printerOf(io, options)
@@ -58,7 +66,7 @@ async function history(io: Io, hubIds: readonly number[], options: HistoryOption
     io,
     options.config,
     async (parts) => {
-      const { accounts, count } = await chosenAccounts(parts, hubIds)
+      const { accounts, count } = await chosenAccounts(parts, await hubIdsOf(parts, names))
       const deps = { ...parts, historyKeep: historyKeep(parts.config) }
       // Where people read along, the accounts themselves show how far it is.
       const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
@@ -89,10 +97,9 @@ async function chosenAccounts(
     return { accounts: allAccounts(parts, ACCOUNT_STATES), count: counts.reduce((sum, count) => sum + count, 0) }
   }
   const accounts = await Promise.all(
-    [...new Set(hubIds)].map(async (hubId) => {
+    hubIds.map(async (hubId) => {
       const account = await parts.registry.get(hubId)
-      if (account === undefined)
-        throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+      if (account === undefined) throw unknownAccount(hubId)
       return withPlan(parts.due, account)
     }),
   )

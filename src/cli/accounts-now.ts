@@ -5,17 +5,23 @@ import { countOf } from '../text/format-number.ts'
 import { polledJson, refreshedJson } from '../views/account-now-json.ts'
 import type { PolledShape } from '../views/shapes/account.ts'
 import { CommandError, type Io, printJson } from './io.ts'
+import { type AccountName, hubIdOf, hubIdsOf, unknownAccount } from './named-account.ts'
 import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { named, printTable, prose, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
-/** `plimsoll accounts poll HUB_ID...`: what came of each, in the order given. */
-export async function poll(io: Io, hubIds: readonly number[], options: CommonOptions): Promise<void> {
-  const polled = await withParts(io, options.config, (parts) => pollAll(io, parts, [...new Set(hubIds)]), {
-    ...{ writesAs: 'accounts poll', stops: 'by itself' },
-  })
+/** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
+export async function poll(io: Io, names: readonly AccountName[], options: CommonOptions): Promise<void> {
+  const polled = await withParts(
+    io,
+    options.config,
+    async (parts) => pollAll(io, parts, await hubIdsOf(parts, names)),
+    {
+      ...{ writesAs: 'accounts poll', stops: 'by itself' },
+    },
+  )
   if (options.json === true) printJson(io, 'accounts poll', polled)
   else {
     printTable(
@@ -43,20 +49,20 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise
   return Promise.all(hubIds.map(pollOne)).finally(progress.end)
 }
 
-/** `plimsoll accounts refresh HUB_ID`: at once, unless the account's next attempt is planned after one that failed. */
-export async function refresh(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const refreshed = await withParts(
+/** `plimsoll accounts refresh ACCOUNT`: at once, unless the account's next attempt is planned after one that failed. */
+export async function refresh(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+  const { hubId, ...refreshed } = await withParts(
     io,
     options.config,
     async (parts) => {
+      const hubId = await hubIdOf(parts, name)
       const progress = showProgress(io, `refreshing account ${hubId}`)
-      return refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
+      const outcome = await refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
+      return { hubId, ...outcome }
     },
     { writesAs: 'accounts refresh', stops: 'by itself' },
   )
-  if (refreshed.is === 'unknown') {
-    throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
-  }
+  if (refreshed.is === 'unknown') throw unknownAccount(hubId)
   if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
   const told = refreshedJson(refreshed.account)
   if (options.json === true) return printJson(io, 'accounts refresh', told)

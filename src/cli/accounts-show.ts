@@ -6,15 +6,20 @@ import { formatCount } from '../text/format-number.ts'
 import { accountDetailsJson, driftText, nextPollBecause, readAccountView } from '../views/account-view.ts'
 import { gapsText, leftOutText, watchText } from '../views/watch.ts'
 import { printFacts } from './facts.ts'
-import { CommandError, type Io, printJson } from './io.ts'
+import { type Io, printJson } from './io.ts'
+import { type AccountName, hubIdOf, unknownAccount } from './named-account.ts'
 import type { CommonOptions } from './options.ts'
 import { momentCell, named, number, printTable, prose, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 /** `plimsoll accounts show`: one account's facts, its story, its series. */
-export async function show(io: Io, hubId: number, options: CommonOptions): Promise<void> {
-  const shown = await withParts(io, options.config, (parts) => readAccountView(parts, hubId))
-  if (shown === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+export async function show(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+  const shown = await withParts(io, options.config, async (parts) => {
+    const hubId = await hubIdOf(parts, name)
+    const view = await readAccountView(parts, hubId)
+    if (view === undefined) throw unknownAccount(hubId)
+    return view
+  })
   const { account, scopes, alerts, series, story } = shown
   if (options.json === true) {
     return printJson(io, 'accounts show', accountDetailsJson(shown))

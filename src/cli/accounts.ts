@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
+import { reconnectLink } from '../accounts/reconnect-link.ts'
 import { connectDeps, connected, uninstall } from '../app/account-actions.ts'
 import type { Parts } from '../app/parts.ts'
 import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
@@ -17,12 +18,15 @@ import { poll, refresh } from './accounts-now.ts'
 import { show } from './accounts-show.ts'
 import { awaitDeparture, printDeparture } from './await-departure.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, parseHubId, parseHubIds, withConfig, withExample, withJson } from './options.ts'
+import { type AccountName, hubIdOf, parseAccount, parseAccounts, unknownAccount } from './named-account.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { momentCell, named, printTable, prose, spare, state, whole } from './table.ts'
 import { unreadable } from './unreadable.ts'
 import { withParts } from './with-parts.ts'
+
+const ACCOUNT = 'the account: its hub id or its domain'
 
 export function addAccounts(program: Command, io: Io): void {
   const accounts = program
@@ -39,9 +43,9 @@ export function addAccounts(program: Command, io: Io): void {
     .description('list all accounts')
     .action((options: ListOptions) => list(io, options))
 
-  withExample(add('show').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts show 1234567')
+  withExample(add('show').argument('<account>', ACCOUNT, parseAccount), 'plimsoll accounts show acme.example.com')
     .description('show what is known of one account')
-    .action((hubId: number, options: CommonOptions) => show(io, hubId, options))
+    .action((account: AccountName, options: CommonOptions) => show(io, account, options))
 
   withExample(
     add('connect').requiredOption('--refresh-token-file <file>', 'file with the refresh token, and nothing else'),
@@ -72,25 +76,35 @@ export function addAccounts(program: Command, io: Io): void {
     .description('write the live accounts to a file, refresh tokens sealed, for an installation with the same key')
     .action((file: string, options: ExportArguments) => exportFile(io, file, options))
 
-  withExample(add('poll').argument('<hubIds...>', 'the accounts', parseHubIds), 'plimsoll accounts poll 1234567')
+  withExample(
+    add('poll').argument('<accounts...>', 'hub ids or domains', parseAccounts),
+    'plimsoll accounts poll 1234567',
+  )
     .description('read the limits of accounts now, as the daemon does when they are due')
-    .action((hubIds: number[], options: CommonOptions) => poll(io, hubIds, options))
+    .action((accounts: AccountName[], options: CommonOptions) => poll(io, accounts, options))
 
-  withExample(add('refresh').argument('<hubId>', 'the account', parseHubId), 'plimsoll accounts refresh 1234567')
+  withExample(add('refresh').argument('<account>', ACCOUNT, parseAccount), 'plimsoll accounts refresh 1234567')
     .description("refresh the account's tokens now, as the daemon does when they are due")
-    .action((hubId: number, options: CommonOptions) => refresh(io, hubId, options))
+    .action((account: AccountName, options: CommonOptions) => refresh(io, account, options))
+
+  withExample(
+    add('reconnect-link').argument('<account>', ACCOUNT, parseAccount),
+    'plimsoll accounts reconnect-link 1234567',
+  )
+    .description('print a link for the customer that connects this account again and no other')
+    .action((account: AccountName, options: CommonOptions) => printReconnectLink(io, account, options))
 
   addAccountsHistory(accounts, io)
 
   withExample(
     add('uninstall')
-      .argument('<hubId>', 'the account', parseHubId)
+      .argument('<account>', ACCOUNT, parseAccount)
       .option('--reason <text>', 'why', 'uninstalled by an operator')
       .option('--wait', 'wait up to a minute until the refresh token is deleted'),
     'plimsoll accounts uninstall 1234567',
   )
     .description("delete the account's refresh token at the provider; later the account is forgotten")
-    .action((hubId: number, options: CommonOptions & RemoveOptions) => remove(io, hubId, options))
+    .action((account: AccountName, options: CommonOptions & RemoveOptions) => remove(io, account, options))
 }
 
 type ListOptions = CommonOptions & { state?: AccountState; stale?: boolean }
@@ -180,21 +194,22 @@ interface RemoveOptions {
   wait?: boolean
 }
 
-async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOptions): Promise<void> {
-  const { begun, departure } = await withParts(
+async function remove(io: Io, name: AccountName, options: CommonOptions & RemoveOptions): Promise<void> {
+  const { hubId, begun, departure } = await withParts(
     io,
     options.config,
     async (parts) => {
+      const hubId = await hubIdOf(parts, name)
       const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
       const waits = options.wait === true && asked !== 'unknown'
-      if (!waits) return { begun: asked, departure: undefined }
+      if (!waits) return { hubId, begun: asked, departure: undefined }
       const progress = showProgress(io, 'seconds waited for the provider')
       const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
-      return { begun: asked, departure: departed }
+      return { hubId, begun: asked, departure: departed }
     },
     { stops: 'by itself' },
   )
-  if (begun === 'unknown') throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+  if (begun === 'unknown') throw unknownAccount(hubId)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
   if (options.json === true)
     return printJson(io, 'accounts uninstall', { hubId, outcome: begun === 'begun' ? 'begun' : 'already' })
@@ -204,6 +219,18 @@ async function remove(io: Io, hubId: number, options: CommonOptions & RemoveOpti
       ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider`
       : `account ${hubId} was uninstalled already`,
   )
+}
+
+async function printReconnectLink(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+  const { hubId, url, expiresAt } = await withParts(io, options.config, async (parts) => {
+    const hubId = await hubIdOf(parts, name)
+    if ((await parts.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+    return { hubId, ...reconnectLink(parts.vault, parts.config.http.publicUrl, hubId, io.clock.now()) }
+  })
+  const until = new Date(expiresAt).toISOString()
+  if (options.json === true) return printJson(io, 'accounts reconnect-link', { hubId, url, expiresAt: until })
+  io.out(`${url}\n`)
+  if (io.isTerminal) say(io, `It connects account ${hubId} and no other, until ${momentCell(expiresAt)}.`)
 }
 
 async function everything<T>(source: AsyncIterable<T>): Promise<T[]> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type AcknowledgeOutcome, type FoundAlert, findAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
 import type { OpenState } from '../alerts/open-alerts.ts'
-import { acknowledge } from '../app/alert-actions.ts'
+import { acknowledge, unacknowledge } from '../app/alert-actions.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatMoment } from '../text/format-time.ts'
@@ -17,17 +17,20 @@ interface AckOptions extends CommonOptions {
   author: string
 }
 
-/** `plimsoll alerts ack`. */
+/** `plimsoll alerts ack` and `unack`. */
 export function addAck(alerts: Command, io: Io): void {
+  const add = (name: string) =>
+    withJson(withConfig(alerts.command(name))).argument('<alert>', 'its id, or the first six characters of it, or more')
   withExample(
-    withJson(withConfig(alerts.command('ack')))
-      .argument('<alert>', 'its id, or how that begins: at least six characters')
-      .option('--comment <text>', 'what is being done')
-      .option('--author <name>', 'by whom', ownName()),
+    add('ack').option('--comment <text>', 'what is being done').option('--author <name>', 'by whom', ownName()),
     'plimsoll alerts ack 1f0c9a7be2d45a63 --comment "asked the customer"',
   )
     .description('acknowledge an open alert: it is not told again until it gets worse')
     .action((id: string, options: AckOptions, command: Command) => ack(io, id, options, command))
+
+  withExample(add('unack'), 'plimsoll alerts unack 1f0c9a7be2d45a63')
+    .description('take an acknowledgement back: the alert repeats again')
+    .action((id: string, options: CommonOptions, command: Command) => unack(io, id, options, command))
 }
 
 async function ack(io: Io, id: string, options: AckOptions, command: Command): Promise<void> {
@@ -59,6 +62,20 @@ async function ack(io: Io, id: string, options: AckOptions, command: Command): P
       ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse`
       : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}`,
   )
+}
+
+async function unack(io: Io, given: string, options: CommonOptions, command: Command): Promise<void> {
+  const { alert, is } = await withParts(io, options.config, async (parts) => {
+    const found = theOne(given, await findAlert(parts, given), command)
+    return { alert: found, ...(await unacknowledge(parts, found)) }
+  })
+  const { id, hubId } = alert
+  if (is === 'not-open') throw new CommandError(`alert ${id} has just been closed`)
+  if (options.json === true) {
+    return printJson(io, 'alerts unack', { id, hubId: hubId === NOBODY ? null : hubId, outcome: is })
+  }
+  const outcome = is === 'withdrawn' ? 'is not acknowledged any more: it repeats again' : 'was not acknowledged'
+  say(io, `alert ${id} of ${whose(alert)} ${outcome}`)
 }
 
 /** As silences have them. */

@@ -14,7 +14,8 @@ import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
 import { printFacts } from './facts.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { type AccountName, hubIdOf, parseAccount, unknownAccount } from './named-account.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 
 import { named, printTable, prose, spare, state } from './table.ts'
 
@@ -27,19 +28,23 @@ interface ExplainOptions extends CommonOptions {
 
 export function addAlertsExplain(alerts: Command, io: Io): void {
   withExample(
-    withJson(withConfig(alerts.command('explain').argument('<hubId>', 'the account', parseHubId)))
+    withJson(withConfig(alerts.command('explain').argument('<account>', 'its hub id or its domain', parseAccount)))
       .option('--series <series>', 'only this series: its id, such as type/0-1, or all of a metric')
       .option('--all', 'show also what is ok in full'),
     'plimsoll alerts explain 1234567',
     'plimsoll alerts explain 1234567 --series customProperties.overall',
   )
     .description('say why an account was told of, or why it was not')
-    .action((hubId: number, options: ExplainOptions) => explain(io, hubId, options))
+    .action((account: AccountName, options: ExplainOptions) => explain(io, account, options))
 }
 
-async function explain(io: Io, hubId: number, options: ExplainOptions): Promise<void> {
-  const found = await withParts(io, options.config, (parts) => readExplanation(explanationDeps(parts), hubId))
-  if (found === undefined) throw new CommandError(`there is no account ${hubId}: plimsoll accounts list shows all`)
+async function explain(io: Io, name: AccountName, options: ExplainOptions): Promise<void> {
+  const found = await withParts(io, options.config, async (parts) => {
+    const hubId = await hubIdOf(parts, name)
+    const explanation = await readExplanation(explanationDeps(parts), hubId)
+    if (explanation === undefined) throw unknownAccount(hubId)
+    return explanation
+  })
   const shown = options.series === undefined ? found : { ...found, own: [], series: chosen(found, options.series) }
   if (options.json === true) printJson(io, 'alerts explain', explanationJson(shown))
   else printExplanation(io, shown, options.all === true || options.series !== undefined)

@@ -8,14 +8,15 @@ import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
 import { type Io, printJson } from './io.ts'
 import { parseTime } from './moment.ts'
-import { type CommonOptions, parseHubId, withConfig, withExample, withJson } from './options.ts'
+import { type AccountName, hubIdOf, parseAccount } from './named-account.ts'
+import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { say } from './say.ts'
 import { accountCells, howFull, named, number, printTable, prose, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
   since?: number
-  account?: number
+  account?: AccountName
   level?: AlertLevel
 }
 
@@ -30,7 +31,7 @@ export function addAlertsLog(alerts: Command, io: Io): void {
           parseTime(text, io.clock.now()),
         ),
       )
-      .addOption(new Option('--account <hubId>', 'of one account').argParser(parseHubId))
+      .addOption(new Option('--account <account>', 'of one account: its hub id or its domain').argParser(parseAccount))
       .addOption(new Option('--level <level>', 'of one level').choices(['warning', 'critical'])),
     'plimsoll alerts log --since 2h --account 1234567',
   )
@@ -41,12 +42,12 @@ export function addAlertsLog(alerts: Command, io: Io): void {
 async function log(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
   const { since = now - DAY_MS, account, level } = options
-  const query = {
-    since,
-    ...(account === undefined ? {} : { hubId: account }),
-    ...(level === undefined ? {} : { level }),
-  }
   const { found, held, forgotten } = await withParts(io, options.config, async (parts) => {
+    const query = {
+      since,
+      ...(account === undefined ? {} : { hubId: await hubIdOf(parts, account) }),
+      ...(level === undefined ? {} : { level }),
+    }
     const logged = await readAlertLog(parts, query)
     const receivers = Object.keys(parts.config.receivers)
     const [held, forgotten] = await Promise.all([

@@ -11,7 +11,8 @@ import { checkFleet, countLive } from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
-import { type CommonOptions, parseHubIds, parseMost, withConfig, withExample, withJson } from './options.ts'
+import { type AccountName, hubIdsOf, parseAccounts } from './named-account.ts'
+import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { withParts } from './with-parts.ts'
 
@@ -31,7 +32,7 @@ not make the exit code 3.`
 
 export function addCheck(program: Command, io: Io): void {
   const command = withJson(withConfig(program.command('check')))
-    .argument('[hubIds...]', 'accounts to look at; default: all live ones', parseHubIds)
+    .argument('[accounts...]', 'hub ids or domains; default: all live accounts', parseAccounts)
     .option('--live', 'poll the accounts now instead of judging what was read last')
     .addOption(new Option('--csv', 'print CSV, one series a row').conflicts('json'))
     .option('--all', 'show also what is ok')
@@ -39,7 +40,7 @@ export function addCheck(program: Command, io: Io): void {
     .description('judge the last readings against the thresholds, for cron, monitoring and CI')
     .addHelpText('after', CODES)
   withExample(command, 'plimsoll check', 'plimsoll check --live --json 1234567').action(
-    (hubIds: number[], options: CheckOptions) => check(io, hubIds, options),
+    (names: AccountName[], options: CheckOptions) => check(io, names, options),
   )
 }
 
@@ -50,14 +51,19 @@ export function checkUsage(io: Io, problem: string): number {
 }
 
 /** Anything that keeps it from knowing ends as unknown, with one line on standard output: the one that is shown. */
-async function check(io: Io, hubIds: readonly number[], options: CheckOptions): Promise<void> {
+async function check(io: Io, names: readonly AccountName[], options: CheckOptions): Promise<void> {
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
-    await withParts(io, options.config, (parts) => judgeAll(io, parts, hubIds, options, output, counts), {
-      ...(options.live === true ? { writesAs: 'check --live' } : {}),
-      stops: 'by itself',
-    })
+    await withParts(
+      io,
+      options.config,
+      async (parts) => judgeAll(io, parts, await hubIdsOf(parts, names), options, output, counts),
+      {
+        ...(options.live === true ? { writesAs: 'check --live' } : {}),
+        stops: 'by itself',
+      },
+    )
   } catch (error) {
     const why = describeError(error)
     output.failed(why)
@@ -76,7 +82,7 @@ async function judgeAll(
   output: CheckOutput,
   counts: CheckCounts,
 ): Promise<void> {
-  const total = hubIds.length > 0 ? new Set(hubIds).size : await countLive(parts)
+  const total = hubIds.length > 0 ? hubIds.length : await countLive(parts)
   // Cron mails whatever is written: how far it is, is for who sits before it.
   const shown = io.errIsTerminal ? io : { ...io, err: () => {} }
   const progress = showProgress(shown, live ? 'accounts polled' : 'accounts judged', total)

@@ -6,9 +6,10 @@ import {
   ImportedShape,
   LeavingShape,
   PolledShape,
+  ReconnectLinkShape,
   RefreshedShape,
 } from '../views/shapes/account.ts'
-import { AcknowledgedShape, OpenAlertShape, TransitionShape } from '../views/shapes/alert.ts'
+import { AcknowledgedShape, OpenAlertShape, TransitionShape, UnacknowledgedShape } from '../views/shapes/alert.ts'
 import { CheckShape } from '../views/shapes/check.ts'
 import { ReceiverTestShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
@@ -46,11 +47,13 @@ export const JSON_SHAPES = {
   'accounts export': ExportedShape,
   'accounts poll': listOf(PolledShape),
   'accounts refresh': RefreshedShape,
+  'accounts reconnect-link': ReconnectLinkShape,
   'accounts history': listOf(AccountHistoryShape),
   'accounts uninstall': LeavingShape,
   'alerts list': listOf(OpenAlertShape),
   'alerts log': listOf(TransitionShape),
   'alerts ack': AcknowledgedShape,
+  'alerts unack': UnacknowledgedShape,
   'alerts silence': SilenceShape,
   'alerts unsilence': UnsilencedShape,
   'alerts silences': listOf(SilenceShape),

@@ -18,19 +18,6 @@ export function withExample(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`)
 }
 
-export function parseHubId(text: string): number {
-  const hubId = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(hubId) || hubId === 0) {
-    throw new InvalidArgumentError('A hub id is a whole number, such as 1234567.')
-  }
-  return hubId
-}
-
-/** For an argument that may be given several times. */
-export function parseHubIds(text: string, before: readonly number[] | undefined): number[] {
-  return [...(before ?? []), parseHubId(text)]
-}
-
 /** The most rows of a table. */
 export function parseMost(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('Most rows is a whole number, such as 50.')

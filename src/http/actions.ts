@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import type { BegunUninstall } from '../accounts/uninstall.ts'
-import type { AcknowledgeOutcome, SeenAlert } from '../alerts/acknowledge/acknowledge-alert.ts'
+import type { AcknowledgeOutcome, SeenAlert, UnacknowledgeOutcome } from '../alerts/acknowledge/acknowledge-alert.ts'
 import type { Silence } from '../alerts/silences/silence.ts'
 import type { EndedSilence } from '../alerts/silences/silence-store.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
@@ -19,6 +19,7 @@ export interface Actions {
   silence(silence: Omit<Silence, 'id'>): Promise<Silence>
   unsilence(id: string): Promise<EndedSilence>
   acknowledge(seen: SeenAlert, by: { by: string; comment?: string | undefined }): Promise<AcknowledgeOutcome>
+  unacknowledge(seen: Pick<SeenAlert, 'id' | 'hubId'>): Promise<UnacknowledgeOutcome>
   /** Sends again what was given up. */
   replay(wanted: Replay): Promise<Replayed>
   /** Sends a test message; undefined: no receiver has this name. */

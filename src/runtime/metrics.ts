@@ -59,11 +59,11 @@ const REFRESH_OUTCOMES = ['refreshed', 'fresh', 'held', 'gone', 'lost', 'waiting
 const GRANT_OUTCOMES = ['connected', 'later', 'deleted', 'gone']
 const INSTALL_RESULTS = [
   ...(['connected', 'reconnected', 'refused', 'bad-state', 'no-code', 'waits', 'too-many'] as const),
-  ...(['rejected', 'failed', 'parked'] as const),
+  ...(['rejected', 'failed', 'parked', 'other-account'] as const),
 ] as const
 /**
  * What an install came to at its callback; `rejected`: the code, `parked`: it is not known whose it is,
- * `failed`: anything else that the provider said.
+ * `other-account`: not the one its link was for, `failed`: anything else that the provider said.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]
 const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused', 'no-room']

@@ -70,6 +70,7 @@ test('accounts: connected, imported, polled, refreshed, shown, exported, uninsta
   expect(await told('accounts import', [fleet], 1)).toMatchObject({ imported: 1, bad: 1, badLines: [{ line: 3 }] })
   expect(await told('accounts poll', [ACME])).toMatchObject([{ hubId: 1, state: 'active', outcome: 'read' }])
   expect(await told('accounts poll', ['42'], 1)).toMatchObject([{ hubId: 42, state: null, outcome: 'failed' }])
+  expect(await told('accounts reconnect-link', ['d1.example.com'])).toMatchObject({ hubId: 1 })
   expect(await told('accounts refresh', [ACME])).toMatchObject({ hubId: 1, state: 'active', outcome: 'refreshed' })
   for (const account of await told('accounts list')) {
     expect(account).toMatchObject({
@@ -100,6 +101,10 @@ test('alerts: open, logged, explained, acknowledged, silenced, tested', async ()
   expect(await told('alerts silences', ['--all'])).toMatchObject([{ active: false }])
   expect(await told('alerts ack', [id, '--comment', 'on it'])).toMatchObject({ hubId: 1, outcome: 'acknowledged' })
   expect(await told('alerts ack', [id])).toMatchObject({ outcome: 'already' })
+  expect(await told('alerts unack', [id])).toMatchObject({ hubId: 1, outcome: 'withdrawn' })
+  expect(await told('alerts unack', [id])).toMatchObject({ outcome: 'not-acknowledged' })
+  expect((await told('alerts list'))[0]).not.toHaveProperty('acknowledged')
+  expect(await told('alerts ack', [id, '--comment', 'on it'])).toMatchObject({ outcome: 'acknowledged' })
   expect((await told('alerts explain', [ACME])).series[0].held).toMatchObject([
     { is: 'acknowledged' },
     { is: 'waiting' },

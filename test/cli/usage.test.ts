@@ -5,10 +5,10 @@ test.each([
   ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help tells more)"],
   ['accounts lst', "unknown command 'lst': did you mean list? (plimsoll accounts --help tells more)"],
   [
-    'accounts show abc',
-    "hubId can't be 'abc': a hub id is a whole number, such as 1234567 (plimsoll accounts show --help tells more)",
+    'accounts show 0',
+    "account can't be '0': an account is its hub id, such as 1234567, or its domain (plimsoll accounts show --help tells more)",
   ],
-  ['accounts show', "missing required argument 'hubId' (plimsoll accounts show --help tells more)"],
+  ['accounts show', "missing required argument 'account' (plimsoll accounts show --help tells more)"],
   [
     'accounts list --state asleep',
     "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled (plimsoll accounts list --help tells more)",

@@ -6,7 +6,15 @@ import { encodeState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
-import { connectAll, eventually, getJson, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
+import {
+  connectAccount,
+  connectAll,
+  eventually,
+  getJson,
+  hubIdsOf,
+  journalOf,
+  refreshTokenFor,
+} from '../support/fleet.ts'
 import { openScene, type Scene } from '../support/scene.ts'
 
 let scene: Scene
@@ -54,6 +62,33 @@ test('accounts show tells what is known of one account, and refuses one that nob
     code: 1,
     err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
   })
+})
+
+test('an account is named by its domain too; one that no account has is an error with the nearest', async () => {
+  const [{ hubId, hubDomain }] = JSON.parse((await command('accounts', 'list', '--json')).out)
+  expect(JSON.parse((await command('accounts', 'show', hubDomain.toUpperCase(), '--json')).out)).toMatchObject({
+    hubId,
+  })
+  expect(await command('accounts', 'poll', `x${hubDomain}`)).toMatchObject({
+    ...{ code: 1, out: '' },
+    err: `plimsoll: no account has the domain x${hubDomain}: did you mean ${hubDomain}?\n`,
+  })
+})
+
+test('accounts reconnect-link prints a link that connects this account and no other', async () => {
+  const [one, , , other] = hubIds as [number, number, number, number]
+  const { code, out } = await command('accounts', 'reconnect-link', String(one))
+  expect({ code, lines: out.trim().split('\n').length }).toEqual({ code: 0, lines: 1 })
+  const { pathname, search } = new URL(out)
+  const choose = (hubId: number) => connectAccount(url, hubId, `${pathname}${search}`)
+  expect((await choose(one)).status).toBe(200)
+  const refused = await choose(other)
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining(`account ${one}</b> and no other`),
+  ])
+  expect(await command('accounts', 'show', String(other))).toMatchObject({ code: 1 })
+  expect(await command('accounts', 'reconnect-link', '42')).toMatchObject({ code: 1, out: '' })
 })
 
 test('accounts connect takes over an account by its refresh token and the daemon keeps it from then on', async () => {
@@ -150,7 +185,7 @@ test('an alert about the whole fleet is listed without an account', async () => 
 })
 
 test('wrong usage exits with 2 and says how it goes', async () => {
-  for (const args of [['acounts'], ['accounts', 'show', 'abc'], ['accounts', 'connect'], ['start', '--confg', 'x']]) {
+  for (const args of [['acounts'], ['accounts', 'show', '0'], ['accounts', 'connect'], ['start', '--confg', 'x']]) {
     const { code, err } = await plimsollHere(args, scene.folder)
     expect(code, args.join(' ')).toBe(2)
     expect(err).not.toBe('')

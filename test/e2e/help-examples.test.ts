@@ -20,7 +20,10 @@ const RUN_ELSEWHERE: Record<string, string> = {
 }
 
 /** What differs from installation to installation: as examples show it, and as it is here. */
-const here = new Map([['--port 8090', '--port 0 --smtp-port 0']])
+const here = new Map([
+  ['--port 8090', '--port 0 --smtp-port 0'],
+  ['acme.example.com', `n${HUB}.example.com`],
+])
 const ALERT = '1f0c9a7be2d45a63'
 const SILENCE = 's-4k7mp'
 

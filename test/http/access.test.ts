@@ -20,6 +20,7 @@ const WRITES = [
   ['POST', '/api/v1/silences'],
   ['DELETE', '/api/v1/silences/s-23456'],
   ['POST', '/api/v1/alerts/0123456789abcdef/acknowledge'],
+  ['POST', '/api/v1/alerts/0123456789abcdef/unacknowledge'],
 ] as const
 /** Refused where a write would be. */
 const TOKEN = ['GET', '/api/v1/accounts/1/token'] as const

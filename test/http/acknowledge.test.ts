@@ -329,6 +329,16 @@ describe('over the API an alert is acknowledged', () => {
     }
   })
 
+  test('and take that back: then the alert repeats as if nobody had acknowledged it', async () => {
+    const { ask, id, state } = await withAlert()
+    const before = await state()
+    await ask(...post(`/api/v1/alerts/${id}/acknowledge`))
+    const path = `/api/v1/alerts/${id}/unacknowledge`
+    expect((await ask(...post(path))).json).toEqual({ id, hubId: 1, outcome: 'withdrawn' })
+    expect(await state()).toEqual(before)
+    expect((await ask(...post(path))).json).toMatchObject({ outcome: 'not-acknowledged' })
+  })
+
   test('not by a token that may only read', async () => {
     const { ask, id, addToken, state } = await withAlert()
     const token = await addToken('reader', 'read')

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { finishGrant } from '../../src/accounts/finish-grant.ts'
+import { claimGrants } from '../../src/accounts/parked-grants.ts'
+import { reconnectLink } from '../../src/accounts/reconnect-link.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { dump } from '../support/accounts.ts'
+import { openEndpoint } from '../support/endpoint.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ACCESS_TOKEN, openServer, REFRESH_TOKEN } from './open-server.ts'
 
@@ -243,4 +247,87 @@ test('a flood of forged callbacks writes so many lines a minute and no more; the
   clock.move(60_000)
   await forged()
   expect(failed().at(-1)).toMatchObject({ unlogged: 40 })
+})
+
+describe('a link that reconnects one account', () => {
+  async function open() {
+    const opened = await openServer(redis)
+    await opened.connectAccount({ hubId: 123, hubDomain: 'acme.example.com' })
+    const { url, expiresAt } = reconnectLink(opened.deps.connect.vault, 'https://x.test', 123, opened.clock.now())
+    const link = url.replace('https://x.test', '')
+    const begin = async (path: string) => {
+      const { status, headers } = await opened.ask('GET', path)
+      expect(status).toBe(302)
+      return new URL(String(headers.location)).searchParams.get('state') ?? ''
+    }
+    return { ...opened, link, expiresAt, begin }
+  }
+
+  test('leads to the provider and connects the account, any number of times', async () => {
+    const { ask, link, begin } = await open()
+    for (let n = 0; n < 2; n++) {
+      const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)
+      expect([status, text.includes('acme.example.com')]).toEqual([200, true])
+    }
+  })
+
+  test.each([
+    ['the token answer', { hubId: 7, scopes: ['oauth'] }],
+    ['the metadata alone', undefined],
+  ])('refuses another account with its own page, and stores nothing: known from %s', async (_, owner) => {
+    const { ask, link, begin, provider, deps, steps, keys, woken, get } = await open()
+    provider.customer = { hubId: 7, hubDomain: 'other<b>.example.com' }
+    provider.owner = owner
+    const state = await begin(link)
+    const before = await dump(steps, keys)
+    const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${state}`)
+    expect(status).toBe(409)
+    expect(text).toContain('<b>account 123</b> and no other')
+    if (owner === undefined) expect(text).toContain('other&lt;b&gt;.example.com (account 7)')
+    // Its state is used up.
+    const { [keys.usedInstallState(state.split('.')[0] ?? '')]: used, ...after } = await dump(steps, keys)
+    expect([used, after]).toEqual([expect.any(String), before])
+    expect([await deps.registry.get(7), woken]).toEqual([undefined, []])
+    expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="other-account"} 1')
+  })
+
+  test('refuses another account also when the provider says only later whose the grant is', async () => {
+    const { ask, link, begin, provider, deps, clock } = await open()
+    provider.customer = { hubId: 7 }
+    provider.metadataFailure = { class: 'forbidden', code: 'x', message: 'not now', status: 403 }
+    expect((await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)).status).toBe(202)
+    provider.metadataFailure = undefined
+    clock.move(61_000)
+    const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
+    const ids = await claimGrants(deps.connect, clock.now())
+    expect(ids).toHaveLength(1)
+    expect(await finishGrant(finish, ids[0] ?? '')).toBe('gone')
+    expect(await deps.registry.get(7)).toBeUndefined()
+  })
+
+  test('is of no use once it has expired, was changed or is not whole', async () => {
+    const { ask, link, expiresAt, clock } = await open()
+    for (const bad of [
+      link.replace('account=123', 'account=124'),
+      link.replace(/until=\d/, 'until=9'),
+      link.replace(/&signature.*/, ''),
+      link.replace('account=123&', ''),
+      `${link}&account=124`,
+      link.slice(0, -1),
+    ]) {
+      const { status, text } = await ask('GET', bad)
+      expect([bad, status, text.includes('This link is not valid')]).toEqual([bad, 403, true])
+    }
+    clock.move(expiresAt - clock.now() - 1)
+    expect((await ask('GET', link)).status).toBe(302)
+    clock.move(1)
+    expect((await ask('GET', link)).status).toBe(410)
+  })
+
+  test('is no link that acknowledges, and a link that acknowledges is none of them', async () => {
+    const { ask, link, deps, clock } = await open()
+    const ack = deps.ackLinks.pathTo({ hubId: 123, alertId: '0123456789abcdef' }, clock.now())
+    expect((await ask('GET', ack.replace('/acknowledge', '/install'))).status).toBe(403)
+    expect((await ask('GET', link.replace('/install', '/acknowledge'))).status).toBe(403)
+  })
 })

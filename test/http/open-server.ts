@@ -11,7 +11,7 @@ import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { AckLinks } from '../../src/alerts/acknowledge/ack-links.ts'
-import { acknowledgeAlert } from '../../src/alerts/acknowledge/acknowledge-alert.ts'
+import { acknowledgeAlert, unacknowledgeAlert } from '../../src/alerts/acknowledge/acknowledge-alert.ts'
 import type { SeriesState } from '../../src/alerts/alert-state.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
@@ -30,6 +30,7 @@ import { KeptSamples } from '../../src/limits/history/kept-samples.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import type { AssociationReading, Readings } from '../../src/limits/readings.ts'
 import type { Samples } from '../../src/limits/samples.ts'
+import type { TokenOwner } from '../../src/provider/answers.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { createKeys } from '../../src/redis/keys.ts'
@@ -182,6 +183,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
         return account === undefined ? { is: 'unknown' } : { is: 'refreshed', account }
       },
       acknowledge: (seen, by) => acknowledgeAlert({ store, keys, acknowledgeForMs }, seen, by, clock.now()),
+      unacknowledge: (seen) => unacknowledgeAlert({ store, keys }, seen, clock.now()),
       replay: async (wanted) => ({
         is: 'replayed',
         replayed: await ('ids' in wanted
@@ -301,6 +303,8 @@ export class FakeProvider implements ProviderClient {
   customer: Customer = { hubId: 1 }
   tokenFailure: ProviderFailure | undefined
   metadataFailure: ProviderFailure | undefined
+  /** What the token answer itself says of whose it is. */
+  owner: TokenOwner | undefined
   codes: string[] = []
   refreshes = 0
 
@@ -331,6 +335,7 @@ export class FakeProvider implements ProviderClient {
         accessToken: new Secret(ACCESS_TOKEN),
         refreshToken: new Secret(REFRESH_TOKEN),
         lifetimeMs: 1_800_000,
+        ...(this.owner === undefined ? {} : { owner: this.owner }),
       },
     }
   }

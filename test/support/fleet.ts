@@ -63,8 +63,8 @@ export const mailsOf = (sandboxUrl: string) => getJson<Mail[]>(`${sandboxUrl}/sa
 export const hooksOf = (sandboxUrl: string) => getJson<Hook[]>(`${sandboxUrl}/sandbox/hooks`)
 
 /** Through the install link, the provider's page and back, as a customer goes. */
-export async function connectAccount(daemonUrl: string, hubId: number): Promise<Response> {
-  const install = await fetch(`${daemonUrl}/install`, { redirect: 'manual' })
+export async function connectAccount(daemonUrl: string, hubId: number, link = '/install'): Promise<Response> {
+  const install = await fetch(`${daemonUrl}${link}`, { redirect: 'manual' })
   const page = install.headers.get('location')
   if (page === null) return install
   const approved = await fetch(`${page}&account=${hubId}`, { method: 'POST', redirect: 'manual' })

@@ -1,7 +1,13 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type LinkKind, readSigned, signedPath } from '../../runtime/signed-links.ts'
 
 /** Where an alert is acknowledged by whoever has the link. */
 export const ACKNOWLEDGE_PATH = '/acknowledge'
+
+const LINKS: LinkKind<'account' | 'alert'> = {
+  path: ACKNOWLEDGE_PATH,
+  purpose: 'acknowledge',
+  parameters: { account: /^\d{1,16}$/, alert: /^[0-9a-f]{16}$/ },
+}
 
 /** Links with the keys and the time that are in force when they are asked for: a SIGHUP may bring others. */
 export class AckLinks {
@@ -16,18 +22,13 @@ export class AckLinks {
 
   /** A path of this server, signed. */
   pathTo({ hubId, alertId }: LinkedAlert, now: number): string {
-    const until = Math.ceil((now + this.#lastMs()) / 1000)
-    const signature = sign(this.#keys()[0], { hubId, alertId }, until)
-    return `${ACKNOWLEDGE_PATH}?${queryOf({ hubId, alertId, until, signature })}`
+    return signedPath(LINKS, { account: String(hubId), alert: alertId }, this.#keys()[0], now + this.#lastMs())
   }
 
-  /** What is wrong with a link is told only of one that was signed here. */
   read(query: unknown, now: number): ReadAckLink {
-    const given = partsOf(query)
-    if (given === undefined) return { is: 'forged' }
-    const { hubId, alertId, until, signature } = given
-    if (!this.#keys().some((key) => isSame(sign(key, given, until), signature))) return { is: 'forged' }
-    return now < until * 1000 ? { is: 'good', hubId, alertId, query: queryOf(given) } : { is: 'expired' }
+    const link = readSigned(LINKS, query, this.#keys(), now)
+    if (link.is !== 'good') return link
+    return { is: 'good', query: link.query, hubId: Number(link.values.account), alertId: link.values.alert }
   }
 }
 
@@ -44,31 +45,3 @@ export type ReadAckLink =
   | { is: 'expired' }
   /** Not signed here, or changed since. */
   | { is: 'forged' }
-
-type Parts = LinkedAlert & { until: number; signature: Buffer }
-
-function queryOf({ hubId, alertId, until, signature }: Parts): string {
-  const given = { account: String(hubId), alert: alertId, until: String(until) }
-  return String(new URLSearchParams({ ...given, signature: signature.toString('base64url') }))
-}
-
-function sign(key: Buffer, { hubId, alertId }: LinkedAlert, until: number): Buffer {
-  return createHmac('sha256', key).update(`acknowledge:${hubId}:${alertId}:${until}`).digest()
-}
-
-function isSame(one: Buffer, other: Buffer): boolean {
-  return one.length === other.length && timingSafeEqual(one, other)
-}
-
-function partsOf(query: unknown): Parts | undefined {
-  if (typeof query !== 'object' || query === null) return undefined
-  const given = new Map<string, unknown>(Object.entries(query))
-  const [account, alert, until] = [given.get('account'), given.get('alert'), given.get('until')]
-  const signature = given.get('signature')
-  // A parameter that is given twice is a list.
-  if (typeof account !== 'string' || typeof alert !== 'string' || typeof until !== 'string') return undefined
-  if (typeof signature !== 'string' || !/^[\w-]{43}$/.test(signature)) return undefined
-  if (!/^\d{1,16}$/.test(account) || !/^\d{1,12}$/.test(until) || !/^[0-9a-f]{16}$/.test(alert)) return undefined
-  const bytes = Buffer.from(signature, 'base64url')
-  return { hubId: Number(account), alertId: alert, until: Number(until), signature: bytes }
-}

@@ -5,7 +5,13 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, stepJson } from '../../redis/steps.ts'
 import type { AlertLevel } from '../alert.ts'
-import { type Acknowledged, encodeState, lastingAcknowledgement, type SeriesState } from '../alert-state.ts'
+import {
+  type Acknowledged,
+  encodeState,
+  lastingAcknowledgement,
+  type SeriesState,
+  withoutAcknowledgement,
+} from '../alert-state.ts'
 import { asReading, stoodIn } from '../evaluation/worse.ts'
 import { type OpenState, openStatesOf, readOpenStates } from '../open-alerts.ts'
 
@@ -51,6 +57,28 @@ export async function acknowledgeAlert(
       return { is: 'acknowledged', acknowledged: after.acknowledged }
     }
     // Somebody else has just changed it, so they got ahead: as often as that happens, this is tried again.
+  }
+}
+
+export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not-open' }
+
+/** Takes an acknowledgement back: the alert is told again when it repeats, and when it gets worse. */
+export async function unacknowledgeAlert(
+  { store, keys }: Pick<AcknowledgeDeps, 'store' | 'keys'>,
+  { hubId, id }: Pick<SeenAlert, 'hubId' | 'id'>,
+  now: number,
+): Promise<UnacknowledgeOutcome> {
+  for (;;) {
+    const open = await findAlertOf({ store, keys }, hubId, id)
+    if (open === undefined) return { is: 'not-open' }
+    if (lastingAcknowledgement(open.state, now) === undefined) return { is: 'not-acknowledged' }
+    const changes: AlertWrites['changes'] = [[open.field, open.stored, encodeState(withoutAcknowledgement(open.state))]]
+    const outcome = await store.changeAlerts(
+      ...accountStepKeys(keys, hubId),
+      hubId,
+      stepJson({ changes, entries: [] } satisfies AlertWrites),
+    )
+    if (outcome === 'changed') return { is: 'withdrawn' }
   }
 }
 

@@ -3,7 +3,7 @@ import { findAlert } from '../../alerts/acknowledge/acknowledge-alert.ts'
 import { type OpenState, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { NOBODY } from '../../redis/steps.ts'
 import { timedAcknowledgement, timedAlert } from '../../views/open-alert-json.ts'
-import { AcknowledgedShape, OpenAlertShape } from '../../views/shapes/alert.ts'
+import { AcknowledgedShape, OpenAlertShape, UnacknowledgedShape } from '../../views/shapes/alert.ts'
 import { withMarks } from '../../views/silenced.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
 import { Problem } from '../problem.ts'
@@ -99,6 +99,21 @@ export const acknowledgeAlert = route({
     if (outcome.is === 'gone-worse') throw new Problem(409, `Alert ${id} has just got worse: look at it again.`)
     const acknowledged = timedAcknowledgement(outcome.acknowledged)
     return ok({ id, hubId: hubId === NOBODY ? null : hubId, outcome: outcome.is, acknowledged })
+  },
+})
+
+export const unacknowledgeAlert = route({
+  ...TAKES_NOTHING,
+  ...{ id: 'unacknowledgeAlert', method: 'POST', path: '/alerts/{id}/unacknowledge', scope: 'write' },
+  summary: 'Take an acknowledgement back: the alert repeats again',
+  params: OF_ALERT,
+  answers: { 200: { description: 'It is not acknowledged any more.', json: UnacknowledgedShape } },
+  ...{ problems: [404, 409], example: { params: { id: EXAMPLE_ID } } },
+  answer: async (deps, { params }) => {
+    const { id, hubId } = await theOne(deps, params.id)
+    const { is } = await deps.actions.unacknowledge({ id, hubId })
+    if (is === 'not-open') throw new Problem(404, `Alert ${id} has just been closed.`)
+    return ok({ id, hubId: hubId === NOBODY ? null : hubId, outcome: is })
   },
 })
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { deleteAccount, pollAccount, refreshAccount, uninstallAccount } from './account-actions.ts'
 import { explainAccount, listAccounts, showAccount } from './accounts.ts'
-import { acknowledgeAlert, listAlerts, showAlert } from './alerts.ts'
+import { acknowledgeAlert, listAlerts, showAlert, unacknowledgeAlert } from './alerts.ts'
 import type { ApiDeps } from './api-deps.ts'
 import { listDeliveries, replayDeliveries } from './deliveries.ts'
 import { openApiRoute } from './openapi-route.ts'
@@ -18,7 +18,7 @@ const ALL: readonly Route[] = [
   ...[showStatus, showCoverage, showOutbox],
   ...[listAccounts, showAccount, explainAccount, listSnapshots, showToken],
   ...[pollAccount, refreshAccount, uninstallAccount, deleteAccount],
-  ...[listAlerts, showAlert, acknowledgeAlert, listTransitions],
+  ...[listAlerts, showAlert, acknowledgeAlert, unacknowledgeAlert, listTransitions],
   ...[listSilences, makeSilence, showSilence, endSilence],
   ...[listDeliveries, replayDeliveries, listReceivers, testReceiver],
 ]

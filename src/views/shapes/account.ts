@@ -129,6 +129,14 @@ export const RefreshedShape = z
   .meta({ id: 'Refreshed', description: 'An account whose tokens were just refreshed.' })
 export type RefreshedShape = z.infer<typeof RefreshedShape>
 
+export const ReconnectLinkShape = z
+  .object({
+    hubId: AccountName.hubId,
+    url: text('Where the customer connects the account again.'),
+    expiresAt: moment('Until when it works.'),
+  })
+  .meta({ id: 'ReconnectLink', description: 'A signed link that connects one account and no other.' })
+
 export const UninstallShape = z
   .object({ hubId: AccountName.hubId, state: AccountName.state })
   .meta({ id: 'Uninstalling', description: 'An account that is being uninstalled, or was.' })

@@ -183,3 +183,10 @@ export const AcknowledgedShape = z
   })
   .meta({ id: 'Acknowledged', description: 'What came of acknowledging an alert.' })
 export type AcknowledgedShape = z.infer<typeof AcknowledgedShape>
+
+export const UnacknowledgedShape = z
+  .object({
+    ...{ id: AcknowledgedShape.shape.id, hubId: AcknowledgedShape.shape.hubId },
+    outcome: z.enum(['withdrawn', 'not-acknowledged']).describe('`not-acknowledged`: there was nothing to take back.'),
+  })
+  .meta({ id: 'Unacknowledged', description: 'What came of taking an acknowledgement back.' })

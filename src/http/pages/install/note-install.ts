@@ -43,5 +43,6 @@ export function isRefusedCode(outcome: CallbackOutcome): boolean {
 
 function reasonOf(outcome: CallbackOutcome): string | undefined {
   if ('failure' in outcome) return outcome.failure.message
+  if (outcome.is === 'other-account') return `account ${outcome.hubId} was chosen, not ${outcome.wanted}`
   return outcome.is === 'refused' ? cleanText(outcome.reason, 80) : undefined
 }

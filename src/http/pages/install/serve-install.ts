@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CodeDeps } from '../../../accounts/connect-account.ts'
 import { beginInstall, finishInstall, type InstallSettings, type Redirect } from '../../../accounts/install.ts'
+import { readReconnectLink } from '../../../accounts/reconnect-link.ts'
 import type { ProviderFailure } from '../../../provider/failure.ts'
 import { opensLimits } from '../../../provider/scopes.ts'
 import type { Store } from '../../../redis/connect.ts'
@@ -36,10 +37,13 @@ export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
   const refusedCodes = new RefusedCodes()
   const noting = { ...deps, quota: new LineQuota(MOST_LINES) }
   // Not for HEAD: looking at an address must not use it up.
-  app.get('/install', { exposeHeadRoute: false }, async (_request, reply) => {
+  app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
+    const link = readReconnectLink(connect.vault, request.query as object, clock.now())
+    if (link.is === 'expired' || link.is === 'forged') return send(reply, BAD_LINKS[link.is])
     // The callback needs it: nobody grants anything that can't be stored.
     await requireRedis(store)
-    return reply.redirect(beginInstall(connect.vault, install, clock.now()), 302)
+    const only = link.is === 'good' ? link.hubId : undefined
+    return reply.redirect(beginInstall(connect.vault, install, clock.now(), only), 302)
   })
   app.get('/oauth/callback', { exposeHeadRoute: false }, async (request, reply) => {
     await requireRedis(store)
@@ -83,7 +87,10 @@ interface Answer {
 }
 
 function answer(reply: FastifyReply, outcome: CallbackOutcome, now: number): FastifyReply {
-  const { status, title, body, retryAfterSeconds, asksAgain } = answerTo(outcome, now)
+  return send(reply, answerTo(outcome, now))
+}
+
+function send(reply: FastifyReply, { status, title, body, retryAfterSeconds, asksAgain }: Answer): FastifyReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
   return sendPage(reply, status, plainPage({ title, body, ...refresh }))
@@ -115,6 +122,8 @@ ${startAgain()}`,
         body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
 ${startAgain()}`,
       }
+    case 'other-account':
+      return otherAccount(outcome)
     case 'waits':
       return waits(outcome.until - now)
     case 'parked':
@@ -126,7 +135,7 @@ ${startAgain()}`,
   }
 }
 
-function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { hubDomain: string }>): Answer {
+function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { scopes: string[] }>): Answer {
   const name = cleanText(hubDomain, 120)
   const account = name === '' ? html`<b>Account ${hubId}</b>` : html`<b>${name}</b> (account ${hubId})`
   const warning = html`<p class="verdict warning">None of the scopes that were granted lets its limits be read, so they can't be watched. Connect it again with a scope such as crm.objects.contacts.read.</p>`
@@ -136,6 +145,30 @@ function connected({ is, hubId, hubDomain, scopes }: Extract<CallbackOutcome, { 
     body: html`<p>${account} is connected. You can close this page.</p>
 ${opensLimits(scopes) ? undefined : warning}`,
   }
+}
+
+function otherAccount({ hubId, hubDomain, wanted }: Extract<CallbackOutcome, { wanted: number }>): Answer {
+  const domain = cleanText(hubDomain, 120)
+  const chosen = domain === '' ? html`account ${hubId}` : html`${domain} (account ${hubId})`
+  return {
+    status: 409,
+    title: 'This was another account',
+    body: html`<p>The link connects <b>account ${wanted}</b> and no other. You chose ${chosen}. Nothing was stored.</p>
+<p>Open the link again and choose account ${wanted}.</p>`,
+  }
+}
+
+const BAD_LINKS: Readonly<Record<'expired' | 'forged', Answer>> = {
+  expired: {
+    status: 410,
+    title: 'This link has expired',
+    body: html`<p>Nothing was changed. Ask the people who sent it to you for a new one.</p>`,
+  },
+  forged: {
+    status: 403,
+    title: 'This link is not valid',
+    body: html`<p>Nothing was changed. Part of it may be missing: copy it whole from the message that it came in.</p>`,
+  },
 }
 
 const PARKED: Answer = {

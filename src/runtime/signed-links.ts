@@ -1,0 +1,67 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** Links of one kind: a path of this server with parameters, in this order, each of which looks so. */
+export interface LinkKind<Name extends string> {
+  path: string
+  /** Part of what is signed, so that a link of one kind is worth nothing as another. */
+  purpose: string
+  parameters: Readonly<Record<Name, RegExp>>
+}
+
+export type ReadLink<Name extends string> =
+  /** `query`: the link's own, and nothing that came along with it. */
+  | { is: 'good'; query: string; values: Record<Name, string> }
+  | { is: 'expired' }
+  /** Not signed here, or changed since. */
+  | { is: 'forged' }
+
+/** A path that permits whoever has it what it names, until a moment (ms, rounded up to seconds). */
+export function signedPath<Name extends string>(
+  kind: LinkKind<Name>,
+  values: Record<Name, string>,
+  key: Buffer,
+  untilMs: number,
+): string {
+  return `${kind.path}?${queryOf(kind, values, key, Math.ceil(untilMs / 1_000))}`
+}
+
+/** What is wrong with a link is told only of one that was signed with one of the keys. */
+export function readSigned<Name extends string>(
+  kind: LinkKind<Name>,
+  query: unknown,
+  keys: readonly Buffer[],
+  now: number,
+): ReadLink<Name> {
+  // A parameter that is given twice is a list.
+  const given = new Map<string, unknown>(Object.entries(query ?? {}))
+  const named = namesOf(kind).map((name): [Name, unknown] => [name, given.get(name)])
+  const isWellFormed = (entry: [Name, unknown]): entry is [Name, string] =>
+    typeof entry[1] === 'string' && kind.parameters[entry[0]].test(entry[1])
+  const [until, signature] = [given.get('until'), given.get('signature')]
+  if (!named.every(isWellFormed) || typeof until !== 'string' || typeof signature !== 'string') return { is: 'forged' }
+  if (!/^\d{1,12}$/.test(until) || !/^[\w-]{43}$/.test(signature)) return { is: 'forged' }
+  const values = Object.fromEntries(named) as Record<Name, string>
+  const bytes = Buffer.from(signature, 'base64url')
+  const key = keys.find((one) => isSame(sign(kind, values, one, Number(until)), bytes))
+  if (key === undefined) return { is: 'forged' }
+  if (now >= Number(until) * 1_000) return { is: 'expired' }
+  return { is: 'good', values, query: queryOf(kind, values, key, Number(until)) }
+}
+
+function namesOf<Name extends string>(kind: LinkKind<Name>): Name[] {
+  return Object.keys(kind.parameters) as Name[]
+}
+
+function queryOf<Name extends string>(kind: LinkKind<Name>, values: Record<Name, string>, key: Buffer, until: number) {
+  const signature = sign(kind, values, key, until).toString('base64url')
+  return String(new URLSearchParams({ ...values, until: String(until), signature }))
+}
+
+function sign<Name extends string>(kind: LinkKind<Name>, values: Record<Name, string>, key: Buffer, until: number) {
+  const signed = [kind.purpose, ...namesOf(kind).map((name) => values[name]), until].join(':')
+  return createHmac('sha256', key).update(signed).digest()
+}
+
+function isSame(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}
