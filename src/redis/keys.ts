@@ -136,6 +136,8 @@ export function createKeys(prefix: string) {
       groupState: (key: string) => `${out}:group-state:${key}`,
       /** zset: what was told at which level -> when, ms; no longer than the group's interval */
       groupTold: (key: string) => `${out}:group-told:${key}`,
+      /** zset, capped, expires: of a rule's group: group of an account that an alert of the rule joined -> when, ms */
+      groupAccounts: (key: string) => `${out}:group-accounts:${key}`,
       /** hash: the message, attempts so far, the transitions it carries */
       delivery: (id: string) => `${out}:delivery:${id}`,
     },

@@ -1,6 +1,6 @@
 import { type Alert, alertOf } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { decodeHeld, type GroupSettings, groupKey, heldField, isDigest } from '../alerts/groups/group.ts'
+import { decodeHeld, type GroupSettings, groupKey, heldField, homesOf, isDigest } from '../alerts/groups/group.ts'
 import type { TransitionRef } from '../alerts/ledger/ledger.ts'
 import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS, seriesId } from '../limits/series.ts'
@@ -99,8 +99,8 @@ async function placeFor(
   receiver: string,
 ): Promise<WaitingFor | undefined> {
   const { delivery } = keys
-  for (const entry of [{ alert }, { alert, firstReading: true as const }]) {
-    const key = groupKey(receiver, entry, group.by)
+  const homes = homesOf(receiver, { alert }, group.by).filter((key) => key !== '')
+  for (const key of [...homes, groupKey(receiver, { alert, firstReading: true }, group.by)]) {
     const [waits, closesAt] = await Promise.all([
       store.hexists(delivery.group(key), ref),
       store.zscore(delivery.groupsDue, key),

@@ -23,7 +23,7 @@ test.each([
   ['provider.clientId', 'text on one line', '**required**', 'yes'],
   ['limits.coverage', 'share, 1% to 100%', '`95%`', 'yes'],
   ['alerts.recoverBelow', 'number, from 0 to 100', '`3`', 'yes'],
-  ['alerts.group.by', 'list: rule, account, level, kind', '`["rule"]`', 'yes'],
+  ['alerts.group.by', 'list: rule, account, level, kind', '`["account"]`', 'yes'],
   ['routes[].match.level', 'warning, critical; or a list', '', 'yes'],
   ['limits.associations', 'auto, or list: group', '`[]`', 'yes'],
   ['http.listen', 'host:port', '`127.0.0.1:8088`', 'restart'],

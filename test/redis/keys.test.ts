@@ -41,12 +41,13 @@ describe('keys', () => {
   })
 
   test('of delivery lie in one slot, and so do those about encryption and those of the queues', () => {
-    const { group, groupState, groupTold, delivery, receiver, collected, ...fixed } = keys.delivery
+    const { group, groupState, groupTold, groupAccounts, delivery, receiver, collected, ...fixed } = keys.delivery
     const all = [
       ...Object.values(fixed),
       group('ops|rule=x'),
       groupState('ops|rule=x'),
       groupTold('ops'),
+      groupAccounts('ops|rule=x'),
       delivery('m'),
       receiver('ops'),
       collected(1),

@@ -152,7 +152,9 @@ async function takeBackHeld({ deps, key, receiver, now }: Closing, waiting: read
   let back = 0
   for (const some of chunksOf(fields)) {
     const found = await deps.store.hmget(held, ...some)
-    const stored = some.flatMap((field, n) => (found[n] == null ? [] : [{ field, stored: found[n], group: key }]))
+    const stored = some.flatMap((field, n) =>
+      found[n] == null ? [] : [{ field, stored: found[n], homes: [key, ''] as const }],
+    )
     if (stored.length > 0) back += await release(deps, stored, now)
   }
   return back

@@ -20,14 +20,26 @@ export function groupKey(receiver: string, entry: OutboxEntry, by: readonly Grou
   return `${receiver}|${by.map((field) => `${field}=${fieldOf(entry.alert, field)}`).join('|')}`
 }
 
-/** Other groups of the receiver where an alert may wait: first readings have one of their own, and so may levels. */
+/** Where each account has messages of its own, a trouble that many share would be a storm of them. Grouped by both, that is wanted. */
+export function gathersMasses(by: readonly GroupBy[]): boolean {
+  return by.includes('account') && !by.includes('rule')
+}
+
+/** Where an alert waits for a receiver: in its group, or with all of its rule where many accounts have the same trouble at once ('': never). */
+export function homesOf(receiver: string, entry: OutboxEntry, by: readonly GroupBy[]): [own: string, mass: string] {
+  const { alert, firstReading } = entry
+  const hasMass = gathersMasses(by) && alert.account !== undefined && firstReading !== true
+  return [groupKey(receiver, entry, by), hasMass ? `${receiver}|rule=${alert.rule}` : '']
+}
+
+/** Other groups of the receiver where an alert may wait: first readings and masses have their own, and so may levels. */
 export function earlierGroups(key: string, alert: Alert, by: readonly GroupBy[]): string[] {
   const receiver = receiverOf(key)
   const keys = [
     groupKey(receiver, { alert, firstReading: true }, by),
-    ...LEVELS.map((level) => groupKey(receiver, { alert: { ...alert, level } }, by)),
+    ...LEVELS.flatMap((level) => homesOf(receiver, { alert: { ...alert, level } }, by)),
   ]
-  return [...new Set(keys)].filter((other) => other !== key)
+  return [...new Set(keys)].filter((other) => other !== key && other !== '')
 }
 
 /** Whose group it is. */

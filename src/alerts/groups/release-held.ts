@@ -1,15 +1,15 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { RelayDeps } from '../outbox/relay.ts'
-import { decodeHeld, lookAgainAt, placeOf, receiverOfHeld, type WaitingAlert } from './group.ts'
+import { decodeHeld, homesOf, isDigest, lookAgainAt, placeOf, receiverOfHeld, type WaitingAlert } from './group.ts'
 import { holdOf, readCircumstances } from './hold.ts'
 import { readPaces } from './told.ts'
 
-/** Something that is held back, as it was read, and the group that it goes to. */
+/** Something that is held back, as it was read, and the group that it goes to, or that of a mass. */
 export interface StoredHeld {
   field: string
   stored: string
-  group: string
+  homes: readonly [own: string, mass: string]
 }
 
 /** What is held back goes to a group again; 500 at most. Returns how many were still as they were read. */
@@ -21,15 +21,16 @@ export async function release(
   const decoded = found.map((one) => ({ ...one, held: decodeHeld(one.stored) }))
   const paces = await readPaces(
     deps,
-    decoded.map(({ group, held: { alert } }) => ({ key: group, alert })),
+    decoded.flatMap(({ homes, held: { alert } }) => homes.map((key) => ({ key, alert }))),
     now,
   )
   return deps.store.releaseHeld(
     ...[deps.keys.delivery.ledger, now, deps.group.waitMs, deps.group.intervalMs],
-    ...decoded.flatMap(({ field, stored, group, held }) => {
+    ...decoded.flatMap(({ field, stored, homes, held }) => {
       const { order = 0, alert, of, held: because } = held
       const waiting: WaitingAlert = { order, alert, of, held: because }
-      return [field, stored, group, placeOf(waiting), JSON.stringify(waiting), paces(group, alert)]
+      const places = homes.flatMap((key) => [key, paces(key, alert)])
+      return [field, stored, ...places, placeOf(waiting), JSON.stringify(waiting)]
     }),
   )
 }
@@ -48,13 +49,15 @@ export async function lookAtHeld(deps: RelayDeps, now: number): Promise<number |
     if (fields.length === 0) break
     const [circumstances, stored] = await Promise.all([readCircumstances(deps, now), deps.store.hmget(held, ...fields)])
     const still: (string | number)[] = []
-    const free: { field: string; stored: string; group: string }[] = []
+    const free: StoredHeld[] = []
     for (const [n, field] of fields.entries()) {
       const value = stored[n]
       if (value == null) continue
       const { alert, group } = decodeHeld(value)
-      const because = holdOf(alert, receiverOfHeld(field), circumstances, now)
-      if (because === undefined) free.push({ field, stored: value, group })
+      const receiver = receiverOfHeld(field)
+      const because = holdOf(alert, receiver, circumstances, now)
+      const homes = homesOf(receiver, { alert, ...(isDigest(group) && { firstReading: true }) }, deps.group.by)
+      if (because === undefined) free.push({ field, stored: value, homes })
       else still.push(lookAgainAt(because, now), field)
     }
     if (still.length > 0) await deps.store.zadd(heldDue, 'XX', ...still)

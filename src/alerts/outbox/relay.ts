@@ -2,7 +2,7 @@ import type { Store } from '../../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../../redis/keys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Alert } from '../alert.ts'
-import { type GroupSettings, groupKey, receiverOf, waitingAlert } from '../groups/group.ts'
+import { type GroupSettings, homesOf, receiverOf, waitingAlert } from '../groups/group.ts'
 import { holdOf, readCircumstances } from '../groups/hold.ts'
 import { readHeard, readPaces } from '../groups/told.ts'
 import { refOf } from '../ledger/ledger.ts'
@@ -64,21 +64,21 @@ async function collectBatch(
   const { ledger } = deps.keys.delivery
   const [heardOf, circumstances] = await Promise.all([readWhoHeard(deps, batch), readCircumstances(deps, now)])
   const routed = batch.map((committed) => ({ ...committed, ...whoGets(deps, committed.entry, heardOf) }))
-  const groups = routed.map(({ entry, to }) => to.map((receiver) => groupKey(receiver, entry, deps.group.by)))
+  const homes = routed.map(({ entry, to }) => to.map((receiver) => homesOf(receiver, entry, deps.group.by)))
   const paces = await readPaces(
     deps,
-    routed.flatMap(({ entry: { alert } }, n) => (groups[n] ?? []).map((key) => ({ key, alert }))),
+    routed.flatMap(({ entry: { alert } }, n) => (homes[n] ?? []).flat().map((key) => ({ key, alert }))),
     now,
   )
   const answer = await deps.store.collectAlerts(
     ...[ledger, partition, now, deps.group.waitMs, deps.group.intervalMs, before],
     ...routed.flatMap(({ name, entry: { alert }, why }, n) => {
-      const own = groups[n] ?? []
-      const joins = own.flatMap((key) => {
+      const own = homes[n] ?? []
+      const joins = own.flatMap((keys) => {
         // What is over by the time its group closes was held back, though nothing may hold it back any more.
-        const held = holdOf(alert, receiverOf(key), circumstances, now)
+        const held = holdOf(alert, receiverOf(keys[0]), circumstances, now)
         const element = waitingAlert(refOf(partition, name), alert, held)
-        return [key, paces(key, alert), JSON.stringify(element)]
+        return [...keys.flatMap((key) => [key, paces(key, alert)]), JSON.stringify(element)]
       })
       return [name, happenedAt(alert, now), why, own.length, ...joins]
     }),

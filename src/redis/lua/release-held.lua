@@ -1,16 +1,15 @@
 --!include ledger-step
 -- What is held back goes to a group again, to be judged anew, 500 at most.
--- KEYS: ledger. ARGV: now, wait, interval (ms), then of each: receiver and alert, what is held as read (JSON), group,
---   newest transition, element for the group, pace. Returns how many.
+-- KEYS: ledger. ARGV: now, wait, interval (ms), then of each: receiver and alert, what is held as read (JSON), group, pace,
+--   the group that a mass joins and its pace, newest transition, element for the group. Returns how many.
 local now, wait, interval = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local released = 0
-for n = 4, #ARGV, 6 do
+for n = 4, #ARGV, 8 do
   if redis.call('HGET', HELD, ARGV[n]) == ARGV[n + 1] then
     redis.call('HDEL', HELD, ARGV[n])
     redis.call('ZREM', HELD_DUE, ARGV[n])
-    join(ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], ARGV[n + 5], now, wait, interval)
-    noteEarlier(ARGV[n + 2])
+    noteEarlier(join(ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], ARGV[n + 5], ARGV[n + 6], ARGV[n + 7], now, wait, interval))
     released = released + 1
   end
 end

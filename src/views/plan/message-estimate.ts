@@ -1,6 +1,6 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { Alert } from '../../alerts/alert.ts'
-import { groupKey } from '../../alerts/groups/group.ts'
+import { gathersMasses, groupKey, receiverOf } from '../../alerts/groups/group.ts'
 import { receiversOf } from '../../alerts/routing/route.ts'
 import type { ToldThen } from './replay-series.ts'
 import type { RuleSet } from './rule-set.ts'
@@ -12,11 +12,16 @@ export interface EstimatedMessages {
   truncated: number
 }
 
-/** What came together within a moment of a group. */
-interface Moment {
+interface Counts {
   firing: number
   resolved: number
+}
+
+/** What came together within a moment of a group. */
+interface Moment {
   isUrgent: boolean
+  /** By rule, where a mass is one message by rule. */
+  byRule: Map<string, Counts>
 }
 
 type Moments = Map<number, Moment>
@@ -25,6 +30,8 @@ type Moments = Map<number, Moment>
 const MINUTE_MS = 60_000
 /** Of each group at most so many moments are told apart: that bounds what is in memory, however long the time. */
 const MOST_MOMENTS = 43_200
+/** As many accounts in one trouble are one message. */
+const MASS = 5
 
 /**
  * In how many messages transitions would have gone out, by the routes and `alerts.group` of a set of rules. An estimate: it
@@ -33,13 +40,19 @@ const MOST_MOMENTS = 43_200
 export class MessageEstimate {
   readonly #rules: RuleSet
   readonly #momentMs: number
+  readonly #hasMasses: boolean
   readonly #groups = new Map<string, Moments>()
   readonly #byReceiver = new Map<string, EstimatedMessages>()
+  /** Of accounts that are over: by receiver, rule and interval. */
+  readonly #masses = new Map<string, Counts & { receiver: string; accounts: number }>()
+  /** Their messages, by what is in them: the masses that each status of it may belong to. */
+  readonly #own = new Map<string, { receiver: string; parts: string[][]; count: number }>()
   /** Transitions that no route is for. */
   unrouted = 0
 
   constructor(rules: RuleSet, overMs: number) {
     this.#rules = rules
+    this.#hasMasses = gathersMasses(rules.group.by)
     this.#momentMs = Math.max(MINUTE_MS, Math.ceil(overMs / MOST_MOMENTS))
   }
 
@@ -51,13 +64,68 @@ export class MessageEstimate {
 
   /** Groups that only one account can be in are over with it: a large fleet has many. */
   endAccount(): void {
-    if (this.#rules.group.by.includes('account')) this.#close((key) => !key.endsWith('|digest'))
+    if (!this.#rules.group.by.includes('account')) return
+    const accounts = new Map<string, Counts & { receiver: string }>()
+    for (const [key, moments] of this.#groups) {
+      if (key.endsWith('|digest')) continue
+      this.#groups.delete(key)
+      for (const message of messagesOf(this.#rules, this.#momentMs, moments)) {
+        if (this.#hasMasses) this.#addOwn(accounts, key, message)
+        else this.#count(receiverOf(key), sumOf(message.byRule.values()))
+      }
+    }
+    for (const [mass, { receiver, firing, resolved }] of accounts) {
+      const sum = entryOf(this.#masses, mass, () => ({ receiver, accounts: 0, firing: 0, resolved: 0 }))
+      sum.accounts++
+      sum.firing += firing
+      sum.resolved += resolved
+    }
   }
 
   /** By receiver. */
   end(): ReadonlyMap<string, EstimatedMessages> {
-    this.#close(() => true)
+    this.endAccount()
+    for (const [key, moments] of this.#groups) {
+      for (const { byRule } of messagesOf(this.#rules, this.#momentMs, moments)) {
+        this.#count(receiverOf(key), sumOf(byRule.values()))
+      }
+    }
+    for (const { receiver, accounts, ...counts } of this.#masses.values()) {
+      if (accounts >= MASS) this.#count(receiver, counts)
+    }
+    const isOwn = (mass: string) => (this.#masses.get(mass)?.accounts ?? 0) < MASS
+    for (const { receiver, parts, count } of this.#own.values()) {
+      this.#sumOf(receiver).messages += count * parts.filter((masses) => masses.some(isOwn)).length
+    }
     return this.#byReceiver
+  }
+
+  /** A message of one account, which parts of a mass may yet leave. */
+  #addOwn(accounts: Map<string, Counts & { receiver: string }>, key: string, { at, byRule }: Message): void {
+    const { group } = this.#rules
+    const receiver = receiverOf(key)
+    const interval = Math.floor(at / Math.max(group.waitMs, group.intervalMs, this.#momentMs))
+    const massOf = (rule: string) => `${receiver}|${interval}|${rule}`
+    for (const [rule, { firing, resolved }] of byRule) {
+      const sum = entryOf(accounts, massOf(rule), () => ({ receiver, firing: 0, resolved: 0 }))
+      sum.firing += firing
+      sum.resolved += resolved
+    }
+    const parts = (['firing', 'resolved'] as const)
+      .map((status) => [...byRule].flatMap(([rule, counts]) => (counts[status] > 0 ? [massOf(rule)] : [])).sort())
+      .filter((masses) => masses.length > 0)
+    entryOf(this.#own, JSON.stringify(parts), () => ({ receiver, parts, count: 0 })).count++
+  }
+
+  #sumOf(receiver: string): EstimatedMessages {
+    return entryOf(this.#byReceiver, receiver, () => ({ messages: 0, truncated: 0 }))
+  }
+
+  #count(receiver: string, { firing, resolved }: Counts): void {
+    const { max } = this.#rules.group
+    const sum = this.#sumOf(receiver)
+    sum.messages += Number(firing > 0) + Number(resolved > 0)
+    sum.truncated += Math.max(0, firing - max) + Math.max(0, resolved - max)
   }
 
   #addOne(ways: Map<string, Moments[]>, account: AccountName, told: ToldThen): void {
@@ -66,9 +134,8 @@ export class MessageEstimate {
     if (groups.length === 0) this.unrouted++
     const at = Math.floor(told.at / this.#momentMs)
     for (const moments of groups) {
-      const moment = entryOf(moments, at, () => ({ firing: 0, resolved: 0, isUrgent: false }))
-      if (reason === 'recovered') moment.resolved++
-      else moment.firing++
+      const moment = entryOf(moments, at, () => ({ isUrgent: false, byRule: new Map() }))
+      entryOf(moment.byRule, this.#hasMasses ? rule : '', noCounts)[reason === 'recovered' ? 'resolved' : 'firing']++
       const isWorse = reason === 'escalated' || (reason === 'entered' && level === 'critical')
       moment.isUrgent ||= isWorse && !inDigest
     }
@@ -82,43 +149,45 @@ export class MessageEstimate {
       entryOf(this.#groups, groupKey(receiver, entry, this.#rules.group.by), () => new Map()),
     )
   }
+}
 
-  #close(isOver: (key: string) => boolean): void {
-    for (const [key, moments] of this.#groups) {
-      if (!isOver(key)) continue
-      const receiver = key.slice(0, key.indexOf('|'))
-      const sum = entryOf(this.#byReceiver, receiver, () => ({ messages: 0, truncated: 0 }))
-      for (const { firing, resolved } of messagesOf(this.#rules, this.#momentMs, moments)) {
-        sum.messages += Number(firing > 0) + Number(resolved > 0)
-        const { max } = this.#rules.group
-        sum.truncated += Math.max(0, firing - max) + Math.max(0, resolved - max)
-      }
-      this.#groups.delete(key)
-    }
-  }
+interface Message {
+  /** ms */
+  at: number
+  byRule: ReadonlyMap<string, Counts>
 }
 
 /** A group that opens waits for more; after a message the next one keeps its distance, unless something just got worse. */
-function* messagesOf(
-  { group }: RuleSet,
-  momentMs: number,
-  moments: Moments,
-): Generator<Pick<Moment, 'firing' | 'resolved'>> {
-  let waiting: { closesAt: number; firing: number; resolved: number } | undefined
+function* messagesOf({ group }: RuleSet, momentMs: number, moments: Moments): Generator<Message> {
+  let waiting: { at: number; byRule: Map<string, Counts> } | undefined
   let closedAt = Number.NEGATIVE_INFINITY
-  for (const [moment, { firing, resolved, isUrgent }] of [...moments].sort(([a], [b]) => a - b)) {
+  for (const [moment, { isUrgent, byRule }] of [...moments].sort(([a], [b]) => a - b)) {
     const at = moment * momentMs
-    if (waiting !== undefined && waiting.closesAt < at) {
+    if (waiting !== undefined && waiting.at < at) {
       yield waiting
-      closedAt = waiting.closesAt
+      closedAt = waiting.at
       waiting = undefined
     }
-    waiting ??= { closesAt: Math.max(at + group.waitMs, closedAt + group.intervalMs), firing: 0, resolved: 0 }
-    if (isUrgent) waiting.closesAt = Math.min(waiting.closesAt, at + group.waitMs)
-    waiting.firing += firing
-    waiting.resolved += resolved
+    waiting ??= { at: Math.max(at + group.waitMs, closedAt + group.intervalMs), byRule: new Map() }
+    if (isUrgent) waiting.at = Math.min(waiting.at, at + group.waitMs)
+    for (const [rule, counts] of byRule) {
+      waiting.byRule.set(rule, sumOf([entryOf(waiting.byRule, rule, noCounts), counts]))
+    }
   }
   if (waiting !== undefined) yield waiting
+}
+
+function noCounts(): Counts {
+  return { firing: 0, resolved: 0 }
+}
+
+function sumOf(all: Iterable<Counts>): Counts {
+  const sum = noCounts()
+  for (const { firing, resolved } of all) {
+    sum.firing += firing
+    sum.resolved += resolved
+  }
+  return sum
 }
 
 /** As far as routes and groups look at one. */

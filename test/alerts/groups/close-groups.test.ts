@@ -49,7 +49,9 @@ test('a group that cannot be read is said to be so, and keeps no other from clos
 test('of very many groups some close at a look, and the rest is due at once', async () => {
   const one = relay({ group: { by: ['account'] } })
   const count = 600
-  for (let n = 1; n <= count; n++) await one.commit({ alert: anAlert({ account: { hubId: n, hubDomain: '' } }) })
+  for (let n = 1; n <= count; n++) {
+    await one.commit({ alert: anAlert({ rule: `rule ${n}`, account: { hubId: n, hubDomain: '' } }) })
+  }
   await one.collect(NOW)
   expect(await one.close(NOW + WAIT)).toBe(NOW + WAIT)
   expect(await one.told()).toHaveLength(500)

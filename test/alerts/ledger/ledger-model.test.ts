@@ -14,7 +14,8 @@ import { aRelay, DAY, dyingAt, INTERVAL, NOW, overtakenAt, WAIT } from '../outbo
 
 const redis = useRedis()
 
-const ACCOUNTS = [1, 2, 65]
+/** More than a mass takes. */
+const ACCOUNTS = [1, 2, 65, 3, 4, 5]
 const STEPS = [
   'collectAlerts',
   'xdel',
@@ -47,6 +48,7 @@ const event = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ is: fc.constant('commit' as const), account, over: fc.boolean(), worse: fc.boolean() }),
   },
+  { weight: 1, arbitrary: fc.record({ is: fc.constant('wave' as const), over: fc.boolean(), worse: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ is: fc.constant('collect' as const), dies }) },
   { weight: 4, arbitrary: fc.record({ is: fc.constant('close' as const), dies, overtaken }) },
   { weight: 2, arbitrary: fc.record({ is: fc.constant('look at held' as const), dies, overtaken }) },
@@ -119,90 +121,102 @@ function expectNoGhosts({ heard }: ReturnType<typeof hearing>): void {
   }
 }
 
-test('whatever happens, and whoever dies at it, every transition is accounted for, and ends', {
-  timeout: 120_000,
-}, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(event, { minLength: 10, maxLength: 40 }), async (events) => {
-      const routes = [
-        { match: { account: ['2'] }, to: ['mail', 'hook'] },
-        { match: { level: ['warning' as const] }, to: ['mail'] },
-      ]
-      const one = aRelay(redis.store, redis.freshKeys(), { routes })
-      const accounts = new Map(ACCOUNTS.map((hubId) => [hubId, new Account()]))
-      const listener = hearing()
-      const live = listener.listen(redis.store)
-      const storeOf = (death: { at: string; done: 'before' | 'after' } | null) =>
-        death === null ? live : dyingAt(live, death.at, death.done)
-      const overtakenStore = ({ dies, overtaken }: { dies: Death; overtaken: Overtaken | null }) => {
-        if (overtaken === null) return storeOf(dies)
-        const other = { ...one.deps, store: storeOf(overtaken.dies) }
-        let others = 1
-        return overtakenAt(storeOf(dies), overtaken.at, async () => {
-          if (others-- <= 0) return
-          const work = overtaken.by === 'close' ? closeGroups(other, now) : lookAtHeld(other, now)
-          await work.catch((error: Error) => expect(error.message).toBe('dead'))
-        })
-      }
-      let now = NOW
-      let committed = 0
-      const perform = async (what: (typeof events)[number]) => {
-        switch (what.is) {
-          case 'commit': {
-            const alert = accounts.get(what.account)?.next(what.account, what.over, what.worse)
-            committed++
-            return alert === undefined ? undefined : one.commit({ alert })
-          }
-          case 'collect':
-            return collectOutbox({ ...one.deps, store: storeOf(what.dies) }, now)
-          case 'close':
-            return closeGroups({ ...one.deps, store: overtakenStore(what) }, now)
-          case 'look at held':
-            return lookAtHeld({ ...one.deps, store: overtakenStore(what) }, now)
-          case 'silence':
-            return one.silences.push({
-              ...{ id: 's', author: '', comment: '', createdAt: now, endsAt: now + 5 * INTERVAL },
-              matchers: [{ name: 'account', value: String(what.account) }],
-            })
-          case 'unsilence':
-            one.silences.splice(0)
-            return one.lookAgain(now)
-          case 'attempt': {
-            const delivery = (await one.pending()).find((found) => found.receiver === what.receiver)
-            const nextAt = what.outcome === 'retry' ? now : null
-            const dying = new Deliveries(storeOf(what.dies), one.keys)
-            return delivery === undefined
-              ? undefined
-              : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so', ms: 1 }, now)
-          }
-          case 'replay':
-            return one.deliveries.replay(0, what.receiver ?? undefined, now)
-          case 'forget':
-            return one.deliveries.forgetDead(now + 30 * DAY)
+test.each([
+  ['rule', INTERVAL + WAIT],
+  // So little apart that accounts meet in a mass, and so much that it ends.
+  ['account', WAIT],
+] as const)(
+  'grouped by %s, whatever happens, and whoever dies at it, every transition is accounted for, and ends',
+  {
+    timeout: 120_000,
+  },
+  async (by, stepMs) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 10, maxLength: 40 }), async (events) => {
+        const routes = [
+          { match: { account: ['2'] }, to: ['mail', 'hook'] },
+          { match: { level: ['warning' as const] }, to: ['mail'] },
+        ]
+        const one = aRelay(redis.store, redis.freshKeys(), { routes, group: { by: [by] } })
+        const accounts = new Map(ACCOUNTS.map((hubId) => [hubId, new Account()]))
+        const listener = hearing()
+        const live = listener.listen(redis.store)
+        const storeOf = (death: { at: string; done: 'before' | 'after' } | null) =>
+          death === null ? live : dyingAt(live, death.at, death.done)
+        const overtakenStore = ({ dies, overtaken }: { dies: Death; overtaken: Overtaken | null }) => {
+          if (overtaken === null) return storeOf(dies)
+          const other = { ...one.deps, store: storeOf(overtaken.dies) }
+          let others = 1
+          return overtakenAt(storeOf(dies), overtaken.at, async () => {
+            if (others-- <= 0) return
+            const work = overtaken.by === 'close' ? closeGroups(other, now) : lookAtHeld(other, now)
+            await work.catch((error: Error) => expect(error.message).toBe('dead'))
+          })
         }
-      }
-      for (const what of events) {
-        now += INTERVAL + WAIT
-        await perform(what).catch((error: Error) => expect(error.message).toBe('dead'))
-        const proof = await one.verify()
-        expect(proof).toMatchObject({ balanced: true, astray: [], unresolved: [], missing: [], committed })
-        expect(proof.opened).toBe(proof.delivered + proof.pending + proof.dead)
-        expectNoGhosts(listener)
-        expect(proof.pending).toBe(Object.values(proof.where).reduce((sum, count) => sum + count, 0))
-      }
-      one.silences.splice(0)
-      for (const is of ['collect', 'unsilence', 'look at held', 'close'] as const) {
-        now += INTERVAL + WAIT
-        await perform({ is, dies: null, overtaken: null })
-      }
-      await one.record('delivered', now)
-      const end = await readOutboxBalance(one, now)
-      expect(end).toMatchObject({ balanced: true, pending: 0, committed, lateSince: null })
-      expect(committed).toBe(end.delivered + end.withheld + end.dead)
-      const fates = (await readAlertLog(one, { since: 0 })).map(({ fate }) => fate.is)
-      expect(fates).toHaveLength(committed)
-      expect(fates.filter((is) => is === 'pending' || is === 'unknown')).toEqual([])
-    }),
-    { numRuns: 40 },
-  )
-})
+        let now = NOW
+        let committed = 0
+        const commitOf = (hubId: number, over: boolean, worse: boolean) => {
+          const alert = accounts.get(hubId)?.next(hubId, over, worse)
+          committed++
+          return alert === undefined ? undefined : one.commit({ alert })
+        }
+        const perform = async (what: (typeof events)[number]) => {
+          switch (what.is) {
+            case 'commit':
+              return commitOf(what.account, what.over, what.worse)
+            case 'wave':
+              return Promise.all(ACCOUNTS.map((hubId) => commitOf(hubId, what.over, what.worse)))
+            case 'collect':
+              return collectOutbox({ ...one.deps, store: storeOf(what.dies) }, now)
+            case 'close':
+              return closeGroups({ ...one.deps, store: overtakenStore(what) }, now)
+            case 'look at held':
+              return lookAtHeld({ ...one.deps, store: overtakenStore(what) }, now)
+            case 'silence':
+              return one.silences.push({
+                ...{ id: 's', author: '', comment: '', createdAt: now, endsAt: now + 5 * INTERVAL },
+                matchers: [{ name: 'account', value: String(what.account) }],
+              })
+            case 'unsilence':
+              one.silences.splice(0)
+              return one.lookAgain(now)
+            case 'attempt': {
+              const delivery = (await one.pending()).find((found) => found.receiver === what.receiver)
+              const nextAt = what.outcome === 'retry' ? now : null
+              const dying = new Deliveries(storeOf(what.dies), one.keys)
+              return delivery === undefined
+                ? undefined
+                : dying.record(delivery, { outcome: what.outcome, nextAt, reason: 'so', ms: 1 }, now)
+            }
+            case 'replay':
+              return one.deliveries.replay(0, what.receiver ?? undefined, now)
+            case 'forget':
+              return one.deliveries.forgetDead(now + 30 * DAY)
+          }
+        }
+        for (const what of events) {
+          now += stepMs
+          await perform(what).catch((error: Error) => expect(error.message).toBe('dead'))
+          const proof = await one.verify()
+          expect(proof).toMatchObject({ balanced: true, astray: [], unresolved: [], missing: [], committed })
+          expect(proof.opened).toBe(proof.delivered + proof.pending + proof.dead)
+          expectNoGhosts(listener)
+          expect(proof.pending).toBe(Object.values(proof.where).reduce((sum, count) => sum + count, 0))
+        }
+        one.silences.splice(0)
+        for (const is of ['collect', 'unsilence', 'look at held', 'close'] as const) {
+          now += INTERVAL + WAIT
+          await perform({ is, dies: null, overtaken: null })
+        }
+        await one.record('delivered', now)
+        const end = await readOutboxBalance(one, now)
+        expect(end).toMatchObject({ balanced: true, pending: 0, committed, lateSince: null })
+        expect(committed).toBe(end.delivered + end.withheld + end.dead)
+        const fates = (await readAlertLog(one, { since: 0 })).map(({ fate }) => fate.is)
+        expect(fates).toHaveLength(committed)
+        expect(fates.filter((is) => is === 'pending' || is === 'unknown')).toEqual([])
+      }),
+      { numRuns: 40 },
+    )
+  },
+)

@@ -20,7 +20,7 @@ export function alertmanagerBody({ type, timestamp, data }: Message, context: Bo
     receiver: context.receiver,
     status: alerts.some(({ status }) => status === 'firing') ? 'firing' : 'resolved',
     alerts,
-    groupLabels: type === 'alert.digest' ? {} : only(commonLabels, context.groupBy.map(labelOf)),
+    groupLabels: type === 'alert.digest' ? {} : only(commonLabels, groupedBy(data.groupKey, context).map(labelOf)),
     commonLabels,
     commonAnnotations: inCommon(alerts.map(({ annotations }) => annotations)),
     externalURL: context.home,
@@ -61,6 +61,11 @@ function labelsOf({ kind, level, rule, account, series }: Alert): Pairs {
     from: cleaned(series?.from),
     to: cleaned(series?.to),
   })
+}
+
+/** A mass is grouped by its rule, whatever else is. */
+function groupedBy(groupKey: string, { groupBy }: BodyContext): readonly GroupBy[] {
+  return groupKey.startsWith('rule=') ? ['rule', ...groupBy] : groupBy
 }
 
 function labelOf(by: GroupBy): string {

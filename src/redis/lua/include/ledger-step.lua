@@ -16,6 +16,7 @@ local function collectedKey(partition) return AT .. ':collected:' .. partition e
 local function groupKey(group) return AT .. ':group:' .. group end
 local function groupStateKey(group) return AT .. ':group-state:' .. group end
 local function groupToldKey(group) return AT .. ':group-told:' .. group end
+local function groupAccountsKey(group) return AT .. ':group-accounts:' .. group end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
 
@@ -94,29 +95,6 @@ local function settle(refs, from, to, why, now)
   for is, some in pairs(ended) do noteEnds(some, is, is == 'delivered' and '' or why, now) end
 end
 
--- An alert joins a group. pace: 'digest' | 'urgent' | 'normal'.
-local function join(group, ref, element, pace, now, wait, interval)
-  redis.call('HSET', groupKey(group), ref, element)
-  local planned = tonumber(redis.call('ZSCORE', GROUPS_DUE, group) or '')
-  local closes
-  if pace == 'digest' then
-    -- Settled: nothing new for as long as `wait`, but never later than `interval` after the first.
-    local openedAt = tonumber(redis.call('HGET', groupStateKey(group), 'openedAt') or '')
-    if not planned or not openedAt then
-      openedAt = now
-      redis.call('HSET', groupStateKey(group), 'openedAt', now)
-    end
-    closes = math.max(now, math.min(now + wait, openedAt + interval))
-  elseif pace == 'urgent' then
-    closes = math.min(planned or now + wait, now + wait)
-  else
-    local closedAt = tonumber(redis.call('HGET', groupStateKey(group), 'closedAt') or '0')
-    -- A clock that was set back must not keep a group from closing.
-    closes = math.min(planned or math.max(now + wait, closedAt + interval), now + wait + interval)
-  end
-  redis.call('ZADD', GROUPS_DUE, closes, group)
-end
-
 -- Two groups may hold parts of one alert: what the other one sent or dropped since the caller read it changes the verdict.
 local function isAnyOf(alerts, key)
   for _, alert in ipairs(alerts) do
@@ -151,4 +129,72 @@ local function takeOut(group, refs, interval)
   local taken = redis.call('HINCRBY', groupStateKey(group), 'taken', 1)
   redis.call('PEXPIRE', groupStateKey(group), interval * 2 + 86400000)
   return taken
+end
+
+-- So many accounts in one trouble are one event: one message.
+local MASS = 5
+
+-- What waits of a mass in the groups of its accounts goes to the group of its rule, which closes when the first of them would have.
+local function gather(mass, groups, now, interval)
+  local rule = string.match(mass, '^[^|]*|rule=(.*)$')
+  for _, group in ipairs(groups) do
+    local elements, refs, moved = redis.call('HGETALL', groupKey(group)), {}, {}
+    for n = 1, #elements, 2 do
+      local isJson, waiting = pcall(cjson.decode, elements[n + 1])
+      if isJson and waiting.alert.rule == rule then
+        refs[#refs + 1] = elements[n]
+        moved[#moved + 1] = elements[n]
+        moved[#moved + 1] = elements[n + 1]
+      end
+    end
+    if #refs > 0 then
+      local closes = tonumber(redis.call('ZSCORE', GROUPS_DUE, group) or '') or now
+      local planned = tonumber(redis.call('ZSCORE', GROUPS_DUE, mass) or '') or closes
+      inChunks(moved, 'HSET', groupKey(mass))
+      redis.call('ZADD', GROUPS_DUE, math.min(planned, closes), mass)
+      noteEarlier(mass)
+      takeOut(group, refs, interval)
+    end
+  end
+end
+
+-- Whether alerts of a rule have joined the groups of so many accounts within `interval` (at least `wait`) that it is a mass.
+local function isMass(mass, group, now, wait, interval)
+  if mass == '' then return false end
+  local accounts, window = groupAccountsKey(mass), math.max(wait, interval, 1)
+  redis.call('ZREMRANGEBYSCORE', accounts, '-inf', '(' .. now - window)
+  -- By a clock that was ahead.
+  redis.call('ZREMRANGEBYSCORE', accounts, '(' .. now + window, '+inf')
+  local isNew = redis.call('ZADD', accounts, now, group) == 1
+  local count = redis.call('ZCARD', accounts)
+  if isNew and count == MASS then gather(mass, redis.call('ZRANGE', accounts, 0, -1), now, interval) end
+  redis.call('ZREMRANGEBYRANK', accounts, 0, -MASS - 1)
+  redis.call('PEXPIRE', accounts, window)
+  return count >= MASS
+end
+
+-- An alert joins its group, or that of its rule where it is one of a mass ('' = never). Paces: 'digest' | 'urgent' | 'normal'.
+-- Returns which of the two.
+local function join(group, pace, mass, massPace, ref, element, now, wait, interval)
+  if isMass(mass, group, now, wait, interval) then group, pace = mass, massPace end
+  redis.call('HSET', groupKey(group), ref, element)
+  local planned = tonumber(redis.call('ZSCORE', GROUPS_DUE, group) or '')
+  local closes
+  if pace == 'digest' then
+    -- Settled: nothing new for as long as `wait`, but never later than `interval` after the first.
+    local openedAt = tonumber(redis.call('HGET', groupStateKey(group), 'openedAt') or '')
+    if not planned or not openedAt then
+      openedAt = now
+      redis.call('HSET', groupStateKey(group), 'openedAt', now)
+    end
+    closes = math.max(now, math.min(now + wait, openedAt + interval))
+  elseif pace == 'urgent' then
+    closes = math.min(planned or now + wait, now + wait)
+  else
+    local closedAt = tonumber(redis.call('HGET', groupStateKey(group), 'closedAt') or '0')
+    -- A clock that was set back must not keep a group from closing.
+    closes = math.min(planned or math.max(now + wait, closedAt + interval), now + wait + interval)
+  end
+  redis.call('ZADD', GROUPS_DUE, closes, group)
+  return group
 end

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import type { Alert } from '../../../src/alerts/alert.ts'
+import { useRedis } from '../../support/test-store.ts'
+import { anAlert } from '../an-alert.ts'
+import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
+
+const redis = useRedis()
+const relay = () => aRelay(redis.store, redis.freshKeys(), { group: { by: ['account'] } })
+
+function of(hubId: number, more: Partial<Alert> = {}) {
+  return { alert: anAlert({ id: `${hubId}-1`, account: { hubId, hubDomain: '' }, ...more }) }
+}
+
+/** The group and the ids of each message, the oldest first. */
+async function sent(one: ReturnType<typeof relay>) {
+  return (await one.pending())
+    .toSorted((a, b) => Date.parse(a.message.timestamp) - Date.parse(b.message.timestamp))
+    .map(({ message }) => [message.data.groupKey, idsOf(message).toSorted()])
+}
+
+test('four accounts in one trouble are a message each, of all that an account has', async () => {
+  const one = relay()
+  for (const hubId of [1, 2, 3, 4])
+    await one.commit(of(hubId), of(hubId, { id: `${hubId}x-1`, rule: `other ${hubId}` }))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  expect((await sent(one)).sort()).toEqual([1, 2, 3, 4].map((n) => [`account=${n}`, [`${n}-1`, `${n}x-1`]]))
+  await one.expectBalance({ pending: 8, where: { outbox: 0, groups: 0, held: 0, deliveries: 8 } })
+})
+
+test('five are one message by their rule, when the first of them would have had its own; what else they have is theirs', async () => {
+  const one = relay()
+  await one.commit(of(1), of(2), of(2, { id: '2x-1', rule: 'other' }))
+  await one.collect(NOW)
+  await one.commit(of(3), of(4), of(5), of(6))
+  await one.collect(NOW + WAIT - 1)
+  await one.close(NOW + WAIT)
+  expect((await sent(one)).sort()).toEqual([
+    ['account=2', ['2x-1']],
+    ['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)],
+  ])
+  expect(await one.close(NOW + WAIT)).toBeUndefined()
+  await one.expectBalance({ pending: 7, where: { outbox: 0, groups: 0, held: 0, deliveries: 7 } })
+})
+
+test('a trouble that spreads slowly becomes a mass too: its fifth account within the interval, and who follows', async () => {
+  const one = relay()
+  for (let n = 1; n <= 8; n++) {
+    await one.commit(of(n))
+    const at = NOW + (n - 1) * (WAIT + 1)
+    await one.collect(at)
+    await one.close(at + WAIT)
+  }
+  expect(await sent(one)).toHaveLength(5)
+  await one.close(NOW + 4 * (WAIT + 1) + WAIT + INTERVAL)
+  expect((await sent(one)).slice(4)).toEqual([
+    ['rule=customProperties.overall', ['5-1']],
+    ['rule=customProperties.overall', ['6-1', '7-1', '8-1']],
+  ])
+})
+
+test('a mass is over when an interval had fewer accounts', async () => {
+  const one = relay()
+  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  await one.commit(of(1, { id: '1-2', status: 'resolved', reason: 'recovered' }))
+  const later = NOW + 2 * INTERVAL
+  await one.collect(later)
+  await one.close(later + WAIT)
+  expect((await sent(one)).at(-1)).toEqual(['account=1', ['1-2']])
+})
+
+test('an end waits for its beginning that is still in the group of the mass', async () => {
+  const one = relay()
+  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  // Its own group closes at once, that of the mass when the interval is over.
+  await one.commit(of(6))
+  await one.collect(NOW + 2 * WAIT)
+  await redis.store.del(one.keys.delivery.groupAccounts('mail|rule=customProperties.overall'))
+  await one.commit(of(6, { id: '6-2', status: 'resolved', reason: 'recovered' }))
+  await one.collect(NOW + 2 * WAIT)
+  await one.close(NOW + 3 * WAIT)
+  expect((await sent(one)).at(-1)).toEqual(['account=6', ['6-2']])
+  expect((await one.pending()).at(-1)?.message.data.alerts).toMatchObject([{ supersedes: ['6-1'] }])
+})
+
+test('what a silence held back of many accounts comes as one message', async () => {
+  const one = relay()
+  one.silence(NOW + INTERVAL)
+  for (let n = 1; n <= 6; n++) {
+    await one.commit(of(n))
+    // Too far apart to be a mass.
+    await one.collect(NOW - (8 - n) * INTERVAL)
+    await one.close(NOW - (8 - n) * INTERVAL + WAIT)
+  }
+  expect(await one.pending()).toEqual([])
+  await one.lookAtHeld(NOW + INTERVAL)
+  await one.close(NOW + INTERVAL + WAIT)
+  expect(await sent(one)).toEqual([['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)]])
+})
+
+test('first readings are no mass: they have a digest', async () => {
+  const one = relay()
+  await one.commit(...[1, 2, 3, 4, 5].map((n) => ({ ...of(n), firstReading: true as const })))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  expect((await one.pending()).map(({ message }) => message.type)).toEqual(['alert.digest'])
+})
+
+test('a clock that was ahead makes no mass of what comes after', async () => {
+  const one = relay()
+  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
+  await one.collect(NOW + 365 * 86_400_000)
+  await one.close(NOW)
+  await one.close(NOW + WAIT)
+  await one.commit(of(6))
+  await one.collect(NOW + WAIT)
+  await one.close(NOW + 2 * WAIT)
+  expect((await sent(one)).map(([group]) => group)).toEqual(['rule=customProperties.overall', 'account=6'])
+})

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { MessageEstimate } from '../../../src/views/plan/message-estimate.ts'
+import type { ToldThen } from '../../../src/views/plan/replay-series.ts'
+import type { RuleSet } from '../../../src/views/plan/rule-set.ts'
+
+const HOUR = 3_600_000
+const RULES: RuleSet = {
+  ...{ rules: [], recoverBelow: 3, for: 0, repeatEveryMs: 24 * HOUR, firstRun: 'digest' },
+  routes: [{ to: ['mail'] }],
+  group: { by: ['account'], waitMs: 30_000, intervalMs: 300_000, max: 4 },
+}
+
+function told(rule: string, at: number, reason: ToldThen['reason'] = 'entered'): ToldThen {
+  return { at, kind: 'limit', rule, level: 'warning', reason, inDigest: false } as ToldThen
+}
+
+function estimated(accounts: number, of: (hubId: number) => ToldThen[], rules = RULES) {
+  const estimate = new MessageEstimate(rules, 24 * HOUR)
+  for (let hubId = 1; hubId <= accounts; hubId++) {
+    estimate.add({ hubId, hubDomain: '' }, of(hubId))
+    estimate.endAccount()
+  }
+  return estimate.end().get('mail')
+}
+
+test('four accounts in one trouble get a message each, five one; what is beyond its size is counted', () => {
+  const atOnce = () => [told('a', HOUR), told('a', HOUR)]
+  expect(estimated(4, atOnce)).toEqual({ messages: 4, truncated: 0 })
+  expect(estimated(5, atOnce)).toEqual({ messages: 1, truncated: 6 })
+})
+
+test('an account that has more than the trouble of the mass gets that in its own message', () => {
+  expect(estimated(6, (n) => [told('a', HOUR), ...(n <= 2 ? [told(`own ${n}`, HOUR)] : [])])).toMatchObject({
+    messages: 3,
+  })
+})
+
+test('what fires and what is over are two messages, of a mass as of one account', () => {
+  const both = () => [told('a', HOUR), told('a', 2 * HOUR, 'recovered')]
+  expect(estimated(3, both)).toMatchObject({ messages: 6 })
+  expect(estimated(9, both)).toMatchObject({ messages: 2 })
+})
+
+test('accounts in trouble at different times are no mass', () => {
+  expect(estimated(9, (n) => [told('a', n * HOUR)])).toMatchObject({ messages: 9 })
+})
+
+test('grouped by rule, all share a message', () => {
+  const byRule = { ...RULES, group: { ...RULES.group, by: ['rule' as const] } }
+  expect(estimated(3, () => [told('a', HOUR), told('b', HOUR)], byRule)).toMatchObject({ messages: 2 })
+})
