@@ -66,7 +66,7 @@ function* adviseRedis({ redis: { url, sentinels, cluster, tls } }: Config): Iter
     const elsewhere = named.find((host) => host !== '' && !isThisMachine(host))
     if (elsewhere === undefined) continue
     const message =
-      `whoever sees the traffic to ${elsewhere} reads the password and everything stored, and can change it: ` +
+      `an eavesdropper on the traffic to ${elsewhere} reads the password and everything stored, and can change it: ` +
       `${name === 'url' ? 'rediss://' : 'tls: true'} encrypts it; needless only in a network that is yours alone`
     yield { path: ['redis', name], message }
   }
@@ -129,11 +129,11 @@ function* adviseQuietHours({ routes }: Config, now: number): Iterable<Advice> {
     if (quiet === undefined) continue
     const path = ['routes', index, 'quiet']
     if (isAlwaysQuiet(quiet, now)) {
-      yield { path, message: 'all week: what this route takes is never told' }
+      yield { path, message: 'all week: what this route takes is never sent' }
     } else if (match.level?.includes('critical') !== false && !routes.slice(0, index).some(takesAllCritical)) {
       const message =
         'critical alerts are held back too; a route for them above this one, with `match: { level: critical }` and without ' +
-        '`quiet`, tells them at once'
+        '`quiet`, sends them at once'
       yield { path, message }
     }
   }
@@ -147,7 +147,7 @@ function takesAllCritical({ match }: Config['routes'][number]): boolean {
 function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
   const names = Object.keys(receivers)
   if (names.length === 1) {
-    const message = `nothing can tell you when ${names[0]} fails: with a second receiver, that one does`
+    const message = `no message can reach you when ${names[0]} fails: with a second receiver, that one does`
     yield { path: ['receivers'], message }
   }
   for (const [name, receiver] of Object.entries(receivers)) {
@@ -170,7 +170,7 @@ function isSlack(url: Secret): boolean {
 
 function* adviseAcknowledging({ alerts: { acknowledgeFor, repeatEvery } }: Config): Iterable<Advice> {
   if (acknowledgeFor >= repeatEvery) return
-  const message = `over before an alert would be told again (repeatEvery, ${formatDuration(repeatEvery)}): make it longer`
+  const message = `over before an alert would be repeated (repeatEvery, ${formatDuration(repeatEvery)}): make it longer`
   yield { path: ['alerts', 'acknowledgeFor'], message }
 }
 
@@ -178,7 +178,7 @@ function* adviseHeartbeat({ heartbeat }: Config): Iterable<Advice> {
   if (heartbeat === undefined) return
   const [, ending] = /\/(fail|start|log|\d{1,3})\/*$/.exec(URL.parse(heartbeat.url.reveal())?.pathname ?? '') ?? []
   if (ending === undefined) return
-  const message = `ends with /${ending}, which says something else than that all is well: leave it out, /fail is added where it is needed`
+  const message = `ends with /${ending}, which does not report success: leave it out, /fail is added where it is needed`
   yield { path: ['heartbeat', 'url'], message }
 }
 

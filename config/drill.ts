@@ -11,7 +11,7 @@ const settings = related(
       ),
     alertAfter: durationOrNever({ min: '1m', max: '730d' })
       .prefault('14d')
-      .describe('A receiver that delivered nothing for so long, drills included, is told of through the others.'),
+      .describe('A receiver that delivered nothing for so long, drills included, is an alert to the others.'),
   }),
   ({ every, alertAfter }, report) => {
     if (typeof every !== 'number' || typeof alertAfter !== 'number' || every < alertAfter) return

@@ -149,7 +149,7 @@ class Filling {
     const schema = settings[name]
     const secretAt = renderPath([...path, name])
     if (data[name] !== undefined) {
-      this.#report(at, keyAt, `stands beside ${name}: keep one of the two`)
+      this.#report(at, keyAt, `is set beside ${name}: keep one of the two`)
       return
     }
     this.twins.set(secretAt, renderPath(at))

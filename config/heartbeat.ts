@@ -10,7 +10,7 @@ export const heartbeat = related(
       if (username !== '' || password !== '') return 'must be an address without user and password'
       return hash === '' ? undefined : 'must be an address without #'
     }).describe(
-      'What is told that all is within bounds: a POST to it, or to it + /fail with the reasons, as Healthchecks takes them.',
+      'The address that gets a ping while all is within bounds: a POST to it, or to it + /fail with the reasons, as Healthchecks takes them.',
     ),
     every: duration({ min: '30s', max: '1h' })
       .prefault('1m')
@@ -34,4 +34,6 @@ export const heartbeat = related(
     if (!(url instanceof Secret) || insecure === true || !isPlainHttpElsewhere(url.reveal())) return
     report(['url'], 'must start with https:// (http:// needs insecure: true, or a host that is this machine)')
   },
-).describe('Tells a service outside that Plimsoll does its work. When the pings stop, that service raises the alarm.')
+).describe(
+  'Pings a service outside as long as Plimsoll does its work. When the pings stop, that service raises the alarm.',
+)

@@ -13,7 +13,7 @@ export const limits = z
       ),
     callsPerHour: whole(10, 1_000_000_000)
       .exactOptional()
-      .describe('Most calls of the whole fleet to the limits endpoints in an hour. Default: as many as there are.'),
+      .describe('Most calls for all accounts to the limits endpoints in an hour. Default: as many as there are.'),
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
     associations: associationPairs
       .prefault([])
@@ -24,7 +24,7 @@ export const limits = z
     alertAfter: duration({ min: '1s', max: '365d' })
       .prefault('30m')
       .describe(
-        'How long polls of one account must fail before that is told; never less than twice the `every` that holds for it.',
+        'How long polls of one account must fail before an alert opens; never less than twice the `every` that holds for it.',
       ),
     freshness: duration({ min: '1m', max: '365d' })
       .prefault('26h')
@@ -39,10 +39,10 @@ export const limits = z
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every change is kept.'),
         hourly: duration({ min: '1h', max: '3650d' })
           .prefault('90d')
-          .describe('How long is kept how things stood at the end of each hour (UTC).'),
+          .describe('How long the values at the end of each hour (UTC) are kept.'),
         daily: duration({ min: '1h', max: '3650d' })
           .prefault('800d')
-          .describe('How long is kept how things stood at the end of each day (UTC).'),
+          .describe('How long the values at the end of each day (UTC) are kept.'),
         samples: duration({ min: '1m', max: '3650d' })
           .prefault('30d')
           .describe('How long the records that are shown at or near a limit are kept after they were last read.'),

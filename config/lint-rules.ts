@@ -125,7 +125,7 @@ function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterabl
   // Thresholds stand in their order, so what is asked of both is met by critical first only if it is the same.
   const isCriticalToo = CONDITIONS.every((one) => warning[one] === undefined || warning[one] === critical[one])
   if (isCriticalToo)
-    yield { path: [...path, 'warning'], message: 'never entered: whatever meets it is critical already' }
+    yield { path: [...path, 'warning'], message: 'never entered: a series that meets it is critical already' }
 }
 
 /** Of a rule for several series: what it asks of some of them only. A level that is without `count` is named as a whole. */

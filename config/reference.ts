@@ -14,9 +14,9 @@ const HEAD = `# Every setting
 
 <!-- Written by \`npm run -s plimsoll -- config schema --markdown > config/reference.md\`: change config/schema.ts, not this file. -->
 
-One YAML file; what it leaves out has the default below. \`[]\` stands for each entry of a list, \`NAME\` for a name of yours. Durations are
+One YAML file; what it leaves out has the default below. \`[]\` is each entry of a list, \`NAME\` for a name of yours. Durations are
 \`30s\`, \`15m\`, \`12h\`, \`7d\`; percentages 0 to 100; \`\${NAME}\` takes an environment variable. A secret may come from a file instead: then the
-setting's name ends in \`File\`. **SIGHUP** says whether a running daemon takes a change over when it reads its file again; the rest needs
+setting's name ends in \`File\`. **SIGHUP** shows whether a running daemon takes a change over when it reads its file again; the rest needs
 a restart. [\`example.yaml\`](example.yaml) shows all of it in its place, \`plimsoll config check\` names everything that is wrong with a file.
 `
 

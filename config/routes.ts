@@ -25,7 +25,7 @@ const route = z.strictObject({
     .describe('Names of the receivers that get what the route takes.'),
   quiet: quietHours()
     .exactOptional()
-    .describe('When alerts are held back; those that still fire afterwards are told then. One or a list.'),
+    .describe('When alerts are held back; those that still fire afterwards are sent then. One or a list.'),
 })
 
 export const routes = z.array(route).min(1, 'must have at least one route')

@@ -41,7 +41,7 @@ const provider = related(
     baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')
-      .describe('Where somebody who installs the app is sent.'),
+      .describe('The address that customers who install the app are sent to.'),
     clientId: text().describe("The app's client id."),
     clientSecret: secret().describe("The app's client secret."),
     redirectUri: webAddress({ strip: false })
@@ -91,7 +91,7 @@ const redis = related(
     sentinels: redisHosts().exactOptional().describe('host:port of the sentinels that know the master `name`.'),
     name: text().exactOptional().describe('What the sentinels call the master.'),
     cluster: redisHosts().exactOptional().describe('host:port of some nodes of a Redis cluster.'),
-    password: secret().exactOptional().describe('For sentinels and cluster; with `url` it stands in the address.'),
+    password: secret().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
     tls: toggle().prefault(false).describe('Connect with TLS.'),
     prefix: text(/^[A-Za-z0-9_.-]{1,40}$/, 'must be 1 to 40 letters, digits, _ . or -')
       .prefault('plimsoll')
@@ -144,10 +144,10 @@ const cron = (fallback: string) =>
 
 const schedule = z
   .strictObject({
-    refreshTokens: cron('*/10 * * * * *').describe('When to look whose tokens are due (cron, seconds allowed).'),
-    pollLimits: cron('*/15 * * * * *').describe('When to look which accounts are due for a poll (cron).'),
+    refreshTokens: cron('*/10 * * * * *').describe('When to search for tokens that are due (cron, seconds allowed).'),
+    pollLimits: cron('*/15 * * * * *').describe('When to search for accounts that are due for a poll (cron).'),
   })
-  .describe('How often due work is looked for. What is due when is set by `tokens` and `limits`.')
+  .describe('How often due work is searched. `tokens` and `limits` set when it is due.')
 
 const tokens = related(
   z.strictObject({
@@ -170,24 +170,22 @@ const alerts = z
       .max(100, 'must be from 0 to 100')
       .prefault(3)
       .describe(
-        'Percentage points inside a percent condition before a level is left, so that alerts do not flap. Other conditions: see `thresholds[].recoverBelow`.',
+        'Percentage points inside a percent condition before a level is left, so that alerts do not flap. Other conditions: see `recoverBelow` of a rule in `thresholds`.',
       ),
     for: whole(0, 100)
       .prefault(0)
       .describe('Polls in a row that must agree before a level is entered; 0 and 1: at once.'),
-    repeatEvery: duration({ min: '1s', max: '365d' })
-      .prefault('24h')
-      .describe('How often a firing alert is told again.'),
+    repeatEvery: duration({ min: '1s', max: '365d' }).prefault('24h').describe('How often a firing alert is repeated.'),
     worse: z
       .enum(['on', 'off'], 'must be on or off')
       .prefault('on')
       .describe(
         'on: what gets worse at its level - 5 percentage points, half of what remained, one more record at its limit - is ' +
-          'told again, at most once in `group.interval`. off: only a higher level is.',
+          'sent again, at most once in `group.interval`. off: only a higher level is.',
       ),
     acknowledgeFor: duration({ min: '1m', max: '365d' })
       .prefault('7d')
-      .describe('How long an acknowledged alert is not told again at most, unless it gets worse.'),
+      .describe('How long an acknowledged alert is not repeated, unless it gets worse.'),
     group: z
       .strictObject({
         by: z
@@ -201,7 +199,7 @@ const alerts = z
         interval: duration({ min: 0, max: '1d' })
           .prefault('5m')
           .describe('Least time between two messages of a group.'),
-        max: whole(1, 10_000).prefault(200).describe('Most alerts in one message; it says how many more there are.'),
+        max: whole(1, 10_000).prefault(200).describe('Most alerts in one message; it counts the rest.'),
       })
       .prefault({})
       .describe('How alerts are gathered into messages.'),
@@ -223,11 +221,11 @@ const uninstall = z
     afterRefused: durationOrNever({ min: '1h', max: '3650d' })
       .prefault('never')
       .describe(
-        'An account whose refresh token has been refused for so long is uninstalled; looked at once a day. never: it ' +
-          'waits for somebody to connect it again.',
+        'An account whose refresh token has been refused for so long is uninstalled; checked once a day. never: it ' +
+          'waits until its customer connects it again.',
       ),
   })
-  .describe('What becomes of accounts that leave.')
+  .describe('What happens to accounts that leave.')
 
 const http = related(
   z.strictObject({
@@ -247,7 +245,7 @@ const http = related(
     metrics: z
       .enum(['token', 'open'])
       .prefault('token')
-      .describe('Who may read /metrics: token: whoever has an admin token with the scope read; open: anybody.'),
+      .describe('Who may read /metrics: token: clients with an admin token with the scope read; open: any client.'),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => plainHttp(given, ['publicUrl'], 'http.insecure', report),
@@ -266,7 +264,7 @@ const log = z
         'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
       ),
   })
-  .describe('The log: JSON lines, on standard output unless `file` says otherwise.')
+  .describe('The log: JSON lines, on standard output unless `file` is set.')
 
 // A group that is left out is checked like an empty one, so that what it must have is named setting by setting.
 export const settings = related(
@@ -336,7 +334,7 @@ function checkRedis(given: Unchecked, report: Report): void {
   const needless = 'has a meaning only with a server of your own: give url, sentinels or cluster'
   if (given.password !== undefined && ways.length === 0) report(['password'], needless)
   if (given.password !== undefined && given.url !== undefined)
-    report(['password'], 'stands in the address of url: keep one of them')
+    report(['password'], 'is part of the address of url: keep one of them')
   if (given.tls === true && ways.length === 0) report(['tls'], needless)
 }
 

@@ -55,7 +55,7 @@ export const thresholdRule = related(
     on: z
       .enum([...METRICS, 'customProperties.*', 'associations.*', '*', LIMIT_CHANGED])
       .describe(
-        'The series that the rule is about. `limit-changed`: with `off: true`, that their limits moved is not told. In a rule ' +
+        'The series that the rule is about. `limit-changed`: with `off: true`, no alerts about limits that moved. In a rule ' +
           'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`.',
       ),
     match: match.prefault({}),

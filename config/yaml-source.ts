@@ -77,7 +77,7 @@ class Reader {
     if (isAlias(node)) {
       const target = this.#resolve(node)
       if (target !== undefined) return this.#node(target, path, at)
-      this.#report(path, at, 'an alias of nothing: no anchor of that name stands before it')
+      this.#report(path, at, 'an alias of nothing: no anchor of that name precedes it')
       return nothing
     }
     if (isMap(node)) return { kind: 'map', at, entries: this.#entries(node.items, path, at) }

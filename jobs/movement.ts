@@ -151,4 +151,4 @@ export class Movement {
 }
 
 /** One by one it is judged how long they take: no queue of them stands still. */
-const isLook = (what: string) => what.startsWith('look ')
+const isLook = (what: string) => what.startsWith('sweep ')

@@ -118,7 +118,7 @@ export function createQueues(
     ...queues,
     tell,
     wake: (kind, at) =>
-      tolerate(tell(kind, at), 'other daemons can not be told of what is found: they look at their ticks'),
+      tolerate(tell(kind, at), 'other daemons can not be notified of new work: they find it at their ticks'),
     hearWakes: async (hearing, lookHere) => {
       look = lookHere
       hearing.on('message', (_: string, text: string) => {
@@ -130,7 +130,7 @@ export function createQueues(
         if (hearing.status === 'end') return
         await tolerate(
           hearing.subscribe(channel),
-          'what other daemons find is not heard: it is looked at with the ticks',
+          'wake-ups of other daemons are not received: their work is found at the ticks',
         )
       }
       endListening = nowAndThen(listen, LISTEN_EVERY_MS)

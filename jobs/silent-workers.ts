@@ -39,10 +39,7 @@ export function watchSilentWorkers(
     for (const [queue, ms] of Object.entries(movement.untaken(waiting, since))) {
       if (ms < silentMs || now - (replacedAt.get(queue) ?? 0) < silentMs) continue
       replacedAt.set(queue, now)
-      log.warn(
-        { code: 'worker.silent', queue, waitedMs: ms },
-        'jobs wait and nobody takes them: this worker is replaced',
-      )
+      log.warn({ code: 'worker.silent', queue, waitedMs: ms }, 'jobs wait and the worker takes none: it is replaced')
       replace(queue)
     }
   }

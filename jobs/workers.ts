@@ -74,7 +74,7 @@ export function startWorkers(
     return (now.tracing ?? NO_TRACING).span('sweep', { 'plimsoll.sweep': kind }, () => sweep(now, kind))
   }
   // One that hangs must be seen here: what other daemons look at moves on.
-  const watched = (kind: SweepKind) => deps.movement.watch(`look ${kind}`, () => inForce.run((now) => look(now, kind)))
+  const watched = (kind: SweepKind) => deps.movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
   const looks = startLooks(watched, deps.clock, log)
   const watch = watchSilentWorkers(
     { ...deps, log },

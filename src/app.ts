@@ -104,16 +104,13 @@ export async function startApp(
   await raiseFormat(parts.store, keys)
   const unseal = () =>
     storeSealed({ ...running.work, unstored }, input.config.dataDir).catch((error: unknown) => {
-      log.error(
-        { code: 'token.not-unsealed', err: error },
-        'new tokens in hand can not be read from the data folder, or put there',
-      )
+      log.error({ code: 'token.not-unsealed', err: error }, 'the folder of sealed tokens could not be read or written')
     })
   void unseal()
   onReady(parts.store, () => void storeYoungAgain({ ...running.work, unstored }))
   // Also what a command left there, or what waits for a Redis that has its data again.
   const endUnsealing = nowAndThen(unseal, UNSEAL_EVERY_MS)
-  lifecycle.onClose('the looks at sealed answers', async () => endUnsealing())
+  lifecycle.onClose('the sweep of sealed answers', async () => endUnsealing())
   dataWatch = await startDataWatch(() => running.parts)
   lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
   const reports = await startWriterReports(parts, ownName())

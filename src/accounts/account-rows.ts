@@ -100,7 +100,7 @@ function nameOf(text: string): string | undefined {
 function csvFields(columns: readonly string[]): (text: string) => Fields | string {
   return (text) => {
     const values = splitCsv(text)
-    if (values === undefined) return 'is malformed CSV: a quote stands in the wrong place or is not closed'
+    if (values === undefined) return 'is malformed CSV: a quote is in the wrong place or is not closed'
     if (values.length !== columns.length) return `has ${values.length} columns where the header has ${columns.length}`
     return Object.fromEntries(columns.map((column, index) => [column, cellAsWritten(values[index] ?? '')]))
   }

@@ -86,7 +86,7 @@ export function whyNotRead(
         ? 'its token is not to be had just now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
     case 'no-room':
-      return 'limits.callsPerHour has no room for it just now: plimsoll status says more'
+      return 'limits.callsPerHour has no room for it now: see plimsoll status'
     case 'paused':
       return "the provider's rate limit for it is reached, or nearly so: try again in a while"
     default:

@@ -39,22 +39,22 @@ export async function refreshNow(
 function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
   switch (outcome.is) {
     case 'refreshed':
-    case 'lost': // Somebody else has just done it.
+    case 'lost': // Another process has just done it.
       return { is: 'refreshed', account }
     case 'fresh':
       return {
         is: 'planned',
-        why: 'its last refresh failed, and the next one is planned: plimsoll accounts show says when',
+        why: 'its last refresh failed, and the next one is planned: see plimsoll accounts show',
       }
     case 'held':
-      return { is: 'held', why: 'somebody else is at it just now: try again in a moment' }
+      return { is: 'held', why: 'another process works on it: try again in a moment' }
     case 'gone':
       return { is: 'gone', why: 'it is uninstalled, or about to be' }
     case 'waiting': {
       const { until } = outcome
       return {
         is: 'closed',
-        why: `the token endpoint is closed until ${formatMoment(until)}: plimsoll status says why`,
+        why: `the token endpoint is closed until ${formatMoment(until)}: see plimsoll status`,
         until,
       }
     }

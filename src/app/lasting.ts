@@ -17,7 +17,7 @@ export function createLasting({ config, clock, vault, log, lifecycle }: Parts) {
   const { connections } = config.provider
   const unstored = new Unstored((answers) => sealAnswers({ vault, log }, config.dataDir, answers))
   const endSealing = nowAndThen(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
-  lifecycle.onClose('the looks at answers that Redis has not taken', async () => endSealing())
+  lifecycle.onClose('the sweep of answers that Redis has not taken', async () => endSealing())
   return {
     startedAt: clock.now(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),

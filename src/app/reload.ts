@@ -72,11 +72,14 @@ async function lookAround(
   const { log, clock } = parts
   hands.endpoint.probe()
   await reports.report().catch((error: unknown) => {
-    log.warn({ code: 'vault.unreported', err: error }, 'could not say which key encrypts here: said again soon')
+    log.warn({ code: 'vault.unreported', err: error }, 'could not report which key encrypts here: tried again soon')
   })
   await Promise.all([lookAgain(parts, clock.now()), parts.deliveries.enable(receiversIn(applied))]).catch(
     (error: unknown) => {
-      log.warn({ code: 'redis.error', err: error }, 'what is held back waits for its own time: Redis could not be told')
+      log.warn(
+        { code: 'redis.error', err: error },
+        'alerts that were held back wait for their own time: Redis did not answer',
+      )
     },
   )
   if (applied.some((path) => path.startsWith('limits.'))) replanInBackground(work)
@@ -87,12 +90,12 @@ function receiversIn(paths: readonly string[]): string[] {
   return [...new Set(paths.flatMap((path) => /^receivers\.([\w-]+)/.exec(path)?.[1] ?? []))]
 }
 
-/** Nobody waits for it: with many accounts it takes its time. */
+/** In the background: with many accounts it takes minutes. */
 export function replanInBackground(work: Work): void {
   void replanPolls(work).catch((error: unknown) => {
     work.log.warn(
       { code: 'poll.error', err: error },
-      'could not look whose period is shorter now: their turns stay as planned',
+      'accounts with a shorter period could not be planned anew: their turns are unchanged',
     )
   })
 }

@@ -11,10 +11,10 @@ export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role
   parts.lifecycle.onClose("the workers' connection", () => store.disconnect())
   const workers = startWorkers(store, parts.keys.queues, work, parts.log)
   const hearing = connectRedis(parts.address, 'queues', () => {}) // The workers' connection reports.
-  parts.lifecycle.onClose("the looks' connection", () => hearing.disconnect())
-  // Without it the ticks still bring every look: nobody waits for a Redis that is away.
+  parts.lifecycle.onClose('the connection for wake-ups', () => hearing.disconnect())
+  // Not awaited: without a Redis the ticks still start every sweep.
   void parts.queues.hearWakes(hearing, workers.wake)
-  void parts.queues.forgetSweeps().catch(() => undefined) // Nobody reads them.
+  void parts.queues.forgetSweeps().catch(() => undefined) // No version reads them any more.
   return workers
 }
 

@@ -86,7 +86,7 @@ function describeUnproven({ receiver, lastDeliveredAt }: ReceiverHealth, provenA
     lastDeliveredAt === undefined
       ? `has delivered nothing yet, ${days} after it was first seen`
       : `has delivered nothing for ${days}, no drill either`
-  return `The receiver ${receiver} ${what}: nobody knows whether it works. To see: plimsoll alerts test ${receiver}`
+  return `The receiver ${receiver} ${what}: it may not work. To test it: plimsoll alerts test ${receiver}`
 }
 
 function timeOf(at: number): string {

@@ -18,7 +18,7 @@ function webhookWayOut(settings: string, answer: number | undefined): string {
   if (answer >= 300 && answer < 400) return `put the address that it leads to into ${settings}.url`
   if (answer === 401 || answer === 403)
     return `check ${settings}.secrets and ${settings}.url: it does not accept who we are`
-  if (answer === 404 || answer === 410) return `check ${settings}.url: nobody takes messages there any more`
+  if (answer === 404 || answer === 410) return `check ${settings}.url: no messages are taken there any more`
   if (answer === 429 || answer >= 500) return 'the far side is in trouble: see its log, and try again in some minutes'
   return `check ${settings}.format and ${settings}.url: it does not take such a message`
 }

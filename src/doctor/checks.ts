@@ -16,10 +16,10 @@ import { checkRedis } from './redis.ts'
 import { checkSecretFiles } from './secret-files.ts'
 import { checkWebhook } from './webhook.ts'
 
-/** Everything that is looked at, in the order in which it is told. */
+/** All checks, in the order of the report. */
 export function checksOf(installation: Installation): Check[] {
   const { config, redis, keys, clock } = installation
-  const file = 'correct the config file; plimsoll config check tells what is wrong with it'
+  const file = 'correct the config file; plimsoll config check lists its problems'
   return [
     { name: 'config', run: async () => checkConfig(installation.notices), fix: file },
     {

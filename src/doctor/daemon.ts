@@ -47,5 +47,5 @@ export function judgeSweeps(
     return warn(NAME, `none is at work: the last sweep finished ${new Date(newest).toISOString()}`, start)
   }
   const details = late.map(({ name, detail }) => `${name.slice('sweep:'.length)} ${detail}`)
-  return fail(NAME, `stands still in part: ${details.join('; ')}`, 'see its log, and restart it')
+  return fail(NAME, `does not move in part: ${details.join('; ')}`, 'see its log, and restart it')
 }

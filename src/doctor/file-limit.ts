@@ -8,7 +8,7 @@ const ENOUGH = 4_096
 /** How many files and connections a process that is started here may have open: a daemon that can't open one more is stuck. */
 export function checkFileLimit(readLimits = () => readFileSync('/proc/self/limits', 'utf8')): Finding {
   const most = hardLimit(readLimits)
-  if (most === undefined) return ok(NAME, 'this system does not say how many')
+  if (most === undefined) return ok(NAME, 'this system does not show the number')
   const detail = `${most === Number.POSITIVE_INFINITY ? 'any number' : most} may be open at a time`
   if (most >= ENOUGH) return ok(NAME, detail)
   return warn(NAME, detail, `raise it to ${ENOUGH} or more: LimitNOFILE= in the unit, ulimit -n in a shell`)

@@ -26,6 +26,6 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
 /** `others`: daemons whose config is not that of the file. */
 export function judgeInForce(others: readonly string[]): Finding {
   if (others.length === 0) return ok(NAME, 'every daemon works by this file')
-  const fix = 'send SIGHUP (systemctl reload plimsoll); what needs a restart stands in the log (config.reloaded)'
+  const fix = 'send SIGHUP (systemctl reload plimsoll); the log names what needs a restart (config.reloaded)'
   return warn(NAME, `another config than this file is in force: ${others.join(', ')}`, fix)
 }

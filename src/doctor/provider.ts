@@ -29,7 +29,7 @@ export async function checkProvider(baseUrl: string, clock: Clock): Promise<Find
 }
 
 function judgeAnswer(host: string, { status }: HttpResponse, ms: number): Finding {
-  if (status >= 500) return warn('provider', `${host} answers ${status}`, 'it is out of order: look at its status page')
+  if (status >= 500) return warn('provider', `${host} answers ${status}`, 'it is out of order: see its status page')
   return ok('provider', `${host} answers in ${Math.round(ms)} ms`)
 }
 
@@ -37,7 +37,7 @@ function judgeAnswer(host: string, { status }: HttpResponse, ms: number): Findin
 export function judgeClock({ date, age }: HttpResponse['headers'], now: number): Finding {
   // An answer from a cache has the time at which it went in, and its age (RFC 9110 and 9111).
   const theirs = typeof date === 'string' ? Date.parse(date) + Number(age ?? 0) * 1000 : Number.NaN
-  if (Number.isNaN(theirs)) return warn('clock', 'not compared: the provider does not say what time it has')
+  if (Number.isNaN(theirs)) return warn('clock', 'not compared: the provider sends no time')
   const skewMs = now - (theirs + 500)
   const seconds = Math.round(Math.abs(skewMs) / 1000)
   const fix = 'let this machine keep its time: timedatectl set-ntp true'

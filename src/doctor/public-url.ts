@@ -18,7 +18,7 @@ export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
   const http = createHttpClient({ baseUrl: publicUrl, ...limits })
   try {
     const accounts = await http.send({ method: 'GET', path: '/accounts', headers: {} })
-    if (accounts.status === 200) return fail(NAME, `${publicUrl}/accounts answers 200 to whoever asks`, CLOSE)
+    if (accounts.status === 200) return fail(NAME, `${publicUrl}/accounts answers 200 without a token`, CLOSE)
     const { status, body } = await http.send({
       method: 'GET',
       path: '/healthz',
@@ -26,7 +26,7 @@ export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
     })
     if (!isHealth(body)) return warn(NAME, `${probe} answers ${status}, but not as Plimsoll does`, fix)
     if (status === 200) return ok(NAME, `${probe} answers, and /accounts asks who is there`)
-    return warn(NAME, `${probe} answers ${status}: work does not move on`, 'it says what stands still; see the log')
+    return warn(NAME, `${probe} answers ${status}: work does not move on`, 'it names what does not move; see the log')
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     return warn(NAME, `${probe}: ${error.message}`, fix)

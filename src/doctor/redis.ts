@@ -53,7 +53,7 @@ async function checkPace(store: Store, clock: Clock): Promise<Finding> {
 
 export function judgePace(ms: number): Finding {
   const detail = `answers in ${ms < 1 ? 'less than 1' : Math.round(ms)} ms`
-  const fix = 'use a Redis nearer to the daemon, and look for slow commands of others: redis-cli slowlog get'
+  const fix = 'use a Redis nearer to the daemon, and check for slow commands of others: redis-cli slowlog get'
   if (ms > TOO_SLOW_MS) return fail('redis', detail, fix)
   return ms > SLOW_MS ? warn('redis', detail, fix) : ok('redis', detail)
 }
@@ -78,7 +78,7 @@ async function checkWrite(store: Store, keys: Keys, now: number): Promise<Findin
 
 const REFUSED_WRITES: Record<string, string> = {
   READONLY: 'this server is a replica: point redis at the master',
-  MISCONF: 'the server cannot save to its disk: make room or mend its permissions, then see its log',
+  MISCONF: 'the server cannot save to its disk: make room or fix its permissions, then see its log',
   OOM: 'raise maxmemory of the server',
   NOPERM:
     'allow the Redis user all commands on the keys of redis.prefix and, with it as PREFIX, the channel &{PREFIX}:wakes',
@@ -120,7 +120,7 @@ function judgeEviction(server: ServerFacts): Finding {
   const peril = evictionPeril(server)
   if (peril !== undefined) return fail(name, peril.detail, peril.fix)
   const { evictionPolicy: policy } = server
-  return policy === undefined ? warn(name, 'the server does not say', NO_EVICTION) : ok(name, policy)
+  return policy === undefined ? warn(name, 'the server does not show it', NO_EVICTION) : ok(name, policy)
 }
 
 function judgePersistence(server: ServerFacts, isPrivate: boolean): Finding {
@@ -129,7 +129,7 @@ function judgePersistence(server: ServerFacts, isPrivate: boolean): Finding {
   if (peril !== undefined) return fail(name, peril.detail, peril.fix)
   if (server.appendOnly) return ok(name, isPrivate ? 'append-only file' : REWRITTEN_BY_OTHERS)
   return server.snapshots === undefined
-    ? warn(name, 'no append-only file, and it does not say whether it makes snapshots', APPEND_ONLY)
+    ? warn(name, 'no append-only file, and the server does not show whether it makes snapshots', APPEND_ONLY)
     : warn(name, 'snapshots only: a crash loses the tokens of the last minutes', APPEND_ONLY)
 }
 

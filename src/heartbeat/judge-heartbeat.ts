@@ -78,7 +78,7 @@ function* judgeTokens({ now, tokens }: HeartbeatFacts, bounds: HeartbeatBounds):
   }
   if (areTooMany(overdue, kept, bounds.tokens)) {
     yield `Token refreshes of ${formatCount(overdue)} of ${countOf(kept, 'account')} have been overdue for ` +
-      `${formatSpan(bounds.overdueRefreshMs)} or longer. plimsoll status says how the token endpoint fares; the daemon's log says the rest.`
+      `${formatSpan(bounds.overdueRefreshMs)} or longer. See plimsoll status for the token endpoint, and the daemon's log.`
   }
   if (areTooMany(failing, kept, bounds.tokens)) {
     yield `Token refreshes of ${formatCount(failing)} of ${countOf(kept, 'account')} fail: plimsoll accounts list --state failing names them.`
@@ -89,17 +89,17 @@ function* judgeAlerts({ now, alerts }: HeartbeatFacts, { outboxAgeMs }: Heartbea
   const isOld = (at: number | null): at is number => at !== null && now - at > outboxAgeMs
   const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = alerts
   if (isOld(oldestEntryAt)) {
-    yield `An alert has waited in the outbox for ${formatSpan(now - oldestEntryAt)}: nobody hands it on. See the daemon's log.`
+    yield `An alert has waited in the outbox for ${formatSpan(now - oldestEntryAt)}: no daemon hands it on. See the daemon's log.`
   }
   if (isOld(groupDueAt)) {
-    yield `A group of alerts should have been sent ${formatSpan(now - groupDueAt)} ago: nobody closes it. See the daemon's log.`
+    yield `A group of alerts should have been sent ${formatSpan(now - groupDueAt)} ago: no daemon closes it. See the daemon's log.`
   }
   if (isOld(attemptDueAt)) {
-    yield `A message should have been sent ${formatSpan(now - attemptDueAt)} ago, and nobody tries to. See the daemon's log.`
+    yield `A message should have been sent ${formatSpan(now - attemptDueAt)} ago, and no daemon tries to. See the daemon's log.`
   }
   if (oldestDelivery !== null && isOld(oldestDelivery.createdAt)) {
     yield `The receiver ${cleanText(oldestDelivery.receiver, 64)} has not taken a message for ` +
-      `${formatSpan(now - oldestDelivery.createdAt)}: the page of deliveries says what it answers; plimsoll doctor tries it.`
+      `${formatSpan(now - oldestDelivery.createdAt)}: see its answers on the page of deliveries, or run plimsoll doctor.`
   }
 }
 

@@ -41,6 +41,7 @@ function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (isRedisAway(error)) return redisAway()
   const status = (error as { statusCode?: number } | null)?.statusCode ?? 500
-  if (status < 400 || status >= 500) return new Problem(500, 'Something went wrong here. The log says what.')
+  if (status < 400 || status >= 500)
+    return new Problem(500, 'This request failed because of a fault of Plimsoll. The log has the cause.')
   return new Problem(status, REFUSED_BY_FASTIFY[status] ?? 'The request could not be read.')
 }

@@ -65,7 +65,7 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
     checks: [
       { name: 'started', ok: started, detail: started ? 'started' : 'still starting' },
       judgeRedis(facts),
-      { name: 'data', ok: facts.dataTrouble === undefined, detail: facts.dataTrouble?.detail ?? 'as it was left' },
+      { name: 'data', ok: facts.dataTrouble === undefined, detail: facts.dataTrouble?.detail ?? 'unchanged' },
       ...moving,
       judgeReceivers(facts.failingReceivers ?? []),
     ],
@@ -133,8 +133,8 @@ function judgeOldest(
   sinceBack: number,
 ): HealthCheck {
   const [heldMs, whose] = [Math.min(ms, sinceBack), hubId === undefined ? '' : ` of account ${hubId}`]
-  const held = `the oldest${whose} has been in hand for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
-  return { name: `oldest:${what}`, ok: heldMs <= longestMs, detail: ms === 0 ? 'none is in hand' : held }
+  const held = `the oldest${whose} has run for ${inSeconds(heldMs)} s, at most ${inSeconds(longestMs)} s allowed`
+  return { name: `oldest:${what}`, ok: heldMs <= longestMs, detail: ms === 0 ? 'none is running' : held }
 }
 
 function judgeWorker(queue: string, untakenMs: number): HealthCheck {

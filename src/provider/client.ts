@@ -205,7 +205,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
 /** The successor answers 200 for any token and says in `active` whether it is one. */
 function readActiveMetadata(json: unknown): TokenMetadata {
   if (typeof json === 'object' && json !== null && 'active' in json && json.active === false) {
-    throw new UnreadableError('the provider says that the access token is not active')
+    throw new UnreadableError('the provider reports that the access token is not active')
   }
   return readMetadata(json)
 }

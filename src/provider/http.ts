@@ -157,7 +157,7 @@ const NETWORK_MESSAGES: Record<string, string> = {
   UND_ERR_SOCKET: 'connection closed before the answer was complete',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the length of the answer is not what it says',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is longer or shorter than its content-length',
   HTTPParserError: 'what came is not HTTP',
   ERR_SSL_WRONG_VERSION_NUMBER: 'no TLS is spoken there',
   CERT_HAS_EXPIRED: 'its certificate has expired',

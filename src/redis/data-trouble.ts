@@ -44,10 +44,10 @@ export function judgeData({ began, installation, evicted }: DataFacts): DataTrou
   }
 }
 
-/** For whoever is alerted. */
+/** The text of the alert. */
 export function describeData({ isOurs, detail }: DataTrouble): string {
   const todo = isOurs
     ? 'Set maxmemory-policy noeviction and give it memory; accounts that are missing must be connected again.'
-    : 'The accounts that it held are known to nobody now: no token of theirs is kept alive. Restore the backup, then restart the daemons.'
+    : 'The accounts that it held are missing: their tokens are not refreshed. Restore the backup, then restart the daemons.'
   return `${detail}. ${todo}`
 }

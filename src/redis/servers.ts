@@ -74,7 +74,7 @@ export function evictionPeril({ evictionPolicy: policy }: ServerFacts): Peril | 
 export function persistencePeril({ appendOnly, aofWorks, rdbWorks, snapshots }: ServerFacts): Peril | undefined {
   const name = 'redis.persistence'
   if (!(aofWorks && rdbWorks)) {
-    const fix = 'make room on its disk or mend its permissions; see its log'
+    const fix = 'make room on its disk or fix its permissions; see its log'
     return { name, detail: 'the last write to disk failed', fix }
   }
   if (appendOnly || snapshots !== '') return undefined

@@ -32,7 +32,7 @@ export function findServiceManager(
     const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments, patienceMs)
     if (reason !== undefined && !isUnheard) {
       const wayOut = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
-      log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not tell systemd how it goes (${wayOut})`)
+      log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not report to systemd (${wayOut})`)
     }
     isUnheard = reason !== undefined
   }

@@ -87,7 +87,7 @@ async function storeLines(deps: StoreAnswerDeps, hubId: number, lines: readonly 
     const answer = opened(deps, hubId, line.slice(line.indexOf(' ') + 1))
     const is = answer === undefined ? 'left' : await storeAnswer(deps, answer)
     if (is === 'left') left.push(line)
-    else deps.log.info({ code: 'token.unsealed', hubId, is }, 'new tokens that an earlier process had in hand')
+    else deps.log.info({ code: 'token.unsealed', hubId, is }, 'new tokens of an earlier process')
   }
   return left
 }

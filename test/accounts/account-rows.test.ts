@@ -96,8 +96,8 @@ describe('a bad line', () => {
     ['1,pat-na1-6f18f21e', 'has an access token where the refresh token should be'],
     ['1', 'has 1 columns where the header has 2'],
     [`1,${TOKEN},x`, 'has 3 columns where the header has 2'],
-    [`1,"${TOKEN}`, 'is malformed CSV: a quote stands in the wrong place or is not closed'],
-    [`1,"${TOKEN}"x`, 'is malformed CSV: a quote stands in the wrong place or is not closed'],
+    [`1,"${TOKEN}`, 'is malformed CSV: a quote is in the wrong place or is not closed'],
+    [`1,"${TOKEN}"x`, 'is malformed CSV: a quote is in the wrong place or is not closed'],
     [`1,${'x'.repeat(50_000)}`, 'is too long'],
   ])(
     'of CSV (%#) is named with its number in the file, never with its token; the next line is read',

@@ -21,7 +21,7 @@ test('the smallest file is told what it goes without', () => {
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
-    'receivers: nothing can tell you when ops fails: with a second receiver, that one does',
+    'receivers: no message can reach you when ops fails: with a second receiver, that one does',
     'http: no adminToken: the first start makes one in /work/dir/.plimsoll/admin-token, for pages and API',
   ])
 })
@@ -41,10 +41,10 @@ test.each([
 })
 
 test.each([
-  ['url: redis://:pw@redis:6379', 'redis.url: whoever sees the traffic to redis reads', 'rediss:// encrypts it'],
-  ['url: redis://10.1.2.3', 'redis.url: whoever sees the traffic to 10.1.2.3 reads', 'rediss:// encrypts it'],
-  ['sentinels: [localhost:1, b:2], name: m', 'redis.sentinels: whoever sees the traffic to b reads', 'tls: true'],
-  ['cluster: [c:1]', 'redis.cluster: whoever sees the traffic to c reads', 'tls: true encrypts it'],
+  ['url: redis://:pw@redis:6379', 'redis.url: an eavesdropper on the traffic to redis reads', 'rediss:// encrypts it'],
+  ['url: redis://10.1.2.3', 'redis.url: an eavesdropper on the traffic to 10.1.2.3 reads', 'rediss:// encrypts it'],
+  ['sentinels: [localhost:1, b:2], name: m', 'redis.sentinels: an eavesdropper on the traffic to b reads', 'tls: true'],
+  ['cluster: [c:1]', 'redis.cluster: an eavesdropper on the traffic to c reads', 'tls: true encrypts it'],
 ])('a Redis elsewhere in plain text gets a notice: %s', (redis, begins, fix) => {
   const notices = noticesOf(`${QUIET}redis: { ${redis} }\n`)
   expect(notices).toEqual([expect.stringContaining(begins)])
@@ -162,13 +162,13 @@ test('what works as written and does nothing good at night gets a notice', () =>
 
   const heartbeat = (path: string) => noticesOf(`${QUIET}heartbeat: { url: "https://hc-ping.com/${path}" }\n`)
   expect(heartbeat('a-key/fail')).toEqual([
-    'heartbeat.url: ends with /fail, which says something else than that all is well: leave it out, /fail is added where it is needed',
+    'heartbeat.url: ends with /fail, which does not report success: leave it out, /fail is added where it is needed',
   ])
   expect(heartbeat('a-key/0')).toHaveLength(1)
   expect(heartbeat('a-key')).toEqual([])
 
   expect(noticesOf(`${QUIET}alerts: { acknowledgeFor: 12h }\n`)).toEqual([
-    'alerts.acknowledgeFor: over before an alert would be told again (repeatEvery, 1d): make it longer',
+    'alerts.acknowledgeFor: over before an alert would be repeated (repeatEvery, 1d): make it longer',
   ])
   expect(noticesOf(`${QUIET}alerts: { acknowledgeFor: 24h }\n`)).toEqual([])
 

@@ -214,7 +214,7 @@ describe('what a rule asks in vain', () => {
     ],
     [
       'warning where it is critical already',
-      'thresholds[0].warning: never entered: whatever meets it is critical already',
+      'thresholds[0].warning: never entered: a series that meets it is critical already',
       'on: customProperties.*, warning: { percent: 95 }, critical: { percent: 95, daysLeft: 7 }',
     ],
     [

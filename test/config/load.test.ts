@@ -291,7 +291,7 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
     expect(config.provider).not.toHaveProperty('clientSecretFile')
   })
 
-  const beside = 'stands beside clientSecret: keep one of the two'
+  const beside = 'is set beside clientSecret: keep one of the two'
   const orHere = 'write the secret into it, or give clientSecret here'
   test.each([
     ['a twin beside the secret', 'clientSecret: x, clientSecretFile: secret', beside],

@@ -53,7 +53,7 @@ describe('the advice', () => {
   test('says that critical alerts are held back too, and how they would not be', () => {
     expect(about(noticesOf(routes(NIGHT)))).toEqual([
       'routes[0].quiet: critical alerts are held back too; a route for them above this one, with `match: { level: critical }` ' +
-        'and without `quiet`, tells them at once',
+        'and without `quiet`, sends them at once',
     ])
   })
 
@@ -73,7 +73,7 @@ describe('the advice', () => {
     ]
     for (const quiet of allWeek) {
       expect(about(noticesOf(routes(quiet)))).toEqual([
-        'routes[0].quiet: all week: what this route takes is never told',
+        'routes[0].quiet: all week: what this route takes is never sent',
       ])
     }
   })

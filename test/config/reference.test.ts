@@ -43,7 +43,7 @@ test('what depends on the type of a receiver stands in a table of its own', () =
 })
 
 test('signs that Markdown would take for its own stand as they are', () => {
-  expect(line('routes[].match.account')).toContain('text without spaces; \\* stands for anything')
+  expect(line('routes[].match.account')).toContain('text without spaces; \\* matches any text')
 })
 
 test('every setting has help', () => {

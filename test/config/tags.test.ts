@@ -42,7 +42,7 @@ describe('tags', () => {
   test('have names and accounts of a form', () => {
     expect(problemsOf(smallestWith('tags: { "very important": [1], b: ["x y"] }'))).toEqual([
       `tags["very important"]: a tag's name is made of letters, digits, _ and -`,
-      'tags.b[0]: must be text without spaces; * stands for anything',
+      'tags.b[0]: must be text without spaces; * matches any text',
     ])
   })
 })

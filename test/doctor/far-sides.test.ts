@@ -170,7 +170,7 @@ describe('the public address', () => {
   test('that shows the accounts to whoever asks fails', async () => {
     far.answer = json(200, { alive: true, checks: [] })
     expect(await checkPublicUrl(far.url)).toMatchObject({
-      ...{ level: 'fail', detail: `${far.url}/accounts answers 200 to whoever asks` },
+      ...{ level: 'fail', detail: `${far.url}/accounts answers 200 without a token` },
       fix: expect.stringContaining('answers 401 there'),
     })
   })

@@ -109,6 +109,6 @@ test('a service that is not there, or speaks no HTTP, is told in words without t
   const address = babbler.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const babbled = await aPinger(`http://127.0.0.1:${port}/secret-key`).ping(true, '')
-  expect(babbled).toEqual({ outcome: 'failed', reason: 'answered with something that is not HTTP' })
+  expect(babbled).toEqual({ outcome: 'failed', reason: 'the answer is not HTTP' })
   babbler.close()
 })

@@ -86,7 +86,7 @@ describe('a link to acknowledge', () => {
   test('needs no name, and takes JSON or nothing for a body', async () => {
     const one = await withAlert()
     expect((await one.ask('POST', one.link)).status).toBe(200)
-    expect((await one.state()).acknowledged?.by).toBe('somebody with the link')
+    expect((await one.state()).acknowledged?.by).toBe('the holder of the link')
     const other = await withAlert()
     await other.ask('POST', other.link, JSON_BODY, '{"by":"a script"}')
     expect((await other.state()).acknowledged?.by).toBe('a script')
@@ -215,7 +215,7 @@ describe('a link to acknowledge', () => {
     const comment = '\u202e<i>\u001b[31mred\r\nby: the boss'
     await ask('POST', link, FORM, String(new URLSearchParams({ by: '\u200b\u2060', comment })))
     expect((await state()).acknowledged).toMatchObject({
-      by: 'somebody with the link',
+      by: 'the holder of the link',
       comment: '<i> [31mred by: the boss',
     })
   })
@@ -254,7 +254,7 @@ describe('a link to acknowledge', () => {
     const since = server.clock.now()
     await server.fleetAlerts({ coverage: openState('critical', 'fleet', since) })
     const link = server.deps.ackLinks.pathTo({ hubId: NOBODY, alertId: alertId(NOBODY, 'coverage', since) }, since)
-    expect((await server.ask('GET', link)).text).toContain('the whole fleet')
+    expect((await server.ask('GET', link)).text).toContain('All accounts')
     expect((await server.ask('POST', link, FORM, 'by=Ann')).status).toBe(200)
     const stored = await server.steps.hget(server.keys.account(NOBODY).alerts, 'coverage')
     expect(decodeState(stored ?? '').acknowledged).toMatchObject({ by: 'Ann' })

@@ -61,7 +61,7 @@ test('what hangs is enough not to be alive, although all else moves, and the che
   expect(report.checks.filter((check) => !check.ok)).toEqual([
     {
       ...{ name: 'oldest:refresh', ok: false },
-      detail: 'the oldest of account 7 has been in hand for 190 s, at most 140 s allowed',
+      detail: 'the oldest of account 7 has run for 190 s, at most 140 s allowed',
     },
   ])
   expect(judgeHealth({ ...FACTS, oldest: oldest(190_000), redisSince: NOW - 100_000 }).alive).toBe(true)

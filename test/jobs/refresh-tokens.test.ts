@@ -125,7 +125,7 @@ describe('one account whose refresh hangs', () => {
     expect(health().checks.filter(({ ok }) => !ok)).toEqual([
       {
         ...{ name: 'oldest:refresh', ok: false },
-        detail: 'the oldest of account 1 has been in hand for 140 s, at most 140 s allowed',
+        detail: 'the oldest of account 1 has run for 140 s, at most 140 s allowed',
       },
     ])
     // It has its whole time from when Redis is back.

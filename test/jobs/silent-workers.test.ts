@@ -86,5 +86,5 @@ test('a look that hangs makes the process unhealthy that has it in hand, whateve
   clock.move(150_000)
   expect(unwell()).toEqual([])
   clock.move(1)
-  expect(unwell()).toEqual(['oldest:look digests'])
+  expect(unwell()).toEqual(['oldest:sweep digests'])
 })

@@ -79,7 +79,7 @@ const WHAT: Record<Cause, string> = {
     'The provider refuses the refresh tokens of many accounts at once: was the app suspended or deleted, or do ' +
     'provider.clientId and provider.clientSecret belong to another app?',
   unreachable: "The provider's token endpoint fails: see its status page, and this machine's network and name service",
-  throttled: 'The provider answers every token request with 429: something else may be using up its limit',
+  throttled: 'The provider answers every token request with 429: another system may be using up its limit',
 }
 
 /** What is wrong, why we think so, what is done about it. */
@@ -149,8 +149,8 @@ function describe(
   return (
     `${formatCount(stale)} of ${countOf(polled, 'account')} have had no reading for ${hours(freshnessMs)}: ` +
     `${formatPercent(((polled - stale) / polled) * 100)} are covered, ${formatPercent(objective * 100)} should be` +
-    `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${why}`}. plimsoll status says what ` +
-    `is overdue and how the token endpoint fares; ${todo}.`
+    `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${why}`}. plimsoll status shows what ` +
+    `is overdue and the state of the token endpoint; ${todo}.`
   )
 }
 

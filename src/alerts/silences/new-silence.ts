@@ -26,11 +26,11 @@ const MOST_MATCHERS = 100
 export function newSilence(request: SilenceRequest, now: number): NewSilence {
   const [author, comment] = [request.author.trim(), request.comment.trim()]
   const { matchers, endsAt } = request
-  if (matchers.length === 0) return no('matchers', 'at least one is needed; kind=* stands for all alerts')
+  if (matchers.length === 0) return no('matchers', 'at least one is needed; kind=* matches all alerts')
   if (matchers.length > MOST_MATCHERS) return no('matchers', `at most ${MOST_MATCHERS} are possible`)
   if (author === '') return no('author', 'must not be empty')
   if (author.length > LONGEST_AUTHOR) return no('author', `is longer than ${LONGEST_AUTHOR} characters`)
-  if (comment === '') return no('comment', 'must not be empty: say why')
+  if (comment === '') return no('comment', 'must not be empty: give the reason')
   if (comment.length > LONGEST_COMMENT) return no('comment', `is longer than ${LONGEST_COMMENT} characters`)
   if (endsAt <= now) return no('endsAt', 'lies in the past')
   if (endsAt > now + LONGEST_DAYS * 86_400_000) {
@@ -69,7 +69,7 @@ export function parseMatcher(text: string, tags: readonly string[]): ParsedMatch
 export function checkMatcher(name: string, value: string, tags: readonly string[]): ParsedMatcher {
   const known = MATCHER_NAMES.find((one) => one === name)
   if (known === undefined) return fault(`"${shown(name)}" is nothing to match by${hint(name, MATCHER_NAMES)}`)
-  if (value === '') return fault(`${known} has no value: * stands for anything`)
+  if (value === '') return fault(`${known} has no value: * matches any text`)
   if (value.length > MOST_CHARACTERS) return fault(`the value of ${known} is longer than ${MOST_CHARACTERS} characters`)
   if (/\p{Cc}/u.test(value)) return fault(`the value of ${known} is not text on one line`)
   const why = faultOfValue(known, value, tags)
@@ -79,7 +79,7 @@ export function checkMatcher(name: string, value: string, tags: readonly string[
 function faultOfValue(name: MatcherName, value: string, tags: readonly string[]): string | undefined {
   switch (name) {
     case 'account':
-      return /\s/.test(value) ? 'account must be a hub id, or a domain in which * stands for anything' : undefined
+      return /\s/.test(value) ? 'account must be a hub id, or a domain in which * matches any text' : undefined
     case 'level':
       return faultOfName(name, value, LEVELS)
     case 'kind':

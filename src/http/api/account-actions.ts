@@ -16,7 +16,7 @@ export const pollAccount = route({
   description:
     'As the daemon does when they are due: what is read is stored and alerted on. It takes as long as it takes.',
   params: OF_ACCOUNT,
-  answers: { 200: { description: 'What came of it; `outcome` says whether all was read.', json: PolledShape } },
+  answers: { 200: { description: 'The result; `outcome` shows whether all was read.', json: PolledShape } },
   ...{ problems: [404], example: EXAMPLE },
   answer: async ({ actions, registry, store }, { params: { hubId } }) => {
     await requireRedis(store)
@@ -66,7 +66,7 @@ const UNINSTALL = {
         .min(1, 'must not be empty')
         .max(200, 'is too long')
         .optional()
-        .describe('Why, for the log and whoever looks later.'),
+        .describe('Why: it is kept in the log and with the account.'),
     })
     .optional(),
   answers: {

@@ -67,8 +67,8 @@ export const showAccount = route({
 export const explainAccount = route({
   ...TAKES_NOTHING,
   ...{ id: 'explainAccount', method: 'GET', path: '/accounts/{hubId}/explanation', scope: 'read' },
-  summary: 'Why an account was told of, or was not',
-  description: 'What `plimsoll alerts explain` says.',
+  summary: 'Why alerts of an account were sent, or were not',
+  description: 'What `plimsoll alerts explain` shows.',
   params: OF_ACCOUNT,
   answers: { 200: { description: 'Reading, rule, state, what holds it back, each attempt.', json: ExplanationShape } },
   ...{ problems: [404], example: { params: { hubId: '1234567' } } },

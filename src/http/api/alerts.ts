@@ -86,7 +86,7 @@ export const showAlert = route({
 export const acknowledgeAlert = route({
   ...TAKES_NOTHING,
   ...{ id: 'acknowledgeAlert', method: 'POST', path: '/alerts/{id}/acknowledge', scope: 'write' },
-  summary: 'Acknowledge an alert: it is not told again until it gets worse',
+  summary: 'Acknowledge an alert: it is not sent again until it gets worse',
   params: OF_ALERT,
   body: z.strictObject(ACKNOWLEDGED_BY).optional(),
   answers: { 200: { description: 'It is acknowledged.', json: AcknowledgedShape } },
@@ -96,7 +96,7 @@ export const acknowledgeAlert = route({
     const { by = caller, comment } = body ?? {}
     const outcome = await deps.actions.acknowledge({ id, hubId, level: state.level }, { by, comment })
     if (outcome.is === 'not-open') throw new Problem(404, `Alert ${id} has just been closed.`)
-    if (outcome.is === 'gone-worse') throw new Problem(409, `Alert ${id} has just got worse: look at it again.`)
+    if (outcome.is === 'gone-worse') throw new Problem(409, `Alert ${id} has just got worse: read it again.`)
     const acknowledged = timedAcknowledgement(outcome.acknowledged)
     return ok({ id, hubId: hubId === NOBODY ? null : hubId, outcome: outcome.is, acknowledged })
   },

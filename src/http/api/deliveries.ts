@@ -18,7 +18,7 @@ export const listDeliveries = route({
   query: z.strictObject({ limit: atMost(500, 100), after: cursor(AFTER).optional() }),
   answers: {
     200: {
-      description: 'A page of attempts, beside how deliveries stand now.',
+      description: 'A page of attempts, and the state of deliveries now.',
       json: pageOf(AttemptShape, 'Newest first; the last 10,000 are kept.').extend({
         pending: count('Deliveries that wait for their first or next attempt.'),
         dead: count('Deliveries that were given up and can be sent again.'),

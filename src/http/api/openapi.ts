@@ -43,7 +43,7 @@ export function openApiDocument(routes: readonly Described[], publicUrl: string)
 const ABOUT = `JSON for programs: the same facts as the status pages show.
 
 Times are ISO 8601, UTC; null means never. Lists have \`items\`, and \`next\` while there is more: it goes back in as
-\`after\`. Whatever is no success is a problem (RFC 9457) whose \`type\` says what it is.
+\`after\`. Every other answer is a problem (RFC 9457); its \`type\` names it.
 
 Within /api/v1 nothing is renamed, removed or given another meaning. Fields, values of \`type\` and addresses are added:
 take no offence at one that you don't know.`

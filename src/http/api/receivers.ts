@@ -9,7 +9,7 @@ import { ok, route, TAKES_NOTHING } from './route.ts'
 export const listReceivers = route({
   ...TAKES_NOTHING,
   ...{ id: 'listReceivers', method: 'GET', path: '/receivers', scope: 'read' },
-  summary: 'How receivers fare',
+  summary: 'The state of each receiver',
   answers: {
     200: { description: 'All of them.', json: z.object({ items: z.array(ReceiverShape).describe('By name.') }) },
   },
@@ -23,7 +23,7 @@ export const testReceiver = route({
   summary: 'Send a test message now',
   description: 'Through the same code as alerts; one that arrives enables a receiver that is switched off.',
   params: z.object({ name: z.string().describe('Its name in the config.') }),
-  answers: { 200: { description: 'What came of it; `outcome` says whether it arrived.', json: ReceiverTestShape } },
+  answers: { 200: { description: 'The result; `outcome` shows whether it arrived.', json: ReceiverTestShape } },
   ...{ problems: [404], example: { params: { name: 'ops-hook' } } },
   answer: async ({ actions, store }, { params: { name } }) => {
     await requireRedis(store)

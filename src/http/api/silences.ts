@@ -49,9 +49,7 @@ const NEW_SILENCE = z.strictObject({
       z.strictObject(
         {
           name: z.string('must be a text').describe('account, level, kind, rule, tag, series, objectType, from or to.'),
-          value: z
-            .string('must be a text')
-            .describe('`*` stands for any characters. Of account: a hub id or a domain.'),
+          value: z.string('must be a text').describe('`*` matches any characters. Of account: a hub id or a domain.'),
         },
         'must be {name, value}',
       ),
@@ -67,7 +65,7 @@ export const makeSilence = route({
   ...TAKES_NOTHING,
   ...{ id: 'makeSilence', method: 'POST', path: '/silences', scope: 'write' },
   summary: 'Silence alerts until a moment',
-  description: 'What it holds back and still fires is told when it ends.',
+  description: 'Alerts that it held back and that still fire are sent when it ends.',
   body: NEW_SILENCE,
   answers: { 201: { description: 'It is in force.', json: SilenceShape } },
   problems: [400],
@@ -112,7 +110,7 @@ export const showSilence = route({
 export const endSilence = route({
   ...TAKES_NOTHING,
   ...{ id: 'endSilence', method: 'DELETE', path: '/silences/{id}', scope: 'write' },
-  summary: 'End a silence: what it covered and still fires is told now',
+  summary: 'End a silence: alerts that it covered and that still fire are sent now',
   params: OF_SILENCE,
   answers: { 200: { description: 'It is over.', json: SilenceShape } },
   ...{ problems: [404], example: EXAMPLE },

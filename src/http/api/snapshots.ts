@@ -26,7 +26,7 @@ const QUERY = z
     to: moment().optional().describe('Default: now.'),
     resolution: oneOf(RESOLUTIONS)
       .default('raw')
-      .describe('Each change, or how things stood at the end of each hour or day (UTC).'),
+      .describe('Each change, or the values at the end of each hour or day (UTC).'),
     format: oneOf(['json', 'csv', 'jsonl'])
       .default('json')
       .describe('csv and jsonl: a line for each series and moment, all of the range.'),

@@ -28,8 +28,8 @@ export const showOutbox = route({
   ...TAKES_NOTHING,
   ...{ id: 'showOutbox', method: 'GET', path: '/outbox', scope: 'read' },
   summary: 'Whether any alert was lost',
-  description: 'From counters; `plimsoll outbox verify` looks at each transition.',
-  answers: { 200: { description: 'What became of all transitions.', json: OutboxShape } },
+  description: 'From counters; `plimsoll outbox verify` checks each transition.',
+  answers: { 200: { description: 'The outcome of all transitions.', json: OutboxShape } },
   ...{ problems: [], example: {} },
   answer: async (deps) => ok(outboxJson(await readOutboxBalance(deps, deps.clock.now()))),
 })

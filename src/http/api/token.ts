@@ -57,7 +57,7 @@ function problemOf(answer: NoToken, hubId: number, { publicUrl, clock }: ApiDeps
     case 'unidentified':
       return new Problem(
         503,
-        `Account ${hubId} was imported, and the provider has not told yet whether its token is its own. It is asked soon.`,
+        `Account ${hubId} was imported, and the provider has not confirmed yet that its token is its own. It is asked soon.`,
         retryAfter(answer.at, clock.now()),
       )
   }

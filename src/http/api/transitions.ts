@@ -18,7 +18,7 @@ const AFTER = z
 export const listTransitions = route({
   ...TAKES_NOTHING,
   ...{ id: 'listTransitions', method: 'GET', path: '/transitions', scope: 'read' },
-  summary: 'What alerts did, and what became of it',
+  summary: 'What alerts did, and the outcome',
   description: 'What `plimsoll alerts log` lists: the last 1,000 transitions of each of the 64 partitions.',
   query: z.strictObject({
     since: moment().optional().describe('Default: 24 hours ago.'),

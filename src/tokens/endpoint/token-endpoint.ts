@@ -268,10 +268,10 @@ export class TokenEndpoint {
     return granted
   }
 
-  /** What was committed is committed: if nobody can be woken, the clock's next tick finds it. */
+  /** The alert is committed: if no daemon can be woken, the clock's next tick finds it. */
   async #wakeAlerts(): Promise<void> {
     await this.#deps.alerted().catch((error: unknown) => {
-      this.#deps.log.warn({ code: 'endpoint.not-woken', err: error }, 'nobody could be told of a new alert')
+      this.#deps.log.warn({ code: 'endpoint.not-woken', err: error }, 'no daemon could be woken for a new alert')
     })
   }
 

@@ -41,7 +41,7 @@ const NO_LIVE_TOKEN: Record<Contract['dialect'], ProviderFailure> = {
   '2026-03': {
     class: 'transient',
     code: 'unreadable',
-    message: 'the provider says that the access token is not active',
+    message: 'the provider reports that the access token is not active',
     status: 200,
   },
 }

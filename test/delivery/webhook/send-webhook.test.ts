@@ -156,9 +156,9 @@ describe('what the answer means', () => {
     ['nothing at all', '', 'the connection was dropped'],
     ['half a status line', 'HTTP/1.1 20', 'the connection was dropped'],
     ['half its headers', 'HTTP/1.1 200 OK\r\ncontent-le', 'the connection was dropped'],
-    ['no number', 'HTTP/1.1 abc OK\r\n\r\n', 'answered with something that is not HTTP'],
-    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 'the length of the answer'],
-    ['noise', '\u0000\u0001\u0002\u0003\r\n\r\n', 'answered with something that is not HTTP'],
+    ['no number', 'HTTP/1.1 abc OK\r\n\r\n', 'the answer is not HTTP'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 'than its content-length'],
+    ['noise', '\u0000\u0001\u0002\u0003\r\n\r\n', 'the answer is not HTTP'],
     ['headers without end', `HTTP/1.1 200 OK\r\n${'x-filler: 0123456789\r\n'.repeat(20_000)}`, 'are too long'],
   ])('%s, then the connection half closed, is tried again', async (_, answer, reason) => {
     const port = await aRawSink(() => answer)
@@ -266,7 +266,7 @@ describe('a failure of the network', () => {
   test('a server that speaks something else', async () => {
     const server = createServer()
     server.prependListener('connection', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n\r\n'))
-    expect(await reasonOf(at(await listen(server)))).toBe('answered with something that is not HTTP')
+    expect(await reasonOf(at(await listen(server)))).toBe('the answer is not HTTP')
   })
 
   test('a certificate that nobody vouches for', async () => {

@@ -28,7 +28,7 @@ export function acknowledgePage(alert: OpenAlert, address: string, now: number):
 <label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
 <button>Acknowledge</button>
 </form>
-<p class="soft">It is then not told again until it gets worse. Opening this page has changed nothing.</p>`,
+<p class="soft">It is then not sent again until it gets worse. Opening this page has changed nothing.</p>`,
   )
 }
 
@@ -37,7 +37,7 @@ export function acknowledgedPage(alert: OpenAlert, acknowledged: Acknowledged, n
     200,
     'Acknowledged',
     html`${facts(alert, now)}
-<p class="verdict good">It is not told again until ${formatTime(acknowledged.until)}, unless it gets worse. You can close this page.</p>`,
+<p class="verdict good">It is not sent again until ${formatTime(acknowledged.until)}, unless it gets worse. You can close this page.</p>`,
   )
 }
 
@@ -46,7 +46,7 @@ export function alreadyPage(alert: OpenAlert, { by, at, until, comment }: Acknow
     200,
     'Already acknowledged',
     html`${facts(alert, now)}
-<p>Acknowledged by ${cleanText(by)} ${when(Date.parse(at), now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not told again until ${formatTime(until)}, unless it gets worse.</p>`,
+<p>Acknowledged by ${cleanText(by)} ${when(Date.parse(at), now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not sent again until ${formatTime(until)}, unless it gets worse.</p>`,
   )
 }
 
@@ -54,7 +54,7 @@ export function notOpenPage(): LinkPage {
   return made(
     404,
     'This alert is not open any more',
-    html`<p>It was resolved, so there is nothing to acknowledge. If it comes back, that is told anew.</p>`,
+    html`<p>It was resolved, so there is nothing to acknowledge. If it opens again, you get a new message.</p>`,
   )
 }
 
@@ -63,7 +63,7 @@ export function worsePage(address: string): LinkPage {
     409,
     'This alert got worse meanwhile',
     html`<p>It is not acknowledged: it is at a higher level than the one you were shown.</p>
-<p><a href="${address}">Look at it again</a></p>`,
+<p><a href="${address}">Check it again</a></p>`,
   )
 }
 
@@ -87,7 +87,7 @@ function facts(alert: OpenAlert, now: number): Html {
 }
 
 function accountOf({ hubId, hubDomain = '' }: OpenAlert): string {
-  if (hubId === null) return 'the whole fleet'
+  if (hubId === null) return 'All accounts'
   const domain = cleanText(hubDomain, 80)
   return domain === '' ? `account ${hubId}` : `${domain} (${hubId})`
 }

@@ -58,7 +58,7 @@ async function confirm(deps: AcknowledgeDeps, request: FastifyRequest, reply: Fa
   const now = deps.clock.now()
   const link = deps.ackLinks.read(request.query, now)
   if (link.is !== 'good') return answer(reply, refusedLinkPage(link.is))
-  const { by = 'somebody with the link', comment, level } = check(FORM, request.body ?? undefined) ?? {}
+  const { by = 'the holder of the link', comment, level } = check(FORM, request.body ?? undefined) ?? {}
   await requireRedis(deps.store)
   const alert = await openAlert(deps, link.hubId, link.alertId)
   if (alert === undefined) return answer(reply, notOpenPage())

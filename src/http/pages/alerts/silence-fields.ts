@@ -48,7 +48,7 @@ export function checkForm(form: SilenceForm, author: string, tags: readonly stri
   const whole = newSilence({ matchers, author, comment: form.comment, endsAt: endsAt ?? now + 1 }, now)
   if (whole.ok && Object.keys(faults).length === 0) return { ok: true, silence: whole.silence }
   if (!whole.ok && whole.what !== 'matchers' && whole.what !== 'author') faults[whole.what] ??= whole.fault
-  if (form.comment.trim() === '') faults.comment = 'must not be empty: say why'
+  if (form.comment.trim() === '') faults.comment = 'must not be empty: give the reason'
   return { ok: false, faults }
 }
 

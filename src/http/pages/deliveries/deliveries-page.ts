@@ -56,7 +56,7 @@ function receiverTable({ receivers, testable, token }: DeliveriesPage): Html | u
   const mayTest = token !== undefined && receivers.some(({ receiver }) => testable.has(receiver))
   return html`<h2>Receivers</h2>
 ${table(
-  'How the receivers fare',
+  'State of the receivers',
   [{ title: 'Receiver' }, { title: 'State' }, { title: 'Last' }, ...(mayTest ? [{ title: 'To do' }] : [])],
   receivers.map((status) => [
     status.receiver,

@@ -37,7 +37,7 @@ ${styles.map(([, path]) => `<link rel="stylesheet" href="${path}">`).join('\n')}
 </head>
 <body>
 <script id="__UI_CONFIG__" type="application/json">${json}</script>
-<div id="root"><noscript>This view of the jobs needs JavaScript. <a href="/queues">How much stands in each queue</a> does not.</noscript></div>
+<div id="root"><noscript>This view of the jobs needs JavaScript. <a href="/queues">The number of jobs in each queue</a> does not.</noscript></div>
 ${scripts.map(([, path]) => `<script defer src="${path}"></script>`).join('\n')}
 </body>
 </html>
