@@ -24,6 +24,7 @@ import {
   webAddress,
   whole,
 } from './values.ts'
+import { timeZone } from './wall-time.ts'
 
 /*
  * Every setting once: its type and unit, its default, its help. The type `Config`, the messages about a wrong file, the
@@ -246,6 +247,11 @@ const http = related(
       .enum(['token', 'open'])
       .prefault('token')
       .describe('Who may read /metrics: token: clients with an admin token with the scope read; open: any client.'),
+    timeZone: timeZone()
+      .exactOptional()
+      .describe(
+        "IANA name of the time zone of times in pages, mails and commands: Europe/Berlin. Default: the machine's.",
+      ),
     insecure: toggle().prefault(false).describe('Allows http:// in publicUrl for hosts other than this machine.'),
   }),
   (given, report) => plainHttp(given, ['publicUrl'], 'http.insecure', report),

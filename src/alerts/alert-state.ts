@@ -122,6 +122,8 @@ export interface Said {
   level: AlertLevel
   usage: number
   limit?: number
+  /** Until the limit; absent where there was no forecast. */
+  daysLeft?: number
   /** ms */
   at: number
   /** The records that it named; absent where it named none. */

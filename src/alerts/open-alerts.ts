@@ -6,6 +6,7 @@ import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
+import { byConsequence, type Ranked } from './rank.ts'
 import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silences/silence.ts'
 
@@ -27,6 +28,8 @@ export interface OpenAlert {
   usage?: number
   limit?: number
   percent?: number
+  /** Until the limit, by the forecast of the last message. */
+  daysLeft?: number
   /** ms */
   since: number
   /** Somebody knows of it: until then it is told only if it gets worse. */
@@ -35,33 +38,60 @@ export interface OpenAlert {
   silencedBy?: string
 }
 
-/** The open alerts of the given accounts, worst first. */
-export async function readOpenAlerts(store: Store, keys: Keys, hubIds: readonly number[]): Promise<OpenAlert[]> {
-  const all = await Promise.all(hubIds.map((hubId) => ofAccount(store, keys, hubId)))
-  return all.flat().sort(byUrgency)
+/** The open alerts of the given accounts that are wanted, worst consequence first. */
+export async function readOpenAlerts(
+  store: Store,
+  keys: Keys,
+  hubIds: readonly number[],
+  isWanted: (open: OpenState) => boolean = () => true,
+): Promise<OpenAlert[]> {
+  const all = await Promise.all(hubIds.map((hubId) => ofAccount(store, keys, hubId, isWanted)))
+  return all
+    .flat()
+    .sort((a, b) => byConsequence(a.ranked, b.ranked) || a.open.since - b.open.since)
+    .map(({ open }) => open)
 }
 
-async function ofAccount(store: Store, keys: Keys, hubId: number): Promise<OpenAlert[]> {
+async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (open: OpenState) => boolean) {
   const own = keys.account(hubId)
-  const [open, stored] = await Promise.all([openStatesOf(store, keys, hubId), store.getBuffer(own.readings)])
+  const [states, stored] = await Promise.all([openStatesOf(store, keys, hubId), store.getBuffer(own.readings)])
   const numbers = seriesById(keptReadings(hubId, own, stored))
-  return open.map(({ id, hubDomain, field, state }) => {
-    const series = parseSeriesId(field)
-    const number = numbers.get(field)
-    return {
-      ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field },
-      ...(state.cause === undefined ? {} : { cause: state.cause }),
-      ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain }),
-      ...(series === undefined
-        ? {}
-        : { series: number?.label === undefined ? series : { ...series, label: number.label } }),
-      ...(number === undefined ? {} : { usage: number.usage }),
-      ...(number?.limit == null ? {} : { limit: number.limit }),
-      ...(number?.percent == null ? {} : { percent: Math.round(number.percent * 100) / 100 }),
-      since: state.since,
-      ...(state.acknowledged === undefined ? {} : { acknowledged: whoKnows(state.acknowledged) }),
-    }
-  })
+  return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
+}
+
+/** By what the last message said: a list that is ordered by each new reading would move under the reader's hands. */
+export function rankedState({ hubId, field, state: { level, said } }: OpenState): Ranked {
+  const series = parseSeriesId(field)
+  const { usage, limit, daysLeft } = said ?? {}
+  return {
+    ...{ kind: kindOf(hubId, field), level },
+    ...(series === undefined ? {} : { series }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(usage === undefined || limit === undefined || limit === 0 ? {} : { percent: (usage / limit) * 100 }),
+    ...(daysLeft === undefined ? {} : { daysLeft }),
+  }
+}
+
+function openAlert(
+  { id, hubId, hubDomain, field, state }: OpenState,
+  numbers: ReturnType<typeof seriesById>,
+): OpenAlert {
+  const series = parseSeriesId(field)
+  const number = numbers.get(field)
+  return {
+    ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field },
+    ...(state.cause === undefined ? {} : { cause: state.cause }),
+    ...(hubId === NOBODY ? { hubId: null } : { hubId, hubDomain }),
+    ...(series === undefined
+      ? {}
+      : { series: number?.label === undefined ? series : { ...series, label: number.label } }),
+    ...(number === undefined ? {} : { usage: number.usage }),
+    ...(number?.limit == null ? {} : { limit: number.limit }),
+    ...(number?.percent == null ? {} : { percent: Math.round(number.percent * 100) / 100 }),
+    ...(state.said?.daysLeft === undefined ? {} : { daysLeft: state.said.daysLeft }),
+    since: state.since,
+    ...(state.acknowledged === undefined ? {} : { acknowledged: whoKnows(state.acknowledged) }),
+  }
 }
 
 function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
@@ -92,13 +122,6 @@ export function subjectOf({
     return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope that lets them be read'
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
   return level === 'critical' ? 'tokens: to be authorised again' : 'tokens: refresh keeps failing'
-}
-
-/** What concerns all comes before what concerns one. */
-function byUrgency(a: OpenAlert, b: OpenAlert): number {
-  if (a.level !== b.level) return a.level === 'critical' ? -1 : 1
-  if ((a.hubId === null) !== (b.hubId === null)) return a.hubId === null ? -1 : 1
-  return (b.percent ?? 0) - (a.percent ?? 0) || a.since - b.since
 }
 
 /** An alert that is open, without the numbers of its last reading. */

@@ -17,6 +17,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
@@ -57,6 +58,7 @@ export interface Parts extends AppInput, Telemetry {
  */
 export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
   const { config, clock, log } = input
+  showTimesIn(config.http.timeZone)
   const { keys: vaultKeys, made } = encryptionKeys(config)
   const vault = createVault(vaultKeys)
   if (made !== undefined) {

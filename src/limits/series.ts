@@ -1,3 +1,4 @@
+import { objectTypeName } from './object-types.ts'
 import { pairOf, type Readings } from './readings.ts'
 
 export const METRICS = [
@@ -15,7 +16,7 @@ export interface Series {
   id: string
   metric: Metric
   objectTypeId?: string
-  /** Plural name of the object type: a stranger's text. */
+  /** Plural name of the object type: a stranger's text. Of a pair: both names, `Companies → Contacts`. */
   label?: string
   from?: string
   to?: string
@@ -68,10 +69,22 @@ function* seriesIn({ customProperties, associations }: Readings): Generator<Seri
     }
   }
   for (const [pair, { atLimit, nearLimit, fullest, limit }] of Object.entries(associations)) {
-    yield { id: `at/${pair}`, metric: 'associations.atLimit', ...pairOf(pair), ...measured(atLimit, 0) }
-    yield { id: `near/${pair}`, metric: 'associations.nearLimit', ...pairOf(pair), ...measured(nearLimit, 0) }
-    yield { id: `fullest/${pair}`, metric: 'associations.fullest', ...pairOf(pair), ...measured(fullest, limit) }
+    const { from, to } = pairOf(pair)
+    const name = { from, to, label: pairName(from, to, customProperties?.report.byObjectType) }
+    yield { id: `at/${pair}`, metric: 'associations.atLimit', ...name, ...measured(atLimit, 0) }
+    yield { id: `near/${pair}`, metric: 'associations.nearLimit', ...name, ...measured(nearLimit, 0) }
+    yield { id: `fullest/${pair}`, metric: 'associations.fullest', ...name, ...measured(fullest, limit) }
   }
+}
+
+/** `Companies → Contacts`; with an account's own labels where a report has them. */
+export function pairName(
+  from: string,
+  to: string,
+  types: readonly { objectTypeId: string; pluralLabel: string }[] = [],
+): string {
+  const nameOf = (id: string) => objectTypeName(id, types.find(({ objectTypeId }) => objectTypeId === id)?.pluralLabel)
+  return `${nameOf(from)} → ${nameOf(to)}`
 }
 
 const METRIC_OF: ReadonlyMap<string, Metric> = new Map([

@@ -1,13 +1,40 @@
 import { countOf } from './format-number.ts'
+import { DAY_MS, firstMomentAt, offsetAt } from './wall-clock.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** `2026-11-21 10:00 UTC`. */
+/** One for the process, as its language is: every text that names a time shows it in the same zone. */
+let timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** From now on people read times in this zone (`http.timeZone`, an IANA name); without one in the machine's. */
+export function showTimesIn(zone: string | undefined): void {
+  timeZone = zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+/** What is added to UTC for the clock that people read, ms. */
+export function localOffset(at: number): number {
+  return offsetAt(timeZone, at)
+}
+
+/** `CET`, `GMT+2`, `UTC`: the zone as it is named at that moment. */
+export function zoneName(at: number): string {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' })
+  return format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+}
+
+/** The moment at which the clock that people read shows `2026-11-21T10:00`; undefined for what is no such time. */
+export function parseLocalTime(text: string): number | undefined {
+  const [, date, hour, minute] = /^(\d{4}-\d\d-\d\d)T(\d\d):(\d\d)/.exec(text) ?? []
+  const day = Date.parse(`${date}T00:00Z`)
+  if (Number.isNaN(day) || Number(hour) > 23 || Number(minute) > 59) return undefined
+  return firstMomentAt(timeZone, day / DAY_MS, Number(hour) * 60 + Number(minute))
+}
+
+/** `2026-11-21 10:00 CET`. */
 export function formatTime(iso: string): string {
-  const at = Date.parse(iso)
-  return Number.isNaN(at) ? 'unknown' : `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return localTime(Date.parse(iso), 16)
 }
 
 /** The same of a moment in ms. */
@@ -15,7 +42,17 @@ export function formatMoment(at: number | null): string {
   return formatTime(iso(at) ?? '')
 }
 
-/** `2026-11-21 10:00 UTC (3 hours ago)`. */
+/** `2026-11-21 10:00:31 CET`. */
+export function formatSecond(at: number): string {
+  return localTime(at, 19)
+}
+
+function localTime(at: number, length: number): string {
+  if (Number.isNaN(at)) return 'unknown'
+  return `${new Date(at + localOffset(at)).toISOString().slice(0, length).replace('T', ' ')} ${zoneName(at)}`
+}
+
+/** `2026-11-21 10:00 CET (3 hours ago)`. */
 export function formatTimeAndAge(iso: string, now: number): string {
   const at = Date.parse(iso)
   return Number.isNaN(at) ? 'unknown' : `${formatTime(iso)} (${formatAge(now - at)})`

@@ -1,73 +1,165 @@
+import * as z from 'zod'
+import { isAccount } from '../accounts/match-account.ts'
 import type { Registry } from '../accounts/registry.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { lastingAcknowledgement } from '../alerts/alert-state.ts'
-import { type OpenAlert, type OpenState, readOpenAlerts, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
+import {
+  type OpenAlert,
+  type OpenState,
+  rankedState,
+  readOpenAlerts,
+  readOpenStates,
+  silenceable,
+} from '../alerts/open-alerts.ts'
+import { compareRanks, rankOf } from '../alerts/rank.ts'
 import { type Silence, silenceOf } from '../alerts/silences/silence.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { withMarks } from './silenced.ts'
 
+export const OPEN_KINDS = ['limit', 'token', 'poll', 'fleet', 'delivery'] as const
+/** `told`: nothing keeps it from being sent; `silenced`, `acknowledged`: that does. */
+export const MARKS = ['told', 'acknowledged', 'silenced'] as const
+
 /** Which open alerts are wanted; what is left out does not matter. */
 export interface AlertFilter {
   level?: AlertLevel | undefined
   kind?: AlertKind | undefined
+  hubId?: number | undefined
   /** Part of an account's domain, or of its number. */
   account?: string | undefined
-  /** `told`: nothing keeps it from being told; `silenced`, `acknowledged`: that does. */
-  mark?: 'told' | 'silenced' | 'acknowledged' | undefined
+  /** hubIds and patterns of domains, one of which must fit. */
+  carriers?: readonly string[] | undefined
+  mark?: (typeof MARKS)[number] | undefined
 }
 
-/** Where an alert stands in the list: its place does not move while nothing of it changes. */
-export type AlertPlace = readonly [critical: 0 | 1, fleet: 0 | 1, percent: number, since: number, id: string]
+export type AlertCounts = Record<AlertLevel, number>
+
+/** Where an account stands in the list: the rank of its worst alert, then its number. */
+export type AlertPlace = readonly number[]
+
+/** A place as text: a cursor of the API and of the page. */
+export const PLACE = z
+  .string('must be given once')
+  .regex(/^-?\d{1,15}(\.\d)?(_-?\d{1,15}(\.\d)?){5}$/, 'is no place in this list')
+
+export function placeText(place: AlertPlace): string {
+  return place.join('_')
+}
+
+/** Of what `PLACE` let through. */
+export function readPlace(text: string): AlertPlace {
+  return text.split('_').map(Number)
+}
+
+/** The open alerts of one account, worst first; `hubId` null: those that are about no account. */
+export interface AccountAlerts {
+  hubId: number | null
+  hubDomain: string
+  counts: AlertCounts
+  alerts: OpenAlert[]
+}
 
 export interface FoundAlerts {
   /** Of all that fit but for the level. */
-  counts: Record<AlertLevel, number>
-  alerts: OpenAlert[]
+  counts: AlertCounts
+  /** The account with the worst alert first. */
+  accounts: AccountAlerts[]
   /** After which the next page begins; undefined on the last one. */
   next: AlertPlace | undefined
 }
 
-interface FindDeps {
+export interface FindAlertsDeps {
   store: Store
   keys: Keys
   registry: Pick<Registry, 'alerting'>
 }
 
-/** A page of the open alerts that fit, worst first. The numbers are read only of those that are shown. */
+interface Page {
+  after?: AlertPlace | undefined
+  /** A page ends with the account that reaches either. */
+  accounts: number
+  alerts: number
+}
+
+/** A page of the open alerts that fit, by account. Numbers are read only of those that are shown. */
 export async function findAlerts(
-  deps: FindDeps,
+  deps: FindAlertsDeps,
   filter: AlertFilter,
   silences: readonly Silence[],
-  page: { after: AlertPlace | undefined; size: number },
+  page: Page,
   now: number,
 ): Promise<FoundAlerts> {
-  const counts = { warning: 0, critical: 0 }
-  const wanted: { hubId: number; place: AlertPlace }[] = []
-  for await (const some of readOpenStates(deps.store, deps.keys, await deps.registry.alerting())) {
-    for (const open of some.filter((one) => fits(one, filter, silences, now))) {
-      counts[open.state.level]++
-      if (filter.level === undefined || filter.level === open.state.level)
-        wanted.push({ hubId: open.hubId, place: placeOf(open) })
-    }
-  }
-  const { after } = page
-  const rest = wanted
-    .filter(({ place }) => after === undefined || comparePlaces(place, after) > 0)
-    .sort((a, b) => comparePlaces(a.place, b.place))
-  const shown = rest.slice(0, page.size)
+  const isWanted = (open: OpenState) => fits(open, filter, silences, now)
+  const { level } = filter
+  const isShown = (open: OpenState) => (level === undefined || open.state.level === level) && isWanted(open)
+  const survey = await surveyAlerts(deps, isWanted, level)
+  const rest = survey.accounts
+    .filter(({ place }) => page.after === undefined || compareRanks(place, page.after) > 0)
+    .sort((a, b) => compareRanks(a.place, b.place))
+  const shown = firstOf(rest, page)
+  const hubIds = shown.map(({ hubId }) => hubId)
+  const alerts = withMarks(await readOpenAlerts(deps.store, deps.keys, hubIds, isShown), silences, now)
+  const byAccount = Map.groupBy(alerts, ({ hubId }) => hubId ?? NOBODY)
   return {
-    counts,
-    alerts: withMarks(await readShown(deps, shown), silences, now),
+    counts: survey.counts,
+    accounts: shown.flatMap(({ hubId, hubDomain, counts }) => {
+      const own = byAccount.get(hubId)
+      return own === undefined ? [] : [{ hubId: hubId === NOBODY ? null : hubId, hubDomain, counts, alerts: own }]
+    }),
     next: rest.length > shown.length ? shown.at(-1)?.place : undefined,
   }
 }
 
-function fits(open: OpenState, { kind, account, mark }: AlertFilter, silences: readonly Silence[], now: number) {
+interface Surveyed {
+  hubId: number
+  hubDomain: string
+  counts: AlertCounts
+  place: AlertPlace
+}
+
+/** What is open at all accounts, from the states alone: of a large fleet no more is kept than a count and a place for each account. */
+export async function surveyAlerts(
+  { store, keys, registry }: FindAlertsDeps,
+  isWanted: (open: OpenState) => boolean = () => true,
+  level?: AlertLevel,
+): Promise<{ counts: AlertCounts; accounts: Surveyed[] }> {
+  const total = { warning: 0, critical: 0 }
+  const accounts: Surveyed[] = []
+  for await (const some of readOpenStates(store, keys, await registry.alerting())) {
+    for (const [hubId, all] of Map.groupBy(some.filter(isWanted), (open) => open.hubId)) {
+      for (const { state } of all) total[state.level]++
+      const own = level === undefined ? all : all.filter(({ state }) => state.level === level)
+      const [worst] = own.map((open) => rankOf(rankedState(open))).sort(compareRanks)
+      if (worst === undefined) continue
+      const critical = own.filter(({ state }) => state.level === 'critical').length
+      const counts = { critical, warning: own.length - critical }
+      accounts.push({ hubId, hubDomain: own[0]?.hubDomain ?? '', counts, place: [...worst, hubId] })
+    }
+  }
+  return { counts: total, accounts }
+}
+
+function firstOf(rest: readonly Surveyed[], { accounts, alerts }: Page): Surveyed[] {
+  const shown: Surveyed[] = []
+  let count = 0
+  for (const one of rest) {
+    if (shown.length >= accounts || count >= alerts) break
+    shown.push(one)
+    count += one.counts.critical + one.counts.warning
+  }
+  return shown
+}
+
+function fits(open: OpenState, filter: AlertFilter, silences: readonly Silence[], now: number): boolean {
+  const { kind, hubId, account, carriers, mark } = filter
   const alert = silenceable(open)
   if (kind !== undefined && alert.kind !== kind) return false
+  if (hubId !== undefined && open.hubId !== hubId) return false
   if (account !== undefined && !isAbout(open, account.toLowerCase())) return false
+  if (carriers !== undefined && !carriers.some((wanted) => open.hubId !== NOBODY && isAccount(wanted, open)))
+    return false
   if (mark === undefined) return true
   const acknowledged = lastingAcknowledgement(open.state, now) !== undefined
   if (mark === 'acknowledged') return acknowledged
@@ -77,25 +169,4 @@ function fits(open: OpenState, { kind, account, mark }: AlertFilter, silences: r
 
 function isAbout({ hubId, hubDomain }: OpenState, text: string): boolean {
   return hubId !== NOBODY && (hubDomain.toLowerCase().includes(text) || String(hubId).includes(text))
-}
-
-/** By what the last message said: the reading itself is not read for all, and would move the list under one's hands. */
-function placeOf({ id, hubId, state: { level, since, said } }: OpenState): AlertPlace {
-  const percent = said?.limit === undefined || said.limit === 0 ? 0 : Math.round((said.usage * 100) / said.limit)
-  return [level === 'critical' ? 1 : 0, hubId === NOBODY ? 1 : 0, percent, since, id]
-}
-
-/** Critical, the whole fleet, the fullest and the newest first. */
-export function comparePlaces(a: AlertPlace, b: AlertPlace): number {
-  const number = b[0] - a[0] || b[1] - a[1] || b[2] - a[2] || b[3] - a[3]
-  return number !== 0 ? number : Number(a[4] > b[4]) - Number(a[4] < b[4])
-}
-
-async function readShown(
-  { store, keys }: FindDeps,
-  shown: readonly { hubId: number; place: AlertPlace }[],
-): Promise<OpenAlert[]> {
-  const read = await readOpenAlerts(store, keys, [...new Set(shown.map(({ hubId }) => hubId))])
-  const byId = new Map(read.map((alert) => [alert.id, alert]))
-  return shown.flatMap(({ place }) => byId.get(place[4]) ?? [])
 }

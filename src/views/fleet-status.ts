@@ -1,6 +1,6 @@
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
-import { readOpenAlerts } from '../alerts/open-alerts.ts'
+import { byConsequence } from '../alerts/rank.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
@@ -15,15 +15,14 @@ import { iso } from '../text/format-time.ts'
 import { timedAttempt } from './attempt-json.ts'
 import { readCoverage } from './coverage-status.ts'
 import { daemonStatus } from './daemon-status.ts'
+import { findAlerts } from './find-alerts.ts'
 import { readHeartbeat } from './heartbeat-status.ts'
 import { readNearestLimits } from './nearest-limits.ts'
-import { timedAlert } from './open-alert-json.ts'
+import { accountAlertsJson, timedAlert } from './open-alert-json.ts'
 import { readPollBudget } from './poll-budget.ts'
 import type { QueueDepth } from './queue-depth.ts'
 import { receiverStatus } from './receiver-status.ts'
 import type { DueShape, FleetStatusShape, TokensDueShape } from './shapes/fleet-status.ts'
-import { withMarks } from './silenced.ts'
-import { surveyAlerts, worstAccounts } from './survey-alerts.ts'
 import { readTokenEndpoint } from './token-endpoint.ts'
 
 /** The fleet at a glance: the status page, `GET /api/v1/status` and the command line show the same. */
@@ -46,6 +45,7 @@ export interface FleetStatusDeps {
 
 const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
+const WORST_ACCOUNTS = 10
 const NEWEST_ATTEMPTS = 10
 const NEAREST_LIMITS = 10
 
@@ -107,9 +107,15 @@ async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, n
 }
 
 async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetStatus['alerts']> {
-  const [survey, silences] = await Promise.all([surveyAlerts(deps), deps.silences.active(now)])
-  const alerts = await readOpenAlerts(deps.store, deps.keys, worstAccounts(survey, WORST_ALERTS))
-  return { ...survey.counts, worst: withMarks(alerts.slice(0, WORST_ALERTS), silences, now).map(timedAlert) }
+  // Each of the worst alerts is of one of as many accounts.
+  const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
+  const { counts, accounts } = await findAlerts(deps, {}, await deps.silences.active(now), page, now)
+  const all = accounts.flatMap(({ alerts }) => alerts).sort(byConsequence)
+  return {
+    ...counts,
+    worst: all.slice(0, WORST_ALERTS).map(timedAlert),
+    accounts: accounts.slice(0, WORST_ACCOUNTS).map(accountAlertsJson),
+  }
 }
 
 async function deliveryStatus({ deliveries, receiverStore }: FleetStatusDeps): Promise<FleetStatus['deliveries']> {

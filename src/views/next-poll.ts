@@ -44,8 +44,7 @@ function reason(because: Because, labels: Labels): string {
 function nearness({ series, usage, limit, level, move, asks, of }: Near, labels: Labels): string {
   const name = nameOf(series, labels)
   const turning = `${level} ${move === 'enter' ? `from ${entered(asks, of)}` : `until ${left(asks, of)}`}`
-  if (countsRecords(name))
-    return `${usage === 1 ? 'there is' : 'there are'} ${countedRecords(name, usage)} (${turning})`
+  if (countsRecords(name)) return `${countedRecords(name, usage)} (${turning})`
   const standing =
     limit === null
       ? formatCount(usage)

@@ -1,5 +1,6 @@
 import type { OpenAlert } from '../alerts/open-alerts.ts'
-import type { AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
+import type { AccountAlerts } from './find-alerts.ts'
+import type { AccountAlertsShape, AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
 
 /** An open alert as pages and programs are told of it: times in ISO 8601. */
 export type TimedAlert = OpenAlertShape
@@ -19,4 +20,11 @@ export function timedAcknowledgement(given: NonNullable<OpenAlert['acknowledged'
     ...(comment === undefined ? {} : { comment }),
     until: new Date(until).toISOString(),
   }
+}
+
+/** So many of one account are shown; its own page has all. */
+const MOST_OF_ONE = 20
+
+export function accountAlertsJson({ hubId, hubDomain, counts, alerts }: AccountAlerts): AccountAlertsShape {
+  return { hubId, hubDomain, ...counts, alerts: alerts.slice(0, MOST_OF_ONE).map(timedAlert) }
 }

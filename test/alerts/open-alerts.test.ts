@@ -48,15 +48,15 @@ test('what concerns the whole fleet comes before what concerns one account, and 
   expect(found.map(({ hubId, kind, level }) => [hubId, kind, level])).toEqual([
     [null, 'fleet', 'critical'],
     [1, 'token', 'critical'],
-    [1, 'limit', 'warning'],
     [2, 'token', 'warning'],
+    [1, 'limit', 'warning'],
   ])
   expect(found[0]).not.toHaveProperty('hubDomain')
   expect(found.map(subjectOf)).toEqual([
     'tokens: none can be refreshed',
     'tokens: to be authorised again',
-    'custom properties',
     'tokens: refresh keeps failing',
+    'custom properties',
   ])
 })
 

@@ -164,10 +164,10 @@ STATE  WHAT                          WHY                           RULE
 ok     its tokens                    nothing failed
 ok     reading its limits            the last poll read what it
                                      should
-ok     records a…limit (0-1 to 0-2)  0 is 1 below the warning 1    thresholds[3]
+ok     Things of… association limit  0 is 1 below the warning 1    thresholds[3]
 off    custom pr…hings of 0-1 (0-1)  no rule is about it
-off    fullest record 0-1 to 0-2     no rule is about it
-off    records n…limit (0-1 to 0-2)  no rule is about it
+off    Things of…es: fullest record  no rule is about it
+off    Things of… association limit  no rule is about it
 `)
 })
 

@@ -346,7 +346,7 @@ describe('alerts', () => {
 
   test('are those that are open, by level and by account', async () => {
     const { get, hubIds } = await withAlerts()
-    expect(await hubIds('')).toEqual([1, 2, 70])
+    expect(await hubIds('')).toEqual([2, 1, 70])
     expect(await hubIds('?level=warning')).toEqual([1, 70])
     expect(await hubIds('?hubId=2')).toEqual([2])
     expect(await hubIds('?hubId=3')).toEqual([])
@@ -360,7 +360,7 @@ describe('alerts', () => {
   test('page by account', async () => {
     const { get } = await withAlerts()
     const first = (await get('/api/v1/alerts?limit=2')).json
-    expect(first).toMatchObject({ items: [{ hubId: 1 }, { hubId: 2 }], next: '2' })
+    expect(first).toMatchObject({ items: [{ hubId: 2 }, { hubId: 1 }], next: expect.any(String) })
     const second = (await get(`/api/v1/alerts?limit=2&after=${first.next}`)).json
     expect(second.items).toMatchObject([{ hubId: 70 }])
     expect(second.next).toBeUndefined()
@@ -370,16 +370,16 @@ describe('alerts', () => {
     const { get, hubIds, fleetAlerts, clock } = await withAlerts()
     await fleetAlerts({ 'token-endpoint': openState('critical', 'fleet', clock.now()) })
     const { items } = (await get('/api/v1/alerts')).json
-    expect(items.map(({ hubId }: { hubId: number | null }) => hubId)).toEqual([null, 1, 2, 70])
+    expect(items.map(({ hubId }: { hubId: number | null }) => hubId)).toEqual([null, 2, 1, 70])
     expect(items[0]).toEqual({
       ...{ id: expect.any(String), kind: 'fleet', level: 'critical', rule: 'fleet', field: 'token-endpoint' },
       ...{ hubId: null, since: '2026-11-21T10:00:00.000Z' },
     })
     const first = (await get('/api/v1/alerts?limit=1')).json
-    expect(first).toMatchObject({ items: [{ hubId: null }], next: '0' })
+    expect(first).toMatchObject({ items: [{ hubId: null }], next: expect.any(String) })
     expect((await get(`/api/v1/alerts?limit=1&after=${first.next}`)).json).toMatchObject({
-      items: [{ hubId: 1 }],
-      next: '1',
+      items: [{ hubId: 2 }],
+      next: expect.any(String),
     })
     expect(await hubIds('?hubId=2')).toEqual([2])
     expect(await hubIds('?level=critical')).toEqual([null, 2])
@@ -459,7 +459,7 @@ describe('problems', () => {
     ['/api/v1/accounts?after=9999999999999999', 'after: is no place in a list of this order'],
     ['/api/v1/accounts?after=7~a&sort=poll', 'after: is no place in a list of this order'],
     ['/api/v1/accounts?tag=nobody', 'tag: is no tag of the config'],
-    ['/api/v1/alerts?after=9999999999999999', 'after: must be at most 9007199254740991'],
+    ['/api/v1/alerts?after=9999999999999999', 'after: is no place in this list'],
     ['/api/v1/accounts?lmit=1', 'lmit: is not known here'],
     [
       '/api/v1/accounts?state=dead',

@@ -164,8 +164,10 @@ test('alerts are found by account, kind and state, and paged without gaps', asyn
     await world.steps.sadd(world.keys.partition(world.keys.partitionOf(hubId)).alerting, hubId)
   }
   const first = (await get('/alerts')).text
-  const [, next = ''] = /href="(\/alerts\?after=[\w-]+)"/.exec(first) ?? []
-  const seen = [first, (await get(next)).text].flatMap((text) =>
+  const [, next = ''] = /href="(\/alerts\?after=[\w.-]+)"/.exec(first) ?? []
+  const second = (await get(next)).text
+  const [, last = ''] = /href="(\/alerts\?after=[\w.-]+)" rel="next"/.exec(second) ?? []
+  const seen = [first, second, (await get(last)).text].flatMap((text) =>
     [...text.matchAll(/href="\/alerts\/([0-9a-f]{16})[^"#]*">/g)].map(([, id]) => id),
   )
   expect(new Set(seen).size).toBe(124)

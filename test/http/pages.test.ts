@@ -25,14 +25,15 @@ test('the status page shows the fleet at a glance', async () => {
   await poll(2, readings(clock.now(), 960), { overall: openState('critical', 'a rule', clock.now()) })
   const { status, text } = await get('/')
   expect(status).toBe(200)
-  expect(text).toContain('1 critical alert')
+  expect(text).toContain('1 critical alert; worst: acme.example.com, custom properties 96 %')
   expect(text).toContain('2 active')
   expect(text).toContain('96 %')
-  expect(text).toContain('<a href="/accounts/1">calm.example.com</a>')
+  expect(text).toContain('<b>acme.example.com</b> <span class="counts">1 critical</span>')
+  expect(text).toContain('All 2 accounts')
   expect(text).toContain('http-equiv="refresh" content="10"')
 })
 
-test('what is wrong leads to where it is mended, and says whether somebody is at it already', async () => {
+test('what needs action leads to where it is done, and says whether someone works on it', async () => {
   const { get, connectAccount, poll, clock } = await openServer(redis)
   const since = clock.now()
   const acknowledged = { by: 'ann', at: since, until: since + 3_600_000, level: 'critical' as const }
@@ -44,7 +45,7 @@ test('what is wrong leads to where it is mended, and says whether somebody is at
     await poll(hubId, readings(since, 960), { overall: { ...openState('critical', 'a rule', since), ...more } })
   }
   const { text } = await get('/')
-  expect(text).toContain('<a href="/alerts?level=critical">2 critical alerts, 1 acknowledged</a>')
+  expect(text).toContain('<a href="/alerts?level=critical">Review</a> <span>2 critical alerts, 1 acknowledged')
 })
 
 test('no account that nothing is refreshed or read of is shown as well', async () => {
@@ -62,14 +63,14 @@ test('no account that nothing is refreshed or read of is shown as well', async (
 test('an empty fleet is told where to begin', async () => {
   const { get } = await openServer(redis)
   const { text } = await get('/')
-  expect(text).toContain('All is well.')
-  expect(text).toContain('No account is connected yet. <a href="/install">Connect one</a>.')
+  expect(text).not.toContain('All is well.')
+  expect(text).toContain('No accounts yet: <a href="/install">connect the first</a>.')
 })
 
 test('the status page says so when nothing moves', async () => {
   const checks = [{ name: 'sweep:poll-limits', ok: false, detail: 'none finished yet' }]
   const { get } = await openServer(redis, { health: async () => ({ alive: false, ready: true, checks }) })
-  expect((await get('/')).text).toContain('verdict critical">sweep:poll-limits: none finished yet')
+  expect((await get('/')).text).toContain('<b>Fix sweep:poll-limits</b> <span>none finished yet</span>')
 })
 
 test("a stranger's words never become markup, wherever they are shown", async () => {
@@ -246,10 +247,10 @@ test('the page of an account shows readings, alerts and what changed', async () 
   const { text } = await get('/accounts/4')
   const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   expect(words).toContain('custom properties 96 % 960 of 1,000')
-  expect(words).toContain('custom properties of Contacts (0-1) 24 % 120 of 500')
+  expect(words).toContain('custom properties of Contacts 24 % 120 of 500')
   expect(words).toContain('Contacts 0-1 0-2 12 0 100 % 100 of 100')
   expect(words).toContain(
-    'records at their association limit (0-1 to 0-2) associations.atLimit 12 is at or over the warning 1 (thresholds[0]) 12 now',
+    'Contacts → Companies: records at the association limit associations.atLimit 12 is at or over the warning 1 (thresholds[0]) 12 now',
   )
   expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
 })
@@ -286,7 +287,7 @@ test('what came and what went is said in words among the changes', async () => {
   await poll(4, types(clock.now(), '2-7'))
   const words = (await get('/accounts/4')).text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   expect(words).toContain('custom properties of Contacts (2-7) appeared 120 of 500')
-  expect(words).toContain('custom properties of 0-1 120 of 500 disappeared')
+  expect(words).toContain('custom properties of Contacts 120 of 500 disappeared')
 })
 
 test('the page of an account says once why no days left are told', async () => {
@@ -361,7 +362,7 @@ test('an alert about the whole fleet is shown first, and links to no account', a
   }
   for (const path of ['/', '/alerts', '/alerts?level=critical']) {
     const { text } = await get(path)
-    expect(text).toMatch(/the whole fleet.*tokens: none can be refreshed.*example\.com/s)
+    expect(text).toMatch(/All accounts.*tokens: none can be refreshed.*example\.com/s)
     expect(text).toContain('machine&#39;s clock')
     expect(text).not.toMatch(/accounts\/0["/]/)
   }

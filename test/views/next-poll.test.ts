@@ -25,9 +25,9 @@ describe('why an account is polled next when it is', () => {
       near({ asks: 'remaining', move: 'leave', of: 80 }),
     ],
     ['custom properties are at 930 (warning from 950)', near({ limit: null, asks: 'count', of: 950 })],
-    ['fullest record 0-1 to 0-2 is at 93 % (warning from 95 %)', near({ series: 'fullest/0-1/0-2' })],
+    ['Contacts → Companies: fullest record is at 93 % (warning from 95 %)', near({ series: 'fullest/0-1/0-2' })],
     [
-      'there are 12 records at their association limit (0-1 to 0-2) (warning until below 12)',
+      'Contacts → Companies: 12 records at the association limit (warning until below 12)',
       near({ series: 'at/0-1/0-2', usage: 12, limit: null, asks: 'count', move: 'leave', of: 12 }),
     ],
     [
@@ -35,7 +35,7 @@ describe('why an account is polled next when it is', () => {
       { is: 'rising', series: 'overall', days: 2.5, to: 'warning' },
     ],
     [
-      'fullest record 0-1 to 0-2 rises: at this pace its limit in 1 day',
+      'Contacts → Companies: fullest record rises: at this pace its limit in 1 day',
       { is: 'rising', series: 'fullest/0-1/0-2', days: 1, to: 'limit' },
     ],
     ['its numbers last changed at 2026-11-21 10:00 UTC', { is: 'changed', at: AT }],

@@ -1,4 +1,5 @@
-import { type Alert, type AlertLevel, alertOf, byUrgency, compareStanding, type Message } from '../alert.ts'
+import { type Alert, type AlertLevel, alertOf, compareStanding, type Message } from '../alert.ts'
+import { byConsequence } from '../rank.ts'
 
 export interface DigestFrame {
   period: 'day' | 'week'
@@ -39,7 +40,7 @@ export class DigestDraft {
       // Open still, though its level may be one that is for others: not resolved.
       else if (was !== undefined) this.#count(was, standingOf(alert))
     }
-    this.#shown = [...this.#shown, ...mine].sort(byUrgency).slice(0, this.#frame.max)
+    this.#shown = [...this.#shown, ...mine].sort(byConsequence).slice(0, this.#frame.max)
   }
 
   #compared(alert: Alert, id: string, was: Standing | undefined): Alert {

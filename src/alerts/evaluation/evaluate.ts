@@ -1,4 +1,4 @@
-import type { Series } from '../../limits/series.ts'
+import { tenths } from '../../limits/forecast/outlook.ts'
 import type { AlertLevel, AlertReason, Because } from '../alert.ts'
 import {
   type Acknowledged,
@@ -230,8 +230,12 @@ function message(
 }
 
 /** What a message says of a reading. */
-export function saidOf(level: AlertLevel, { usage, limit }: Pick<Series, 'usage' | 'limit'>, at: number): Said {
-  return { level, usage, at, ...(limit === null ? {} : { limit }) }
+export function saidOf(level: AlertLevel, { usage, limit, daysLeft }: ForeseenSeries, at: number): Said {
+  return {
+    ...{ level, usage, at },
+    ...(limit === null ? {} : { limit }),
+    ...(daysLeft == null ? {} : { daysLeft: tenths(daysLeft) }),
+  }
 }
 
 function newState(rule: string, now: number): SeriesState {

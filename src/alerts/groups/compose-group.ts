@@ -1,5 +1,6 @@
-import { type Alert, alertOf, byUrgency, type Message } from '../alert.ts'
+import { type Alert, alertOf, type Message } from '../alert.ts'
 import type { TransitionRef } from '../ledger/ledger.ts'
+import { byConsequence } from '../rank.ts'
 import {
   byOrder,
   type GroupSettings,
@@ -153,7 +154,7 @@ function messagesOf(key: string, told: readonly WaitingAlert[], max: number, now
           groupKey: groupName(key),
           truncated: Math.max(0, part.length - max),
           alerts: part
-            .toSorted((a, b) => byUrgency(a.alert, b.alert))
+            .toSorted((a, b) => byConsequence(a.alert, b.alert))
             .slice(0, max)
             .map(toTell),
         },

@@ -1,4 +1,5 @@
-import { type Alert, byUrgency, type Message } from '../../alerts/alert.ts'
+import type { Alert, Message } from '../../alerts/alert.ts'
+import { byConsequence } from '../../alerts/rank.ts'
 import { countOf } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
@@ -35,7 +36,7 @@ const SECTIONS_OF_MANY = 3
 
 export function mailContent(message: Message, now: number, links: MailLinks): MailContent {
   const { truncated } = message.data
-  const alerts = message.data.alerts.toSorted(byUrgency)
+  const alerts = message.data.alerts.toSorted(byConsequence)
   const described = alerts.map((alert): DescribedRow => {
     const sinceLast = sinceLastDigest(alert, message.data)
     return { ...describeAlert(alert, now, links), ...(sinceLast !== undefined && { sinceLast }) }

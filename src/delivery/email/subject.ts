@@ -1,4 +1,5 @@
-import { type Alert, byUrgency, type Message } from '../../alerts/alert.ts'
+import type { Alert, Message } from '../../alerts/alert.ts'
+import { byConsequence } from '../../alerts/rank.ts'
 import { metricName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
@@ -10,7 +11,7 @@ const MAX_LENGTH = 180
 
 /** The subject line: how bad, where, what. The end says how much more there is, and is never cut off. */
 export function subjectOf(message: Message): string {
-  const alerts = message.data.alerts.toSorted(byUrgency)
+  const alerts = message.data.alerts.toSorted(byConsequence)
   const badge = `[${badgeOfMessage(message, alerts[0])}] `
   const { what, end } = subjectParts(message, alerts)
   const room = MAX_LENGTH - badge.length - end.length

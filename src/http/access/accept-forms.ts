@@ -6,8 +6,18 @@ import { FORM_TOKEN, isSameToken } from './form-token.ts'
 /** Forms are read within `scope` only: everywhere else a body is JSON or nothing. */
 export function readForms(scope: FastifyInstance): void {
   scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-    done(null, Object.fromEntries(new URLSearchParams(String(body))))
+    done(null, formFields(new URLSearchParams(String(body))))
   })
+}
+
+/** A list where a field was given more than once. */
+function formFields(form: URLSearchParams): Record<string, string | string[]> {
+  const names = [...new Set(form.keys())]
+  return Object.fromEntries(names.map((name) => [name, oneOrAll(form.getAll(name))]))
+}
+
+function oneOrAll([first = '', ...others]: string[]): string | string[] {
+  return others.length === 0 ? first : [first, ...others]
 }
 
 /** Forms of the pages: each must come from a page of ours that was made for whoever sends it. */

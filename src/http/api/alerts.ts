@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { findAlert } from '../../alerts/acknowledge/acknowledge-alert.ts'
 import { type OpenState, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { NOBODY } from '../../redis/steps.ts'
+import { findAlerts, MARKS, OPEN_KINDS, PLACE, placeText, readPlace } from '../../views/find-alerts.ts'
 import { timedAcknowledgement, timedAlert } from '../../views/open-alert-json.ts'
 import { AcknowledgedShape, OpenAlertShape, UnacknowledgedShape } from '../../views/shapes/alert.ts'
 import { withMarks } from '../../views/silenced.ts'
@@ -12,15 +13,14 @@ import type { ApiDeps } from './api-deps.ts'
 import { nextOf } from './next-of.ts'
 import { ok, pageOf, route, TAKES_NOTHING } from './route.ts'
 
-/** Accounts whose alerts are read at once. */
-const AT_ONCE = 100
-
 const QUERY = z.strictObject({
   level: oneOf(['warning', 'critical']).optional().describe('Only alerts at this level.'),
   hubId: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional().describe('Only those of this account.'),
+  kind: oneOf(OPEN_KINDS).optional().describe('Only alerts of this kind.'),
+  account: z.string().trim().max(120).optional().describe("Only those with this in the account's domain or number."),
+  mark: oneOf(MARKS).optional().describe('Only those that are acknowledged, silenced, or neither (`told`).'),
   limit: atMost(500, 100),
-  // Not 0 by default: what concerns the whole fleet comes first, under that id.
-  after: cursor(wholeNumber(0, Number.MAX_SAFE_INTEGER)).default(-1),
+  after: cursor(PLACE).optional(),
 })
 
 export const listAlerts = route({
@@ -32,30 +32,19 @@ export const listAlerts = route({
   answers: {
     200: {
       description: 'A page of open alerts.',
-      json: pageOf(OpenAlertShape, 'The fleet first, then by hub id; those of one account worst first.'),
+      json: pageOf(OpenAlertShape, 'By account, the one with the worst alert first; those of one account worst first.'),
     },
   },
   ...{ problems: [400], example: { query: { level: 'critical' } } },
   answer: async (deps, { query }) => ok(await readPage(deps, query)),
 })
 
-async function readPage(deps: ApiDeps, { limit, after, level, hubId }: z.output<typeof QUERY>) {
-  const { store, keys, registry, silences, clock } = deps
-  const now = clock.now()
-  const inForce = await silences.active(now)
-  const hubIds = (await registry.alerting()).filter((id) => id > after && (hubId === undefined || id === hubId))
-  const items: OpenAlertShape[] = []
-  for (let from = 0; from < hubIds.length; from += AT_ONCE) {
-    const some = hubIds.slice(from, from + AT_ONCE)
-    const marked = withMarks(await readOpenAlerts(store, keys, some), inForce, now)
-    const byAccount = Map.groupBy(marked, (alert) => alert.hubId ?? NOBODY)
-    for (const id of some) {
-      const alerts = (byAccount.get(id) ?? []).filter((alert) => level === undefined || alert.level === level)
-      items.push(...alerts.map(timedAlert))
-      if (items.length >= limit) return { items, ...nextOf(id === hubIds.at(-1) ? undefined : id) }
-    }
-  }
-  return { items }
+async function readPage(deps: ApiDeps, { limit, after, ...filter }: z.output<typeof QUERY>) {
+  const now = deps.clock.now()
+  const page = { after: after === undefined ? undefined : readPlace(after), accounts: limit, alerts: limit }
+  const { accounts, next } = await findAlerts(deps, filter, await deps.silences.active(now), page, now)
+  const items = accounts.flatMap(({ alerts }) => alerts.map(timedAlert))
+  return { items, ...nextOf(next === undefined ? undefined : placeText(next)) }
 }
 
 const EXAMPLE_ID = '72254a98b7594a1f'

@@ -46,7 +46,7 @@
   /** Makes one part of the page what it is to be. What stays is left alone: it may be opened, scrolled or focused. */
   function change(old, next) {
     if (old.isEqualNode(next)) return
-    if (old.nodeName !== next.nodeName) return old.replaceWith(document.importNode(next, true))
+    if (old.nodeName !== next.nodeName || old.id !== next.id) return old.replaceWith(document.importNode(next, true))
     if (old.nodeType !== Node.ELEMENT_NODE) {
       old.nodeValue = next.nodeValue
       return

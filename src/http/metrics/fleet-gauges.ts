@@ -1,14 +1,16 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { DueSets } from '../../accounts/due-sets.ts'
+import type { Registry } from '../../accounts/registry.ts'
 import type { CoverageStore } from '../../limits/coverage-store.ts'
 import type { DueKind } from '../../redis/keys.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { gauge, sharedRead } from '../../runtime/gauge.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { readCoverage } from '../../views/coverage-status.ts'
-import { type SurveyDeps, surveyAlerts } from '../../views/survey-alerts.ts'
+import { type FindAlertsDeps, surveyAlerts } from '../../views/find-alerts.ts'
 
-export interface FleetGaugeDeps extends SurveyDeps {
+export interface FleetGaugeDeps extends FindAlertsDeps {
+  registry: Registry
   metrics: Metrics
   due: DueSets
   coverage: CoverageStore

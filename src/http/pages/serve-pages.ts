@@ -5,6 +5,7 @@ import { serveAccountPage } from './account/serve-account-page.ts'
 import { serveAccountsPage } from './accounts/serve-accounts-page.ts'
 import { serveAcknowledgeForm, serveAlertPage } from './alerts/serve-alert-page.ts'
 import { serveAlertsPage } from './alerts/serve-alerts-page.ts'
+import { serveSelectionForm } from './alerts/serve-selection-form.ts'
 import { serveSilenceForms, serveSilencePage } from './alerts/serve-silence-forms.ts'
 import { serveDeliveriesPage } from './deliveries/serve-deliveries-page.ts'
 import { serveDeliveryForms } from './deliveries/serve-delivery-forms.ts'
@@ -29,6 +30,7 @@ export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
     serveAcknowledgeForm(scope, deps)
+    serveSelectionForm(scope, deps)
     serveSilenceForms(scope, deps)
     serveDeliveryForms(scope, deps)
     done()

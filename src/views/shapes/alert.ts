@@ -42,12 +42,24 @@ export const OpenAlertShape = z
     usage: count('As last read.').exactOptional(),
     limit: z.number().exactOptional().describe('As last read.'),
     percent: z.number().exactOptional().describe('Usage in percent of the limit.'),
+    daysLeft: z.number().exactOptional().describe('Days until the limit, by the forecast of the last message.'),
     since: moment('When it opened.'),
     acknowledged: AcknowledgementShape.exactOptional(),
     silencedBy: text('Id of the silence that it is under.').exactOptional(),
   })
   .meta({ id: 'OpenAlert', description: 'An alert that is open now.' })
 export type OpenAlertShape = z.infer<typeof OpenAlertShape>
+
+export const AccountAlertsShape = z
+  .object({
+    hubId: hubId.nullable().describe('The account; null for alerts that are about no account.'),
+    hubDomain,
+    critical: count('Its alerts at critical.'),
+    warning: count('Its alerts at warning.'),
+    alerts: z.array(OpenAlertShape).describe('Worst first, at most 20.'),
+  })
+  .meta({ id: 'AccountAlerts', description: 'The open alerts of one account.' })
+export type AccountAlertsShape = z.infer<typeof AccountAlertsShape>
 
 const asks = z.enum(['percent', 'count', 'remaining', 'daysLeft'])
 const Condition = {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ROLES } from '../../heartbeat/roles.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
-import { OpenAlertShape } from './alert.ts'
+import { AccountAlertsShape, OpenAlertShape } from './alert.ts'
 import { AttemptShape, ReceiverShape } from './delivery.ts'
 import { NearLimitShape } from './series.ts'
 import { count, moment, momentOrNull, strangersText, text } from './words.ts'
@@ -136,7 +136,8 @@ export const FleetStatusShape = z
     alerts: z.object({
       warning: count('Open at warning.'),
       critical: count('Open at critical.'),
-      worst: z.array(OpenAlertShape).describe('Up to 20, of the accounts to look at first.'),
+      worst: z.array(OpenAlertShape).describe('Up to 20, worst consequence first.'),
+      accounts: z.array(AccountAlertsShape).describe('Up to ten accounts, the one with the worst alert first.'),
     }),
     deliveries: z.object({
       pending: count('Waiting for their first or next attempt.'),

@@ -285,7 +285,9 @@ test('a digest ranks accounts by how urgent they are, a row each, and says how m
   const rows = readable(html)
   expect(rows).toContain('Account What Fullness Left')
   expect(rows).toContain('CRITICAL account-4.example.com (4) custom properties 99 % of 1,000 6.5 days')
-  expect(rows).toContain('CRITICAL account-3.example.com (3) 212 records at their association limit (0-1 to 0-2)')
+  expect(rows).toContain(
+    'CRITICAL account-3.example.com (3) Contacts → Companies: 212 records at the association limit',
+  )
   expect(rows).toContain('1 more alert not shown.')
   const order = [3, 4, 2, 1].map((hubId) => rows.indexOf(`account-${hubId}.`))
   expect(order).toEqual([...order].sort((a, b) => a - b))

@@ -26,7 +26,7 @@ describe('the subject of', () => {
     [
       'an object type',
       aMessage([anAlert({ series: contacts, percent: 99.96, limit: 12_500 })]),
-      '[CRITICAL] acme.example.com (123): custom properties of Contacts (0-1) 99.9 % of 12,500',
+      '[CRITICAL] acme.example.com (123): custom properties of Contacts 99.9 % of 12,500',
     ],
     [
       'an object type without a label',
@@ -36,17 +36,17 @@ describe('the subject of', () => {
     [
       'records at their limit',
       aMessage([anAtLimitAlert({ usage: 1212 })]),
-      '[CRITICAL] acme.example.com (123): 1,212 records at their association limit (0-1 to 0-2)',
+      '[CRITICAL] acme.example.com (123): Contacts → Companies: 1,212 records at the association limit',
     ],
     [
       'one record near its limit',
       aMessage([anAtLimitAlert({ usage: 1, series: { metric: 'associations.nearLimit', ...pair } })]),
-      '[CRITICAL] acme.example.com (123): 1 record near its association limit (0-1 to 0-2)',
+      '[CRITICAL] acme.example.com (123): Contacts → Companies: 1 record near the association limit',
     ],
     [
       'the fullest record',
       aMessage([anAlert({ series: { metric: 'associations.fullest', ...pair }, percent: 92.34, limit: 10_000 })]),
-      '[CRITICAL] acme.example.com (123): fullest record 0-1 to 0-2 92.3 % of 10,000',
+      '[CRITICAL] acme.example.com (123): Contacts → Companies: fullest record 92.3 % of 10,000',
     ],
     [
       'more than the limit',
@@ -139,7 +139,7 @@ describe('the subject of', () => {
     [
       'one account with three series',
       aMessage([warning, anAtLimitAlert(), anAlert({ series: contacts })]),
-      '[CRITICAL] acme.example.com (123): 212 records at their association limit (0-1 to 0-2) and 2 more',
+      '[CRITICAL] acme.example.com (123): Contacts → Companies: 212 records at the association limit and 2 more',
     ],
     [
       'a group in which the worst is over',

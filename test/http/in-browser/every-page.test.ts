@@ -88,17 +88,17 @@ test('what a form complains about is read out with its field', { timeout: 240_00
   }
 })
 
-test('the first stop of the keyboard leads past the menu, and what is wrong to where it is mended', async () => {
+test('the first stop of the keyboard leads past the menu, and what needs action to where it is done', async () => {
   const { page } = await pages.visit('/')
   await page.keyboard.press('Tab')
   expect(await page.locator(':focus').textContent()).toBe('Skip to the content')
   expect((await page.locator(':focus').boundingBox())?.y).toBeGreaterThanOrEqual(0)
   await page.keyboard.press('Enter')
   await page.keyboard.press('Tab')
-  expect(await page.locator('.verdict a:focus').count()).toBe(1)
-  const troubles = page.locator('.verdict a')
-  expect(await troubles.allTextContents()).toContain('10 accounts must be authorised again')
-  await troubles.filter({ hasText: 'critical alerts' }).press('Enter')
+  expect(await page.locator('.needs-action a:focus').count()).toBe(1)
+  const lines = page.locator('.needs-action li')
+  expect((await lines.allTextContents()).join()).toContain('10 accounts: their refresh token is refused')
+  await lines.filter({ hasText: 'critical alerts' }).locator('a').press('Enter')
   await page.waitForURL(/\/alerts\?level=critical$/)
 })
 

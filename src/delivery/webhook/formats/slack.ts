@@ -1,4 +1,5 @@
-import { byUrgency, type Message } from '../../../alerts/alert.ts'
+import type { Message } from '../../../alerts/alert.ts'
+import { byConsequence } from '../../../alerts/rank.ts'
 import { shorten } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
@@ -26,7 +27,7 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
 export function slackBody(message: Message, { home }: BodyContext): string {
   const subject = subjectOf(message)
   const alerts = message.data.alerts
-    .toSorted(byUrgency)
+    .toSorted(byConsequence)
     .map((alert) => describeAlert(alert, Date.parse(message.timestamp)))
   const shown = alerts.slice(0, MOST_ALERTS)
   const left = alerts.length - shown.length + message.data.truncated

@@ -46,7 +46,7 @@ ${
     ? undefined
     : html`${alert.acknowledged === undefined ? acknowledgeForm(alert, token) : undefined}
 <details class="panel"><summary>Silence it and others like it</summary>
-${silenceForm({ form, faults: {}, covers, tags, token })}
+${silenceForm({ form, faults: {}, covers, tags, token, now })}
 </details>`
 }
 <h2>What was told</h2>

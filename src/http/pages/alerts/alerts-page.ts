@@ -1,15 +1,16 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { TimedAlert } from '../../../views/open-alert-json.ts'
+import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import type { SilenceView } from '../../../views/silenced.ts'
-import { alertTable } from '../parts/alert-table.ts'
+import { formTokenField } from '../../access/form-token.ts'
+import { accountAlerts } from '../parts/account-alerts.ts'
 import { choice, type FilterValues, select, withQuery } from '../parts/filter-form.ts'
 import { silenceTable } from '../parts/silence-table.ts'
 import { nothing } from '../parts/table.ts'
 import type { AlertQuery } from './alert-query.ts'
 
 export interface AlertsPage {
-  alerts: readonly TimedAlert[]
+  accounts: readonly AccountAlertsShape[]
   /** Of all that fit but for the level. */
   counts: Record<AlertLevel, number>
   query: AlertQuery
@@ -17,23 +18,46 @@ export interface AlertsPage {
   next: string | undefined
   /** In force. */
   silences: readonly SilenceView[]
-  /** Of the forms, for whoever may change something. */
+  /** Of the forms, for a reader who may change something. */
   token: string | undefined
   now: number
 }
 
-export function alertsPage({ alerts, counts, query, next, silences, token, now }: AlertsPage): Html {
+export function alertsPage({ accounts, counts, query, next, silences, token, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
+  const mayWrite = token !== undefined
+  const list = accountAlerts(accounts, now, { mayWrite, choose: mayWrite })
   return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
-${alerts.length === 0 ? nothing(isNarrowed ? 'No open alert fits.' : 'No alert is open.') : alertTable(alerts, now, 'with account', { mayWrite: token !== undefined })}
+${accounts.length === 0 ? nothing(isNarrowed ? 'No open alert fits.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, token)}
 ${pager(filter, after, next)}
 </div>
 <h2 id="silences">Silences in force</h2>
 ${silences.length === 0 ? nothing('None.') : silenceTable(silences, now, token)}
 ${token === undefined ? undefined : html`<p><a class="button" href="/silences/new">New silence</a></p>`}`
+}
+
+const FOR = {
+  name: 'for',
+  label: 'for',
+  of: [
+    ['1h', '1 hour'],
+    ['4h', '4 hours'],
+    ['24h', '24 hours'],
+    ['7d', '7 days'],
+  ],
+} as const
+
+/** Around the list: what is chosen in it is acknowledged or silenced at once. */
+function selectionForm(list: Html, token: string): Html {
+  return html`<form method="post" action="/alerts/selected" class="selection">${formTokenField(token)}
+${list}
+<p class="with-selected"><label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
+<button name="do" value="acknowledge">Acknowledge selected</button>
+<button name="do" value="silence" class="second">Silence selected</button> ${select(FOR, '4h')}</p>
+</form>`
 }
 
 function levelLink(level: AlertLevel | undefined, count: number, filter: FilterValues): Html {
@@ -47,7 +71,7 @@ const MARK = {
   label: 'State',
   of: [
     ['', 'every state'],
-    ['told', 'not taken up'],
+    ['told', 'open'],
     ['acknowledged', 'acknowledged'],
     ['silenced', 'silenced'],
   ],

@@ -53,7 +53,7 @@ async function showForm(
   status: number,
 ): Promise<FastifyReply> {
   const part = {
-    ...{ form, faults, tags: deps.silences.tagNames, token: formToken(request) },
+    ...{ form, faults, tags: deps.silences.tagNames, token: formToken(request), now: deps.clock.now() },
     covers: await coveredBy(deps, form),
   }
   const body = html`${Object.keys(faults).length === 0 ? undefined : html`<p class="verdict critical">Not silenced yet: see below.</p>`}

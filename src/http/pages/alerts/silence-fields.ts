@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkMatcher, type NewSilence, newSilence } from '../../../alerts/silences/new-silence.ts'
 import { MATCHER_NAMES, type Matcher, type MatcherName } from '../../../alerts/silences/silence.ts'
-import { parseMoment } from '../../query.ts'
+import { parseLocalTime } from '../../../text/format-time.ts'
 import type { SilenceFields } from '../parts/alert-links.ts'
 
 /** How long a silence may be made for with one click. */
@@ -44,7 +44,7 @@ export function checkForm(form: SilenceForm, author: string, tags: readonly stri
     faults.matchers = 'Say what to silence: fill in one field at least.'
   }
   const endsAt = endOf(form, now)
-  if (endsAt === undefined) faults.endsAt = 'must be a time like 2026-11-21T10:00, in UTC'
+  if (endsAt === undefined) faults.endsAt = 'must be a time like 2026-11-21T10:00'
   const whole = newSilence({ matchers, author, comment: form.comment, endsAt: endsAt ?? now + 1 }, now)
   if (whole.ok && Object.keys(faults).length === 0) return { ok: true, silence: whole.silence }
   if (!whole.ok && whole.what !== 'matchers' && whole.what !== 'author') faults[whole.what] ??= whole.fault
@@ -72,5 +72,5 @@ export function matchersOf(
 function endOf(form: Pick<SilenceForm, 'for' | 'until'>, now: number): number | undefined {
   const length = (Object.keys(LENGTHS) as Length[]).find((one) => one === form.for)
   if (length !== undefined) return now + LENGTHS[length]
-  return parseMoment(form.until.trim())
+  return parseLocalTime(form.until.trim())
 }

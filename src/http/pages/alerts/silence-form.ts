@@ -1,6 +1,7 @@
 import { MATCHER_NAMES, type MatcherName } from '../../../alerts/silences/silence.ts'
 import { METRICS } from '../../../limits/series.ts'
 import { countOf } from '../../../text/format-number.ts'
+import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { formTokenField } from '../../access/form-token.ts'
 import { LENGTHS, type Length, OWN_END, type SilenceFaults, type SilenceForm } from './silence-fields.ts'
@@ -13,10 +14,12 @@ export interface SilenceFormPart {
   /** The tags that there are. */
   tags: readonly string[]
   token: string
+  now: number
 }
 
 /** To make a silence. Every field that is filled in narrows it. */
-export function silenceForm({ form, faults, covers, tags, token }: SilenceFormPart): Html {
+export function silenceForm({ form, faults, covers, tags, token, now }: SilenceFormPart): Html {
+  const zone = zoneName(now)
   const names = MATCHER_NAMES.filter((name) => name !== 'tag' || tags.length > 0)
   return html`<form method="post" action="/silences/new" class="form" id="silence">
 ${formTokenField(token)}
@@ -34,8 +37,8 @@ ${coversText(covers)}
 <legend>For how long</legend>
 <div class="choices">
 ${(Object.keys(LENGTHS) as Length[]).map((length) => lengthChoice(length, LENGTH_TEXT[length], form.for))}
-<span class="own-end">${lengthChoice(OWN_END, 'until (UTC)', form.for)}
-<label class="bare"><span class="unseen">Until, UTC</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label></span>
+<span class="own-end">${lengthChoice(OWN_END, `until (${zone})`, form.for)}
+<label class="bare"><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label></span>
 </div>
 ${faultText('endsAt', faults.endsAt)}
 </fieldset>

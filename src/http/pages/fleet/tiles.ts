@@ -8,7 +8,7 @@ import { type DueStatus, type FleetStatus, newFleetText } from '../../../views/f
 import { type HeartbeatStatus, heartbeatText } from '../../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../../views/poll-budget.ts'
 import { isBroken } from '../../../views/receiver-status.ts'
-import { skewText } from '../../../views/token-endpoint.ts'
+import { endpointText, skewText } from '../../../views/token-endpoint.ts'
 import { distance } from '../parts/when.ts'
 
 /** The figures of the fleet, one tile each. */
@@ -50,13 +50,19 @@ function alertsTile({ alerts }: FleetStatus): Html {
 <li><a href="/alerts?level=warning">${formatCount(alerts.warning)} warning</a></li></ul></section>`
 }
 
-function endpointTile({ tokenEndpoint }: FleetStatus): Html | undefined {
-  if (tokenEndpoint === null) return undefined
-  const { breaker, cause, detail, requestsPerSecond, clockSkewMs } = tokenEndpoint
-  const limit = `at most ${formatCount(Math.round(requestsPerSecond))} requests a second`
+function endpointTile(status: FleetStatus): Html | undefined {
+  if (status.tokenEndpoint === null) return undefined
+  const { breaker, detail, requestsPerSecond, clockSkewMs } = status.tokenEndpoint
+  const [figure = '', ...more] = endpointText(status).split(': ')
+  if (breaker !== 'closed')
+    return tile('Token endpoint', figure, `${more.join(': ')}. ${cleanText(detail ?? '', 120)}`, 1)
   const skew = clockSkewMs === null ? '' : `, clock ${skewText(clockSkewMs)}`
-  const note = breaker === 'closed' ? limit + skew : `${cause}: ${cleanText(detail ?? '', 120)}`
-  return tile('Token endpoint', breaker === 'closed' ? 'works' : breaker, note, breaker === 'closed' ? 0 : 1)
+  return tile(
+    'Token endpoint',
+    figure,
+    `at most ${formatCount(Math.round(requestsPerSecond))} requests a second${skew}`,
+    0,
+  )
 }
 
 function deliveriesTile({ deliveries }: FleetStatus): Html {
@@ -64,7 +70,7 @@ function deliveriesTile({ deliveries }: FleetStatus): Html {
   return tile(
     'Deliveries',
     `${formatCount(deliveries.pending)} pending`,
-    off === 0 ? 'every receiver takes them' : `${countOf(off, 'receiver')} ${off === 1 ? 'takes' : 'take'} none`,
+    off === 0 ? 'every receiver works' : `${countOf(off, 'receiver')} ${off === 1 ? 'fails' : 'fail'}`,
     off,
   )
 }

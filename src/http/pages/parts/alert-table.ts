@@ -13,6 +13,8 @@ interface AlertTableMore {
   mayWrite?: boolean
   /** By the alerts' fields. */
   why?: ReadonlyMap<string, string>
+  /** Each can be chosen, for the form around the table. */
+  choose?: boolean
 }
 
 /**
@@ -23,7 +25,7 @@ export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
-  { mayWrite = false, why }: AlertTableMore = {},
+  { mayWrite = false, why, choose = false }: AlertTableMore = {},
 ): Html {
   const withAccount = account === 'with account'
   const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
@@ -31,6 +33,7 @@ export function alertTable(
   return table(
     'Open alerts',
     [
+      ...(choose ? [{ title: 'Choose' }] : []),
       { title: 'Level' },
       ...(withAccount ? [{ title: 'Account' }] : []),
       { title: 'What' },
@@ -41,6 +44,7 @@ export function alertTable(
       ...(mayWrite ? [{ title: 'To do' }] : []),
     ],
     alerts.map((alert) => [
+      ...(choose ? [choiceOf(alert)] : []),
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
       whatOf(alert, why?.get(alert.field)),
@@ -51,6 +55,11 @@ export function alertTable(
       ...(mayWrite ? [toDo(alert)] : []),
     ]),
   )
+}
+
+function choiceOf(alert: TimedAlert): Html {
+  const { id, hubId, level } = alert
+  return html`<label class="pick"><input type="checkbox" name="alert" value="${hubId ?? 0}/${id}/${level}"><span class="unseen">${subjectOf(alert)}</span></label>`
 }
 
 function whatOf(alert: TimedAlert, why: string | undefined): Html {
@@ -71,7 +80,7 @@ export function whoKnows({ acknowledged }: TimedAlert, now: number): Html {
 
 function toDo(alert: TimedAlert): Html {
   // Told apart by who can't see which row they are in.
-  const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'the whole fleet' : String(alert.hubId)}</span>`
+  const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
   const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`
   return html`<span class="actions">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
@@ -80,7 +89,7 @@ function toDo(alert: TimedAlert): Html {
 const NONE = html`<span class="soft none">–</span>`
 
 export function whoseOf({ hubId, hubDomain = '' }: TimedAlert): Html {
-  return hubId === null ? html`the whole fleet` : accountLink({ hubId, hubDomain })
+  return hubId === null ? html`all accounts` : accountLink({ hubId, hubDomain })
 }
 
 export function fullnessOf({ usage, limit, percent, level }: TimedAlert): Html {

@@ -3,14 +3,22 @@ import { type Html, html } from '../../../text/html.ts'
 
 /** What a form has done, as the address of the page after it names it. Words of it never come from the address. */
 const DONE = {
-  acknowledged: 'Acknowledged: it is not told again until it gets worse.',
-  already: 'It was acknowledged already, and stays so.',
-  silenced: 'Silenced: what the silence covers is not told before it ends.',
-  unsilenced: 'The silence is ended: what it covered and still fires is told now.',
-  over: 'The silence had ended already.',
+  acknowledged: 'Acknowledged: no notification until it gets worse.',
+  already: 'It was acknowledged before, and still is.',
+  'some-worse': 'Acknowledged, except for what got worse since the page was loaded.',
+  'nothing-chosen': 'Nothing was chosen: tick an account or an alert first.',
+  silenced: 'Silenced: no notification before the silence ends.',
+  unsilenced: 'The silence is ended: what it covered and still fires is sent now.',
+  over: 'The silence had ended before.',
   tested: 'The test message was delivered.',
   'test-failed': 'The test message was not delivered: the newest attempt says why.',
 } as const
+
+const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
+  'test-failed': 'critical',
+  'some-worse': 'warning',
+  'nothing-chosen': 'warning',
+}
 
 export type Done = keyof typeof DONE
 
@@ -20,16 +28,16 @@ export function flash(query: unknown): Html | undefined {
   if (done === 'replayed') return replayed(count)
   const known = (Object.keys(DONE) as Done[]).find((one) => one === done)
   if (known === undefined) return undefined
-  return told(known === 'test-failed' ? 'critical' : 'good', DONE[known])
+  return note(BAD[known] ?? 'good', DONE[known])
 }
 
 function replayed(count: unknown): Html | undefined {
   if (typeof count !== 'string' || !/^\d{1,7}$/.test(count)) return undefined
   return count === '0'
-    ? told('warning', 'Nothing was sent again: nothing that was given up fits, or its receiver is switched off.')
-    : told('good', `${countOf(Number(count), 'delivery', 'deliveries')} on the way again.`)
+    ? note('warning', 'Nothing was sent again: nothing that was given up fits, or its receiver is switched off.')
+    : note('good', `${countOf(Number(count), 'delivery', 'deliveries')} on the way again.`)
 }
 
-function told(look: 'good' | 'warning' | 'critical', text: string): Html {
+function note(look: 'good' | 'warning' | 'critical', text: string): Html {
   return html`<p class="verdict ${look}" role="status">${text}</p>`
 }

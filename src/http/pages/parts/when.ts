@@ -1,4 +1,4 @@
-import { iso } from '../../../text/format-time.ts'
+import { formatSecond, iso } from '../../../text/format-time.ts'
 import { Html, html } from '../../../text/html.ts'
 
 const SECOND = 1_000
@@ -10,8 +10,7 @@ const DAY = 24 * HOUR
 export function when(at: number | null, now: number): Html {
   const exact = iso(at)
   if (at === null || exact === null) return new Html('<span class="soft">never</span>')
-  const title = `${exact.slice(0, 19).replace('T', ' ')} UTC`
-  return html`<time datetime="${exact}" title="${title}">${distance(at - now)}</time>`
+  return html`<time datetime="${exact}" title="${formatSecond(at)}">${distance(at - now)}</time>`
 }
 
 /** `in 4 min`, `3 h ago`, `now`. */

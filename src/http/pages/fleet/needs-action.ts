@@ -1,0 +1,125 @@
+import type { AlertLevel } from '../../../alerts/alert.ts'
+import { leftUndone } from '../../../heartbeat/roles.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { countOf, formatCount } from '../../../text/format-number.ts'
+import { type Html, html } from '../../../text/html.ts'
+import type { Cause } from '../../../tokens/endpoint/breaker.ts'
+import { isLow, shareText } from '../../../views/coverage-status.ts'
+import type { FleetStatus } from '../../../views/fleet-status.ts'
+import { pollBudgetText } from '../../../views/poll-budget.ts'
+import { isBroken } from '../../../views/receiver-status.ts'
+import type { OpenAlertShape } from '../../../views/shapes/alert.ts'
+import { endpointText } from '../../../views/token-endpoint.ts'
+import { type HealthReport, RECEIVERS } from '../../health.ts'
+import { accountName, worstText } from '../parts/account-alerts.ts'
+
+/** What someone has to do: a verb, with what is wrong, and the page where it is done. */
+export interface Action {
+  level: AlertLevel
+  verb: string
+  says: string
+  at?: string
+}
+
+const MOST = 7
+
+/** What needs action, what has the worst consequence first, in at most seven lines. */
+export function needsAction(status: FleetStatus, health: HealthReport): Html {
+  const actions = actionsOf(status, health)
+  if (actions.length === 0) {
+    return status.accounts.total === 0
+      ? html`<p class="verdict">No accounts yet: <a href="/install">connect the first</a>.</p>`
+      : html`<p class="verdict good">All is well.</p>`
+  }
+  const shown = actions.length > MOST ? actions.slice(0, MOST - 1) : actions
+  const more = actions.length - shown.length
+  return html`<section class="needs-action" aria-labelledby="needs-action"><h2 id="needs-action">Needs action</h2>
+<ul>${shown.map(
+    ({ level, verb, says, at }) =>
+      html`<li class="${level}">${at === undefined ? html`<b>${verb}</b>` : html`<a href="${at}">${verb}</a>`} <span>${says}</span></li>`,
+  )}${more > 0 ? html`<li class="warning"><a href="/alerts">Review</a> <span>and ${formatCount(more)} more</span></li>` : undefined}</ul></section>`
+}
+
+export function actionsOf(status: FleetStatus, health: HealthReport): Action[] {
+  const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
+  const undone = leftUndone(status.daemons.filter(({ silent }) => !silent))
+  return [
+    ...stuck.map(({ name, detail }): Action => ({ level: 'critical', verb: `Fix ${name}`, says: detail })),
+    ...undone.map((says): Action => ({ level: 'critical', verb: 'Start a daemon', says })),
+    ...receiverActions(status),
+    ...tokenActions(status),
+    ...pollActions(status),
+    ...limitActions(status),
+  ]
+}
+
+function receiverActions({ deliveries }: FleetStatus): Action[] {
+  return deliveries.receivers.filter(isBroken).map(({ receiver, state }) => ({
+    ...{ level: state === 'disabled' ? 'critical' : 'warning', verb: 'Fix the receiver', at: '/deliveries' },
+    says: `${cleanText(receiver)} ${state === 'disabled' ? 'is switched off' : 'fails'}`,
+  }))
+}
+
+const ENDPOINT_VERB: Record<Cause, string> = {
+  credentials: 'Fix the secret',
+  refused: 'Check the app',
+  unreachable: 'Check the network',
+  throttled: 'Wait',
+}
+
+function tokenActions(status: FleetStatus): Action[] {
+  const { accounts, alerts, tokens, tokenEndpoint } = status
+  const { reauthorize, failing } = accounts.byState
+  const lost = alerts.worst.find(({ kind, level }) => kind === 'token' && level === 'critical')
+  const one = reauthorize === 1 && lost?.hubId != null ? `/accounts/${lost.hubId}` : '/accounts?state=reauthorize'
+  const actions: Action[] = []
+  const add = (level: AlertLevel, verb: string, says: string, at: string) => actions.push({ level, verb, says, at })
+  const isOpen = tokenEndpoint !== null && tokenEndpoint.breaker !== 'closed'
+  if (isOpen)
+    add('critical', ENDPOINT_VERB[tokenEndpoint.cause ?? 'unreachable'], endpointText(status), '/alerts?kind=fleet')
+  if (reauthorize > 0) add('critical', 'Reconnect', reconnectText(reauthorize, lost), one)
+  // While the endpoint fails for all, each of them fails with it.
+  if (isOpen) return actions
+  const overdue = `${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`
+  if (tokens.overdue > 0) add('critical', 'Check refreshes', overdue, '/accounts?sort=refresh')
+  const fails = `${countOf(failing, 'account')}: refresh fails`
+  if (failing > 0) add('warning', 'Check refreshes', fails, '/accounts?state=failing')
+  return actions
+}
+
+function reconnectText(count: number, lost: OpenAlertShape | undefined): string {
+  const what = `${count === 1 ? 'its' : 'their'} refresh token is refused`
+  if (lost === undefined) return `${countOf(count, 'account')}: ${what}`
+  return `${accountName(lost)}${count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''}: ${what}`
+}
+
+function pollActions({ polls, coverage, pollBudget }: FleetStatus): Action[] {
+  const actions: Action[] = []
+  const add = (verb: string, says: string, at: string) => actions.push({ level: 'warning', verb, says, at })
+  if (polls.overdue > 0) add('Check polls', `${countOf(polls.overdue, 'poll')} overdue`, '/accounts?sort=poll')
+  const fresh = `${shareText(coverage)} of the accounts have a fresh reading`
+  if (isLow(coverage)) add('Check polls', fresh, '/accounts?stale=1')
+  if (pollBudget?.short != null) add('Raise limits.callsPerHour', pollBudgetText(pollBudget), '/accounts?sort=poll')
+  return actions
+}
+
+/** Alerts of tokens and polls have lines of their own above. */
+function limitActions({ alerts }: FleetStatus): Action[] {
+  const [worst] = alerts.worst.filter(({ kind }) => kind === 'limit')
+  return (['critical', 'warning'] as const).flatMap((level): Action[] => {
+    const count = alerts[level]
+    if (count === 0) return []
+    const example = worst?.level === level ? `; worst: ${accountName(worst)}, ${worstText(worst)}` : ''
+    const says = `${countOf(count, level === 'critical' ? 'critical alert' : 'warning')}${knownText(alerts, level)}${example}`
+    return [{ level, verb: 'Review', says: cleanText(says, 300), at: `/alerts?level=${level}` }]
+  })
+}
+
+/** Whether someone works on it already; said only where each of them was read. */
+function knownText({ worst, ...counts }: FleetStatus['alerts'], level: AlertLevel): string {
+  const shown = worst.filter((alert) => alert.level === level)
+  const known = shown.filter(({ acknowledged }) => acknowledged !== undefined).length
+  const all = counts[level]
+  if (known === 0 || shown.length < all) return ''
+  return `, ${known === all ? '' : `${formatCount(known)} `}acknowledged`
+}

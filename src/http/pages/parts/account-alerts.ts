@@ -1,0 +1,59 @@
+import { subjectOf } from '../../../alerts/open-alerts.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatDaysLeft } from '../../../text/days-left.ts'
+import { countOf, formatPercent } from '../../../text/format-number.ts'
+import { type Html, html } from '../../../text/html.ts'
+import type { AccountAlertsShape, OpenAlertShape } from '../../../views/shapes/alert.ts'
+import { newSilencePath } from './alert-links.ts'
+import { alertTable } from './alert-table.ts'
+import { when } from './when.ts'
+
+export interface AccountAlertsMore {
+  mayWrite: boolean
+  /** Accounts and alerts can be chosen, for the form around them. */
+  choose?: boolean
+}
+
+/** Open alerts, a line for each account, the one with the worst alert first; a line opens to its alerts. */
+export function accountAlerts(accounts: readonly AccountAlertsShape[], now: number, more: AccountAlertsMore): Html {
+  return html`<ul class="by-account">
+${accounts.filter(({ alerts }) => alerts.length > 0).map((account) => lineOf(account, now, more))}</ul>`
+}
+
+function lineOf(account: AccountAlertsShape, now: number, { mayWrite, choose = false }: AccountAlertsMore): Html {
+  const { hubId, alerts } = account
+  const worst = alerts[0] as OpenAlertShape
+  const name = accountName(account)
+  const of = html`<span class="unseen"> ${name}</span>`
+  const more = account.critical + account.warning - alerts.length
+  return html`<li id="account-${hubId ?? 0}" class="${worst.level}">
+${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>` : undefined}
+<details><summary><b>${name}</b> <span class="counts">${countsText(account)}</span> <span class="worst">${worstText(worst)}</span> ${when(Date.parse(worst.since), now)}</summary>
+${alertTable(alerts, now, 'of one account', { mayWrite, choose })}
+${more > 0 ? html`<p><a href="/accounts/${hubId ?? 0}#alerts">${countOf(more, 'more alert')}</a></p>` : undefined}
+</details>
+<span class="actions">${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
+</li>
+`
+}
+
+/** An account as people call it; alerts that are about no account are about all of them. */
+export function accountName({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string {
+  if (hubId === null) return 'All accounts'
+  return cleanText(hubDomain, 80) || `account ${hubId}`
+}
+
+/** `3 critical, 2 warning`. */
+function countsText({ critical, warning }: Pick<AccountAlertsShape, 'critical' | 'warning'>): string {
+  return [critical > 0 ? `${critical} critical` : '', warning > 0 ? `${warning} warning` : '']
+    .filter((text) => text !== '')
+    .join(', ')
+}
+
+/** `Companies → Contacts: fullest record 100 %, full`. */
+export function worstText(alert: OpenAlertShape): string {
+  const { percent, daysLeft } = alert
+  const full = percent === undefined ? '' : ` ${formatPercent(percent)}`
+  const days = daysLeft === undefined ? '' : `, ${formatDaysLeft(daysLeft)}`
+  return `${subjectOf(alert)}${full}${days}`
+}
