@@ -19,8 +19,8 @@ import { NOBODY } from '../redis/steps.ts'
 import { withMarks } from './silenced.ts'
 
 export const OPEN_KINDS = ['limit', 'token', 'poll', 'fleet', 'delivery'] as const
-/** `told`: nothing keeps it from being sent; `silenced`, `acknowledged`: that does. */
-export const MARKS = ['told', 'acknowledged', 'silenced'] as const
+/** `active`: nothing keeps it from being sent; `silenced`, `acknowledged`: that does. */
+export const MARKS = ['active', 'acknowledged', 'silenced'] as const
 
 /** Which open alerts are wanted; what is left out does not matter. */
 export interface AlertFilter {

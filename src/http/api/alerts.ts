@@ -18,7 +18,7 @@ const QUERY = z.strictObject({
   hubId: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional().describe('Only those of this account.'),
   kind: oneOf(OPEN_KINDS).optional().describe('Only alerts of this kind.'),
   account: z.string().trim().max(120).optional().describe("Only those with this in the account's domain or number."),
-  mark: oneOf(MARKS).optional().describe('Only those that are acknowledged, silenced, or neither (`told`).'),
+  mark: oneOf(MARKS).optional().describe('Only those that are acknowledged, silenced, or neither (`active`).'),
   limit: atMost(500, 100),
   after: cursor(PLACE).optional(),
 })

@@ -71,7 +71,7 @@ const MARK = {
   label: 'State',
   of: [
     ['', 'every state'],
-    ['told', 'open'],
+    ['active', 'active'],
     ['acknowledged', 'acknowledged'],
     ['silenced', 'silenced'],
   ],
