@@ -9,6 +9,7 @@ import { type FilledIn, fillIn, type World, whyUnreadable } from './fill-in.ts'
 import { type Notice, type Path, type Position, type Problem, renderPath } from './problems.ts'
 import { asGroup, isGroup } from './relations.ts'
 import { type Config, configSchema } from './schema.ts'
+import { noteLines } from './thresholds.ts'
 import { type IssueFacts, REQUIRED } from './values.ts'
 import { readYaml } from './yaml-source.ts'
 
@@ -63,6 +64,7 @@ export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, 
     dataDir: resolve(folder, dataDir),
     log: log.file === undefined ? log : { ...log, file: resolve(folder, log.file) },
   }) as Config
+  noteLines(config.thresholds, (index) => nearest(['thresholds', index], filled.positions)?.line)
   const notices = advise(config, now).map(({ path, message }) => locate(path, message, filled))
   return { ok: true, config, notices }
 }

@@ -140,3 +140,15 @@ function checkOrder(warning: Unchecked, critical: Unchecked, report: Report): vo
     }
   }
 }
+
+const LINES = new WeakMap<object, number>()
+
+/** Kept beside the rules, not in them: a rule that moves to another line is the same setting. */
+export function noteLines(rules: readonly object[], lineAt: (index: number) => number | undefined): void {
+  for (const [index, rule] of rules.entries()) LINES.set(rule, lineAt(index) ?? 0)
+}
+
+/** The line of a rule in the file that it was read from. */
+export function lineOf(rule: object): number | undefined {
+  return LINES.get(rule) || undefined
+}

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts'
+import { lineOf } from '../../config/thresholds.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { groupSettings } from './group-settings.ts'
 
@@ -6,7 +7,7 @@ import { groupSettings } from './group-settings.ts'
 export function ruleSetOf(config: Config) {
   const { thresholds, alerts, routes, tags } = config
   return {
-    rules: withTags(thresholds, tags),
+    rules: withTags(thresholds, tags).map((rule, n) => ({ ...rule, line: thresholds[n] && lineOf(thresholds[n]) })),
     recoverBelow: alerts.recoverBelow,
     for: alerts.for,
     repeatEveryMs: alerts.repeatEvery,

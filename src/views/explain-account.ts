@@ -1,6 +1,7 @@
 import { matchesAccount } from '../accounts/match-account.ts'
 import type { Alert, AlertKind, AlertLevel, Because } from '../alerts/alert.ts'
 import {
+  type Acknowledged,
   alertId,
   decodeState,
   kindOf,
@@ -10,7 +11,8 @@ import {
   TOKEN_FIELD,
 } from '../alerts/alert-state.ts'
 import { sayBecause } from '../alerts/evaluation/because.ts'
-import { evaluate } from '../alerts/evaluation/evaluate.ts'
+import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
+import { ruleName } from '../alerts/evaluation/rule-name.ts'
 import { type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { routeOf } from '../alerts/routing/route.ts'
 import { seriesFields, seriesName } from '../alerts/series-name.ts'
@@ -21,7 +23,6 @@ import type { AccountFacts, ToldTransition } from './account-facts.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
 import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import type { RuleSet } from './plan/rule-set.ts'
-import { standingOfSeries } from './series-because.ts'
 import { thresholdText } from './threshold-text.ts'
 import { watchText } from './watch.ts'
 
@@ -52,6 +53,8 @@ export interface ExplainedAlert {
   since: number | null
   why: string
   held: HeldBack[]
+  /** Who knows of it, where the alert is open. */
+  acknowledged: Acknowledged | null
   /** Where the route stands in the file, and whom it tells. Null: no route is for it. */
   route: { at: string; to: readonly string[] } | null
   /** When it is told again at the soonest if nothing changes, ms; null where nothing is open, or it is told once. */
@@ -72,7 +75,12 @@ export interface ExplainedSeries extends ExplainedAlert {
 export interface RulePlace {
   /** `thresholds[2]` */
   at: string
+  /** Its line in the file; null where it is of no file. */
+  line: number | null
+  /** As alerts name it. */
   name: string
+  /** For people: its name, or what it watches where it was given none. */
+  title: string
   /** Its conditions, in a few words. */
   asks: string
 }
@@ -125,7 +133,7 @@ function explainSeries(
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  const { stands, because } = standingOfSeries(settings, account, series, state, now)
+  const { stands, because } = asCounted(settings, rule, series, state, now)
   const level = state?.level ?? 'ok'
   const isPending = state?.pending != null
   const isBare = stands === 'unknown' || stands === 'off'
@@ -141,6 +149,29 @@ function explainSeries(
     because,
     next: next === level || isPending || isLeaving(account) ? null : next,
   }
+}
+
+/** As of the poll that was counted last: it must not count once more. */
+function asCounted(
+  settings: ExplainSettings,
+  rule: Rule | undefined,
+  series: CurrentSeries,
+  state: SeriesState | undefined,
+  now: number,
+): Evaluation {
+  const counted = (polls: number) => Math.max(0, polls - 1)
+  const before =
+    state?.pending == null
+      ? state
+      : {
+          ...state,
+          pending: {
+            ...state.pending,
+            warning: counted(state.pending.warning),
+            critical: counted(state.pending.critical),
+          },
+        }
+  return evaluate(rule, before, series, series.measuredAt ?? now, settings)
 }
 
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
@@ -165,9 +196,15 @@ function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
   )
   return {
     at: `thresholds[${rules.indexOf(rule)}]`,
-    name: rule.name,
+    line: rule.line ?? null,
+    ...{ name: rule.name, title: ruleName(rule) },
     asks: rule.off === true ? 'off' : levels.join(', '),
   }
+}
+
+/** `thresholds line 31`: where people find a rule; nothing where it is of no file. */
+export function placeText({ line }: Pick<RulePlace, 'line'>): string {
+  return line === null ? '' : `thresholds line ${line}`
 }
 
 function passedOver(
@@ -283,6 +320,7 @@ function explainAlert(
     },
     alert: isOpen ? alertId(facts.account.hubId, field, state.since) : null,
     since: isOpen ? state.since : null,
+    acknowledged: (isOpen && lastingAcknowledgement(state, now)) || null,
     held: [...(isComing ? heldBack(settings, facts, alert, state, now) : []), ...waitingIn(transitions)],
     route: route === undefined ? null : { at: `routes[${routes.indexOf(route)}]`, to: route.to },
     repeatFrom: isOpen ? repeatFrom(state, alert, repeatEveryMs, now) : null,

@@ -14,15 +14,18 @@ afterAll(() => redis.stop())
 const explain = live(() => ({
   rules: [
     { name: 'others', on: 'customProperties.overall', match: { account: ['1'] }, warning: { percent: 1 } },
-    { name: 'sum', on: 'customProperties.overall', warning: { percent: 80 } },
-    { name: 'types', on: 'customProperties.objectType', warning: { remaining: 20 } },
+    { name: 'sum', line: 31, on: 'customProperties.overall', warning: { percent: 80 } },
+    {
+      ...{ name: 'customProperties.objectType', on: 'customProperties.objectType', line: 32 },
+      ...{ match: { objectType: ['0-*', '2-*'] }, warning: { remaining: 20 } },
+    },
   ],
   ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 1_800_000 },
   routes: [{ to: ['ops-mail'] }],
   group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
 }))
 
-test('why an account is told of names the place of the rule in the config, and those before it that were passed over', async () => {
+test('the explanation of an account names the line of each rule in the config, and the rules that were passed over', async () => {
   const server = await openServer(redis, { explain })
   await connectRichAccount(server, 4711)
   const { json } = await server.get('/api/v1/accounts/4711/explanation')
@@ -31,8 +34,11 @@ test('why an account is told of names the place of the rule in the config, and t
     series.flatMap(({ rule, passedOver }) => (rule === null ? [] : [[rule.name, { rule, passedOver }]])),
   )
   expect(placed.get('sum')).toMatchObject({ rule: { at: 'thresholds[1]' }, passedOver: [{ at: 'thresholds[0]' }] })
-  expect(placed.get('types')).toMatchObject({ rule: { at: 'thresholds[2]' }, passedOver: [] })
+  expect(placed.get('customProperties.objectType')).toMatchObject({
+    rule: { at: 'thresholds[2]', line: 32 },
+    passedOver: [],
+  })
   const page = await server.get('/accounts/4711')
-  expect(page.text).toContain('thresholds[1]')
-  expect(page.text).not.toContain('thresholds[-1]')
+  expect(page.text).toContain('sum <span class="soft">thresholds line 31</span>')
+  expect(page.text).toContain('custom properties, object types 0-* or 2-* <span class="soft">thresholds line 32</span>')
 })

@@ -27,11 +27,15 @@ const ACTIONS = [
   ['/deliveries/replay', 'since=30d'],
   ['/deliveries/replay', 'delivery=d-dead'],
   ['/deliveries/test', 'receiver=ops-hook'],
+  ['/accounts/1001/poll', ''],
+  ['/accounts/1001/refresh', ''],
+  ['/accounts/1001/uninstall', 'reason=x'],
 ] as const
 
 async function expectNothingDone({ deps, clock }: World): Promise<void> {
   expect(await deps.deliveries.countDead()).toBe(2)
   expect(await deps.silences.active(clock.now())).toEqual([])
+  expect((await deps.registry.get(1001))?.state).toBe('active')
 }
 
 describe('a form of a page', () => {
@@ -93,11 +97,12 @@ describe('a form of a page', () => {
     const signedIn = await ask('POST', '/sign-in', FORM, `token=${token}`)
     const cookie = { cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
     const csrf = await csrfOn(world, '/', cookie)
-    for (const path of ['/alerts', '/deliveries', '/']) {
+    for (const path of ['/alerts', '/deliveries', '/', '/accounts/1001']) {
       const { text } = await ask('GET', path, cookie)
-      expect(text).not.toMatch(/Acknowledge<|>Silence<|Replay|End now|Send a test/)
+      expect(text).not.toMatch(/Acknowledge<|>Silence<|Replay|End now|Send a test|Poll now|Uninstall|signature=/)
     }
-    expect((await ask('GET', '/silences/new', cookie)).status).toBe(403)
+    for (const path of ['/silences/new', '/accounts/1001/uninstall'])
+      expect((await ask('GET', path, cookie)).status).toBe(403)
     for (const [path, body] of ACTIONS) {
       const answer = await ask('POST', path, { ...cookie, ...FORM }, `${body}&csrf=${csrf}`)
       expect(answer.status, path).toBe(403)
@@ -144,6 +149,66 @@ describe('a form of a page', () => {
     expect(empty.text).toContain('must not be empty: give the reason')
     const { text } = await world.ask('GET', '/alerts?done=%3Cb%3Ehacked&count=9', cookie)
     expect(text).not.toMatch(/hacked|role="status"><b>/)
+  })
+})
+
+describe('the buttons of an account', () => {
+  async function openPage(options: Parameters<typeof openServer>[1] = {}) {
+    const world = await openServer(redis, options)
+    await world.connectAccount({ hubId: 7, hubDomain: 'acme.example.com' })
+    const cookie = await world.signIn()
+    const csrf = await csrfOn(world, '/accounts/7', cookie)
+    const send = (what: string, body = '') =>
+      world.ask('POST', `/accounts/7/${what}`, { ...cookie, ...FORM }, `${body}&csrf=${csrf}`)
+    return { ...world, send, page: async (path = '/accounts/7') => (await world.ask('GET', path, cookie)).text }
+  }
+
+  test('poll and refresh now, and lead back to its page', async () => {
+    const { send, page } = await openPage()
+    expect(await send('poll')).toMatchObject({ status: 303, headers: { location: '/accounts/7?done=polled' } })
+    expect(await page('/accounts/7?done=polled')).toContain('Polled: its limits were read.')
+    expect((await send('refresh')).headers.location).toBe('/accounts/7?done=refreshed')
+  })
+
+  test('show why nothing was polled or refreshed, in words made harmless', async () => {
+    const { send } = await openPage({
+      actions: {
+        poll: async () => ({ account: undefined, reason: 'the answer was <b>503' }),
+        refresh: async () => ({ is: 'held', why: 'another daemon refreshes it' }),
+      },
+    })
+    const polled = await send('poll')
+    expect(polled.status).toBe(409)
+    expect(polled.text).toContain('Its limits were not read, or not all of them: the answer was &lt;b&gt;503.')
+    expect((await send('refresh')).text).toContain('Its tokens were not refreshed: another daemon refreshes it.')
+    expect((await send('uninstall', `reason=${'x'.repeat(201)}`)).status).toBe(400)
+  })
+
+  test('uninstall it after a page that explains what that does, with the reason', async () => {
+    const { send, page, deps } = await openPage()
+    expect(await page()).toContain('<a class="button grave" href="/accounts/7/uninstall">')
+    const asked = await page('/accounts/7/uninstall')
+    expect(asked).toContain('Uninstall acme.example.com?')
+    expect(asked).toContain('deletes the refresh token at the provider')
+    expect((await send('uninstall', 'reason=left+us')).headers.location).toBe('/accounts/7?done=uninstalling')
+    expect(await deps.registry.get(7)).toMatchObject({ state: 'uninstalling', uninstall: { reason: 'left us' } })
+    expect(await page()).not.toMatch(/Poll now|href="\/accounts\/7\/uninstall"/)
+  })
+
+  test('lead to the provider, where the app is installed from there, and copy a link that reconnects it', async () => {
+    const installUrl = 'https://app-eu1.hubspot.com/oauth/authorize'
+    const install = {
+      clientId: 'c',
+      redirectUri: 'https://x.example.com/oauth/callback',
+      scopes: [],
+      optionalScopes: [],
+    }
+    const { page, ask } = await openPage({ install: { ...install, installUrl } })
+    const text = await page()
+    expect(text).toContain('<a class="button" href="https://app-eu1.hubspot.com/contacts/7" rel="noreferrer">')
+    const [, link = ''] = /id="reconnect" value="http:\/\/127\.0\.0\.1([^"]+)"/.exec(text) ?? []
+    expect((await ask('GET', link.replaceAll('&amp;', '&'))).status).toBe(302)
+    expect(await (await openPage()).page()).not.toContain('Open in CRM')
   })
 })
 

@@ -48,16 +48,40 @@ test('what needs action leads to where it is done, and says whether someone work
   expect(text).toContain('<a href="/alerts?level=critical">Review</a> <span>2 critical alerts, 1 acknowledged')
 })
 
-test('no account that nothing is refreshed or read of is shown as well', async () => {
-  const { get, connectAccount, steps, keys } = await openServer(redis)
+test('an account is called well only where its tokens, its last poll and its alerts are', async () => {
+  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
+  const verdict = async () => {
+    const [, look, words = ''] = /<p class="verdict (\w+)">(.*?)<\/p>/.exec((await get('/accounts/4')).text) ?? []
+    return [look, words.replace(/<[^>]+>/g, '')]
+  }
   await connectAccount({ hubId: 4 })
-  expect((await get('/accounts/4')).text).toContain('<p class="verdict good">No alert is open.</p>')
+  expect(await verdict()).toEqual([
+    'soft',
+    'active Its access token expires in 30 min. It is refreshed in 16 min. Its limits were never read. No alert is open.',
+  ])
+  await poll(4, readings(clock.now(), 10))
+  clock.move(60_000)
+  expect(await verdict()).toEqual([
+    'good',
+    'active Its access token expires in 29 min. It is refreshed in 15 min. Its limits were read 1 min ago. No alert is open.',
+  ])
   await steps.hset(keys.account(4).account, {
-    state: 'reauthorize',
-    failureReason: 'BAD_REFRESH_TOKEN',
-    failureAt: '1',
+    ...{ pollFailures: '3', pollFailureReason: 'HTTP 500' },
+    ...{ pollFailureAt: String(clock.now()), pollFailingSince: String(clock.now() - 30_000) },
   })
-  expect((await get('/accounts/4')).text).toContain('<p class="soft">No alert is open.</p>')
+  expect(await verdict()).toEqual([
+    'warning',
+    expect.stringContaining('Its limits were read 1 min ago; 3 polls failed since 30 s ago: HTTP 500.'),
+  ])
+  // Nothing runs: nothing fails either.
+  await steps.hdel(keys.account(4).account, 'pollFailures', 'pollFailureReason', 'pollFailureAt', 'pollFailingSince')
+  clock.move(20 * 60_000)
+  expect(await verdict()).toEqual([
+    'warning',
+    'active Its access token expires in 9 min. Its refresh is overdue. Its limits were read 21 min ago; the next poll is overdue since 6 min ago. No alert is open.',
+  ])
+  clock.move(10 * 60_000)
+  expect(await verdict()).toEqual(['critical', expect.stringContaining('Its access token expired 1 min ago.')])
 })
 
 test('an empty fleet is told where to begin', async () => {
@@ -130,11 +154,13 @@ test('an account page says why an alert stands where it stands, of a level that 
     token: openState('critical', 'token', clock.now()),
   })
   const { text } = await get('/accounts/8')
-  expect(text).toContain(
-    '<br><span class="soft">critical stays until below 92 %: recoverBelow 3 (thresholds[0])</span>',
-  )
-  expect(text).toContain('<br><span class="soft">3 is at or over the warning 1 (thresholds[0])</span>')
-  expect(text).toMatch(/tokens: to be authorised again(?!<br>)/)
+  const rowOf = (name: string) =>
+    new RegExp(`${name}</a>.*?</tr>`, 's').exec(text.split('id="alerts"')[1] ?? '')?.[0].replace(/<[^>]+>/g, ' ') ?? ''
+  expect(rowOf('custom properties')).toMatch(/critical +now.* full /s)
+  expect(rowOf('Contacts → Companies: records at the association limit')).toMatch(/warning +now/)
+  expect(text).toContain('2 critical and 1 warning; the worst:')
+  const { text: series } = await get('/accounts/8/series?id=overall')
+  expect(series).toContain('critical stays until below 92 %: recoverBelow 3')
 })
 
 test('an account page shows how many days are left to the limits that have a forecast', async () => {
@@ -145,10 +171,10 @@ test('an account page shows how many days are left to the limits that have a for
   await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   const { text } = await get('/accounts/67')
   expect(text).toContain('about 12 days left (9 to 19)')
-  const [, properties = ''] = text.split('id="custom-properties"')
-  expect(properties.match(/days left/g)).toHaveLength(1)
+  const [, limits = ''] = text.split('id="alerts"')
+  expect(limits).toContain('<div>12 (9 to 19)</div>')
   clock.move(4 * 86_400_000)
-  expect((await get('/accounts/67')).text).not.toContain('days left')
+  expect((await get('/accounts/67')).text).not.toContain('about 12 days left')
 })
 
 test('every page forbids scripts, frames and guessing, and is kept nowhere', async () => {
@@ -218,14 +244,18 @@ test('accounts are found by hub id, by part of the domain, and by state', async 
 })
 
 test.each([
-  ['failing', { failureAt: '1', failureReason: 'HTTP 503', failures: '2' }, 'tried again and again. HTTP 503'],
+  ['failing', { failureAt: '1', failureReason: 'HTTP 503', failures: '2' }, 'Refreshing its tokens fails'],
   ['parked', { parkedUntil: String(Date.parse('2026-11-21T10:05:00Z')) }, 'in 5 min'],
-  ['reauthorize', { failureReason: 'BAD_REFRESH_TOKEN', failureAt: '1' }, 'must connect it again'],
+  [
+    'reauthorize',
+    { failureReason: 'BAD_REFRESH_TOKEN', failureAt: '1' },
+    'Reconnect it: the provider refuses its refresh token',
+  ],
   ['uninstalling', { uninstallReason: 'left', uninstallFailureReason: 'HTTP 500' }, 'could not be deleted yet'],
   [
     'uninstalled',
     { uninstallReason: 'left', uninstalledAt: '1', purgeAt: String(Date.parse('2026-11-24T10:00:00Z')) },
-    'Record and readings are forgotten in 3 days. Reason: left.',
+    'Its record and readings are deleted in 3 days. Reason: left.',
   ],
 ])('the page of an account that is %s tells its story', async (state, fields, story) => {
   const { get, connectAccount, steps, keys } = await openServer(redis)
@@ -248,11 +278,9 @@ test('the page of an account shows readings, alerts and what changed', async () 
   const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   expect(words).toContain('custom properties 96 % 960 of 1,000')
   expect(words).toContain('custom properties of Contacts 24 % 120 of 500')
-  expect(words).toContain('Contacts 0-1 0-2 12 0 100 % 100 of 100')
-  expect(words).toContain(
-    'Contacts → Companies: records at the association limit associations.atLimit 12 is at or over the warning 1 (thresholds[0]) 12 now',
-  )
-  expect(words).toContain('now custom properties 940 of 1,000 960 of 1,000')
+  expect(words).toContain('Contacts → Companies: fullest record 100 % 100 of 100')
+  expect(words).toContain('Contacts → Companies: records at the association limit 12 records – warning now full ')
+  expect(words).toContain('now custom properties 940 of 1,000 → 960 of 1,000')
 })
 
 test('the page of an account says how many of its records are shown, and cleans their names', async () => {
@@ -264,7 +292,7 @@ test('the page of an account says how many of its records are shown, and cleans 
   const { text } = await get('/accounts/4')
   expect(text).not.toContain(HOSTILE)
   const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
-  expect(words).toContain('Contacts 0-1 to 0-2 (10 of 212 shown)')
+  expect(words).toContain('Contacts → Companies: fullest record 10 of 212 shown')
   expect(words).toContain('full 9 79 at its limit')
   expect(words).not.toContain('full 10')
   const { json } = await get('/api/v1/accounts/4')
@@ -286,17 +314,17 @@ test('what came and what went is said in words among the changes', async () => {
   clock.move(900_000)
   await poll(4, types(clock.now(), '2-7'))
   const words = (await get('/accounts/4')).text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
-  expect(words).toContain('custom properties of Contacts (2-7) appeared 120 of 500')
-  expect(words).toContain('custom properties of Contacts 120 of 500 disappeared')
+  expect(words).toContain('custom properties of Contacts (2-7) appeared → 120 of 500')
+  expect(words).toContain('custom properties of Contacts 120 of 500 → disappeared')
 })
 
-test('the page of an account says once why no days left are told', async () => {
+test('the page of an account says once why no days left are shown', async () => {
   const { get, connectAccount, poll, clock } = await openServer(redis)
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
   await poll(4, readings(clock.now(), 10))
   const { text } = await get('/accounts/4')
-  expect(text.match(/Days left are not told: [^.]*\./g)).toEqual([
-    'Days left are not told: no forecast was made in the last 3 days.',
+  expect(text.match(/No days left are shown: [^.]*\./g)).toEqual([
+    'No days left are shown: no forecast was made in the last 3 days.',
   ])
 })
 
@@ -310,7 +338,6 @@ test('the page of an account that a missing scope keeps from being watched says 
     'cannot be watched: a scope is missing; the provider asks for &lt;b&gt;contacts, which need not',
   )
   const words = text.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
-  expect(words).toContain('Its tokens are kept fresh, but its limits cannot be watched.')
   expect(words).toContain('because a scope is missing: its regular turn')
   expect(words).toContain('Connect it again with any crm.objects.*.read scope: the install page.')
   expect((await get('/api/v1/accounts/4')).json.watch).toEqual({

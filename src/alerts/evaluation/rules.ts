@@ -23,6 +23,8 @@ export interface RuleMatch extends AccountMatch {
 
 export interface Rule {
   name: string
+  /** Of the config file, where it was read from one. */
+  line?: number | undefined
   /** A metric, or a pattern of metrics such as `customProperties.*`; or `limit-changed`, which can be off only. */
   on: string
   match?: RuleMatch | undefined

@@ -1,3 +1,4 @@
+import type { InstallSettings } from '../../accounts/install.ts'
 import type { Tags } from '../../accounts/match-account.ts'
 import type { Directory } from '../../accounts/search/directory.ts'
 import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
@@ -5,6 +6,7 @@ import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { History } from '../../limits/history/history.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
 import type { RefreshSettings } from '../../tokens/plan-refresh.ts'
+import type { Vault } from '../../tokens/vault.ts'
 import type { FleetStatusDeps } from '../../views/fleet-status.ts'
 import type { QueueDepth } from '../../views/queue-depth.ts'
 import type { ExplanationDeps } from '../../views/read-explanation.ts'
@@ -26,7 +28,9 @@ export interface PagesDeps extends FleetStatusDeps {
   queueBoard: QueueBoard
   /** What levels are decided by, how alerts are grouped, and who is told. */
   explain: ExplanationDeps['explain']
-  /** When tokens are refreshed. */
-  connect: { settings: RefreshSettings }
+  /** When tokens are refreshed, and what links are signed by. */
+  connect: { settings: RefreshSettings; vault: Pick<Vault, 'deriveEach'> }
+  publicUrl: string
+  install: Pick<InstallSettings, 'installUrl'>
   health: () => Promise<HealthReport>
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { acceptOwnForms } from '../access/accept-forms.ts'
 import type { Actions } from '../actions.ts'
-import { serveAccountPage } from './account/serve-account-page.ts'
+import { serveAccountForms, serveAccountPage } from './account/serve-account-page.ts'
 import { serveAccountsPage } from './accounts/serve-accounts-page.ts'
 import { serveAcknowledgeForm, serveAlertPage } from './alerts/serve-alert-page.ts'
 import { serveAlertsPage } from './alerts/serve-alerts-page.ts'
@@ -14,7 +14,7 @@ import type { PagesDeps } from './pages-deps.ts'
 import { serveQueues } from './queues/serve-queues.ts'
 import { serveGuide } from './serve-guide.ts'
 
-export type PageFormsDeps = PagesDeps & { publicUrl: string; actions: Actions }
+export type PageFormsDeps = PagesDeps & { actions: Actions }
 
 /** The pages of the operators, a folder each. */
 export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
@@ -29,6 +29,7 @@ export function servePages(app: FastifyInstance, deps: PageFormsDeps): void {
   serveGuide(app)
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
+    serveAccountForms(scope, deps)
     serveAcknowledgeForm(scope, deps)
     serveSelectionForm(scope, deps)
     serveSilenceForms(scope, deps)

@@ -52,7 +52,9 @@ const ExplainedAlert = {
 
 const RulePlace = {
   at: text('Where it stands in the config.').meta({ examples: ['thresholds[2]'] }),
-  name: text('Its name.'),
+  line: z.int().positive().nullable().describe('Its line in the config file; null where it is of no file.'),
+  name: text('Its name, as alerts have it.'),
+  title: text('Its name for people: what it watches where it was given none.'),
   asks: text('Its conditions, in a few words.'),
 }
 

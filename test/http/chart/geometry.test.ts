@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { geometryOf, WIDTH } from '../../../src/http/pages/account/chart/geometry.ts'
-import { thresholdUsage } from '../../../src/http/pages/account/chart/threshold-usage.ts'
+import { geometryOf, thresholdUsage, WIDTH } from '../../../src/http/pages/account/chart/geometry.ts'
 import { timeTicks, valueTicks } from '../../../src/http/pages/account/chart/ticks.ts'
 import { chartOf, forecasts, HOUR, histories, NOW } from './tracks.ts'
 

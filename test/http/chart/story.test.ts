@@ -5,7 +5,7 @@ import { FROM, HOUR, NOW } from './tracks.ts'
 
 const DAY = 24 * HOUR
 const levels = { warning: { percent: 80 }, critical: { percent: 95 } }
-const base = { gaps: [], from: FROM, now: NOW, levels, forecast: null }
+const base = { gaps: [], from: FROM, now: NOW, levels, forecast: null, unit: 'properties', marks: [] }
 const stand = (fromDay: number, toDay: number, usage: number, limit: number | null = 1_000) => ({
   ...{ from: FROM + fromDay * DAY, to: FROM + toDay * DAY },
   ...{ usage, limit },

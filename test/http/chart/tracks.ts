@@ -49,5 +49,14 @@ export function drawn(timeline: Timeline): { track: Track; gaps: Gap[] } {
 }
 
 export function chartOf(timeline: Timeline, more: Partial<ChartData> = {}): ChartData {
-  return { ...drawn(timeline), from: FROM, now: NOW, levels: {}, forecast: null, ...more }
+  return {
+    ...drawn(timeline),
+    from: FROM,
+    now: NOW,
+    levels: {},
+    forecast: null,
+    unit: 'properties',
+    marks: [],
+    ...more,
+  }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
-import { type BrowserPages, openBrowserPages } from '../../support/browser-pages.ts'
+import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
 import { startRedis, type TestRedis } from '../../support/redis-server.ts'
 import { ADMIN_TOKEN, BEARER, openLastingServer, openState } from '../open-server.ts'
 import { connectRichAccount } from './rich-account.ts'
@@ -38,7 +38,7 @@ test('a chart is a picture that says its story, and stands beside the numbers', 
   const box = await picture.boundingBox()
   expect(box?.width).toBeGreaterThan(300)
   // In the frame of the lines: the two runs on either side of the gap, and the way to the limit.
-  const lines = picture.locator('svg')
+  const lines = picture.locator('.lines')
   expect((await lines.locator('path.usage').getAttribute('d'))?.match(/M/g)).toHaveLength(2)
   expect(await lines.locator('path.forecast').count()).toBe(1)
   expect(await picture.locator('rect.gap').count()).toBe(1)
@@ -50,7 +50,7 @@ test('a chart is a picture that says its story, and stands beside the numbers', 
 test('lines are drawn where the numbers say: usage between warning and limit', async () => {
   const { page } = await pages.visit(PATHS['a series'])
   const yOf = async (line: string) => {
-    const path = (await page.locator(`.plot svg path.${line}`).getAttribute('d')) ?? ''
+    const path = (await page.locator(`.lines path.${line}`).getAttribute('d')) ?? ''
     return Number(/([\d.]+)H[\d.]+$/.exec(path)?.[1])
   }
   const [limit, critical, usage, warning] = await Promise.all(['limit', 'critical', 'usage', 'warning'].map(yOf))
@@ -93,4 +93,33 @@ test('the numbers of a series come as CSV, each change of them', async () => {
   expect((await server.get('/accounts/4711/series.csv?id=type%2F9-9')).status).toBe(404)
   expect((await server.get('/accounts/4711/series?id=overall&range=2d')).status).toBe(400)
   expect((await server.get('/accounts/4711/series')).status).toBe(400)
+})
+
+test('an account of 25 object types and four pairs is at most 2,500 px high', async () => {
+  for (const look of LOOKS) {
+    const { page, faults } = await pages.visit(PATHS.account, look)
+    await screenshot(page, 'account page', look)
+    expect(await page.locator('.limits tbody tr').count()).toBe(26 + 3 * 4)
+    const height = (await page.evaluate('document.documentElement.scrollHeight')) as number
+    if (look.device === 'desktop') expect(height).toBeLessThanOrEqual(2_500)
+    expect(faults).toEqual([])
+  }
+})
+
+test('a chart is read under the pointer and by keyboard, at each number of its table', async () => {
+  const { page, faults } = await pages.visit(PATHS['a series'])
+  const readOut = page.locator('output.readout')
+  expect(await readOut.isVisible()).toBe(false)
+  await page.getByRole('slider', { name: 'Read custom properties' }).focus()
+  expect(await readOut.textContent()).toMatch(/^960 of 1,000 properties, 20/)
+  await page.keyboard.press('Home')
+  expect(await readOut.textContent()).toMatch(/^720 of 1,000 properties, 20/)
+  await page.keyboard.press('ArrowRight')
+  expect(await page.getByRole('slider').getAttribute('aria-valuetext')).toBe(await readOut.textContent())
+  const box = await page.locator('.plot').boundingBox()
+  if (box === null) throw new Error('there is no plot')
+  await page.mouse.move(box.x + box.width * 0.35, box.y + 40)
+  expect(await readOut.textContent()).toMatch(/^8\d\d of 1,000 properties, 20/)
+  await screenshot(page, 'a series', LOOKS[2])
+  expect(faults).toEqual([])
 })

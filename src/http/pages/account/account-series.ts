@@ -1,15 +1,48 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
+import { byConsequence, compareRanks } from '../../../alerts/rank.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import type { AccountHistory } from '../../../limits/history/history.ts'
 import { type Timeline, timelineOf } from '../../../limits/history/timeline.ts'
 import { parseSeriesId, type SeriesName } from '../../../limits/series.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatMoment, zoneName } from '../../../text/format-time.ts'
+import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
 import type { CurrentSeries } from '../../../views/account-view.ts'
-import type { AccountExplanation, ExplainSettings } from '../../../views/explain-account.ts'
-import type { ChartData } from './chart/geometry.ts'
-import { RANGES, type RangeName } from './chart/range.ts'
-import { type Gap, gapsOf, thinned, trackOf } from './chart/track.ts'
+import type { AccountExplanation, ExplainedSeries, ExplainSettings } from '../../../views/explain-account.ts'
+import { chart, sparkline } from './chart/chart.ts'
+import type { ChartData, Mark } from './chart/geometry.ts'
+import { gapsOf, thinned, trackOf } from './chart/track.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** How far back a chart reaches, and of how long a stretch it shows one point; 0 = each change. */
+export const RANGES = {
+  '1h': { ms: HOUR, slotMs: 0, says: 'in an hour' },
+  '6h': { ms: 6 * HOUR, slotMs: 0, says: 'in 6 hours' },
+  '24h': { ms: DAY, slotMs: 0, says: 'in 24 hours' },
+  '7d': { ms: 7 * DAY, slotMs: 0, says: 'in 7 days' },
+  '30d': { ms: 30 * DAY, slotMs: HOUR, says: 'in 30 days' },
+  '90d': { ms: 90 * DAY, slotMs: 6 * HOUR, says: 'in 90 days' },
+  '1y': { ms: 365 * DAY, slotMs: DAY, says: 'in a year' },
+} as const satisfies Record<string, { ms: number; slotMs: number; says: string }>
+
+export type RangeName = keyof typeof RANGES
+export const RANGE_NAMES = Object.keys(RANGES) as RangeName[]
+
+const LONGEST_USUAL: RangeName = '30d'
+
+/**
+ * The range of a page whose reader has chosen none: the shortest that has all there is.
+ *
+ * @param since when the account was read first, as far as is known, ms
+ */
+export function usualRange(since: number | undefined, now: number): RangeName {
+  const age = now - (since ?? now)
+  return RANGE_NAMES.find((name) => name === LONGEST_USUAL || age <= RANGES[name].ms) ?? LONGEST_USUAL
+}
 
 /** An account's series as its pages show them: names, levels, and how each moved in the range that was chosen. */
 export interface AccountSeries {
@@ -32,6 +65,8 @@ export interface ShownSeries {
   name: SeriesName
   /** Undefined for one that is no longer reported. */
   current: CurrentSeries | undefined
+  /** What its alert is, and why. */
+  explained: ExplainedSeries | undefined
   /** Of its open alert. */
   level: AlertLevel | undefined
 }
@@ -42,29 +77,30 @@ export function accountSeries(
   { rules }: Pick<ExplainSettings, 'rules'>,
   { account, series: explained }: Pick<AccountExplanation, 'account' | 'series'>,
   history: AccountHistory | undefined,
-  range: RangeName,
+  asked: RangeName | undefined,
   now: number,
 ): AccountSeries {
   const timeline = history === undefined ? NEVER_READ : timelineOf(history)
+  const range = asked ?? usualRange(history?.changes[0]?.at, now)
   const gaps = gapsOf(timeline.polls)
   const { ms, slotMs: usualSlotMs } = RANGES[range]
   const span = { from: now - ms, to: Math.min(now, readUntil(account)) }
-  const current = explained.map(({ series, state }): ShownSeries => {
+  const visible = gaps.filter(({ from, to }) => to > span.from && from < span.to)
+  const current = explained.map((one): ShownSeries => {
+    const { series, state } = one
     const level = state === 'warning' || state === 'critical' ? state : undefined
-    return { id: series.id, title: seriesName(series), name: series, current: series, level }
+    return { id: series.id, title: seriesName(series), name: series, current: series, explained: one, level }
   })
   return {
     ...{ hubId: account.hubId, range, now, timeline, current },
-    dataOf: ({ id, name, current: read }, slotMs = usualSlotMs) => {
+    dataOf: ({ id, name, current: read, explained: one }, slotMs = usualSlotMs) => {
       const rule = ruleFor(rules, account, name)
+      const levels = rule?.off === true ? undefined : rule
       return {
         track: thinned(trackOf(timeline, gaps, id, span), slotMs),
-        gaps: visible(gaps, span),
-        ...{ from: span.from, now },
-        levels:
-          rule?.off === true
-            ? {}
-            : { warning: levelOf(rule, 'warning', name), critical: levelOf(rule, 'critical', name) },
+        gaps: visible,
+        ...{ from: span.from, now, unit: unitOf(name), marks: one === undefined ? [] : marksOf(one) },
+        levels: { warning: levelOf(levels, 'warning', name), critical: levelOf(levels, 'critical', name) },
         forecast: read?.forecast ?? null,
       }
     },
@@ -72,32 +108,100 @@ export function accountSeries(
   }
 }
 
-function visible(gaps: readonly Gap[], { from, to }: { from: number; to: number }): Gap[] {
-  return gaps.filter((gap) => gap.to > from && gap.from < to)
-}
-
 function past(timeline: Timeline, id: string): ShownSeries | undefined {
   const name = timeline.series.has(id) ? parseSeriesId(id) : undefined
-  return name === undefined ? undefined : { id, title: seriesName(name), name, current: undefined, level: undefined }
+  if (name === undefined) return undefined
+  return { id, title: seriesName(name), name, current: undefined, explained: undefined, level: undefined }
 }
 
-/** Alerts first, then what is full within a month, then the fullest; what counts records has no limit to be near to. */
+/** What usage of a series counts. */
+export function unitOf({ metric }: SeriesName): string {
+  if (metric.startsWith('customProperties.')) return 'properties'
+  return metric === 'associations.fullest' ? 'associations' : 'records'
+}
+
+/** When its alert was opened, became another and was resolved, and when someone acknowledged it; repeats are no news. */
+function marksOf({ transitions, state, since, acknowledged }: ExplainedSeries): Mark[] {
+  const told = transitions.flatMap(({ at, alert }): Mark[] => {
+    if (alert.kind !== 'limit' || alert.reason === 'repeat' || alert.reason === 'worse') return []
+    return [{ at, is: alert.status === 'resolved' ? 'resolved' : alert.level, says: '' }]
+  })
+  // The log may have forgotten the beginning of an alert that is open.
+  const open = since === null || told.some(({ at }) => at <= since) ? [] : [since]
+  const known = acknowledged === null ? [] : [acknowledged]
+  return [
+    ...told.map((mark) => ({ ...mark, says: `${mark.is}, ${formatMoment(mark.at)}` })),
+    ...open.map(
+      (at): Mark => ({
+        at,
+        is: state === 'critical' ? state : 'warning',
+        says: `alert open since ${formatMoment(at)}`,
+      }),
+    ),
+    ...known.map(({ at, by }): Mark => {
+      return { at, is: 'acknowledged', says: `acknowledged by ${cleanText(by, 60)}, ${formatMoment(at)}` }
+    }),
+  ]
+}
+
+/** Alerts by their consequence, then what is full within a month, then the fullest; records at their limit are full. */
 export function nearestFirst(series: readonly ShownSeries[]): ShownSeries[] {
-  const rank = ({ level }: ShownSeries) => (level === 'critical' ? 0 : level === 'warning' ? 1 : 2)
-  const days = ({ current }: ShownSeries) =>
-    current?.daysLeft != null && current.daysLeft <= 30 ? current.daysLeft : Number.MAX_VALUE
-  return series
-    .filter(({ level, current }) => level !== undefined || (current?.percent ?? 0) > 0)
-    .toSorted(
-      (a, b) => rank(a) - rank(b) || days(a) - days(b) || (b.current?.percent ?? -1) - (a.current?.percent ?? -1),
-    )
+  const ranked = (one: ShownSeries) => {
+    const { usage, percent, daysLeft } = one.current ?? {}
+    const known = { ...(usage == null ? {} : { usage }), ...(percent == null ? {} : { percent }) }
+    const level = one.level ?? 'warning'
+    return { kind: 'limit' as const, level, series: one.name, ...known, ...(daysLeft == null ? {} : { daysLeft }) }
+  }
+  const place = ({ name, current }: ShownSeries) => {
+    const { percent = null, usage = 0, daysLeft = null } = current ?? {}
+    const counted = usage === 0 ? -1 : name.metric === 'associations.atLimit' ? 100 : 80
+    return [daysLeft !== null && daysLeft <= 30 ? daysLeft : Number.MAX_VALUE, -(percent ?? counted)]
+  }
+  const isOpen = ({ level }: ShownSeries) => level !== undefined
+  return [
+    ...series.filter(isOpen).toSorted((a, b) => byConsequence(ranked(a), ranked(b))),
+    ...series.filter((one) => !isOpen(one)).toSorted((a, b) => compareRanks(place(a), place(b))),
+  ]
 }
 
-/** The page of one series, in the range that is looked at. */
+/** The page of one series, in the range of the page that leads there. */
 export function seriesPath(
   { hubId, range }: Pick<AccountSeries, 'hubId' | 'range'>,
   id: string,
   page = 'series',
 ): string {
   return `/accounts/${hubId}/${page}?${new URLSearchParams({ id, range })}`
+}
+
+/** What a series is called, on the way to its own page. */
+export function seriesLink(all: AccountSeries, { id, title }: ShownSeries): Html {
+  return html`<a href="${seriesPath(all, id)}">${title}</a>`
+}
+
+/** Points of a line in a table: more could not be told apart. */
+const POINTS = 40
+
+export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {
+  return sparkline(all.dataOf(series, RANGES[all.range].ms / POINTS), series.level)
+}
+
+/** Rows of the numbers below a chart, about; the read-out stops at each. */
+const ROWS = 30
+
+/** A chart of a series in the range of its page, with its story and its numbers. `id` is unique on the page. */
+export function seriesChart(
+  all: AccountSeries,
+  series: ShownSeries,
+  { id = 'chart', height = 280, caption }: { id?: string; height?: number; caption?: Html } = {},
+): Html {
+  const { ms, says } = RANGES[all.range]
+  const numbers = all.dataOf(series, ms / ROWS).track
+  const csv = seriesPath(all, series.id, 'series.csv')
+  return chart({ id, title: series.title, data: all.dataOf(series), numbers, height, span: says, csv }, caption)
+}
+
+export function rangeChoice({ range: chosen, now }: AccountSeries, path: (range: RangeName) => string): Html {
+  return html`<p class="filter" role="group" aria-label="Range">${RANGE_NAMES.map(
+    (range) => html`<a href="${path(range)}"${range === chosen ? html` aria-current="true"` : undefined}>${range}</a>`,
+  )}<span class="soft">times in ${zoneName(now)}</span></p>`
 }

@@ -1,20 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import { reconnectLink } from '../../../accounts/reconnect-link.ts'
+import { crmSite } from '../../../delivery/email/record-page.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { csvLine } from '../../../text/csv.ts'
 import { iso } from '../../../text/format-time.ts'
+import { html } from '../../../text/html.ts'
 import { readAccountView } from '../../../views/account-view.ts'
 import { explainView } from '../../../views/read-explanation.ts'
+import { goTo } from '../../access/accept-forms.ts'
+import { formToken } from '../../access/form-token.ts'
+import type { Actions } from '../../actions.ts'
 import { Problem, unknownAccount } from '../../problem.ts'
-import { check, oneOf, parseHubId } from '../../query.ts'
+import { check, hubIdOf, oneOf } from '../../query.ts'
+import { requireRedis } from '../../redis-away.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
-import { accountPage } from './account-page.ts'
-import { accountSeries } from './account-series.ts'
-import { RANGE_NAMES, type RangeName, usualRange } from './chart/range.ts'
+import { flash } from '../parts/flash.ts'
+import { accountPage, uninstallPage } from './account-page.ts'
+import { accountSeries, RANGE_NAMES, type RangeName } from './account-series.ts'
 import { seriesPage } from './series-page.ts'
+import { isLeaving } from './verdict.ts'
 
-/** The last that was told is a page's; all of it is `alerts explain`'s. */
+/** The page shows the newest notifications; `alerts explain` has all of them. */
 const MOST_TOLD = { transitions: 30, attempts: 1_000 }
 
 /** Everything about one account but its tokens, and each of its series. */
@@ -22,17 +30,78 @@ export function serveAccountPage(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/accounts/:hubId', (request, reply) => showAccount(deps, request, reply))
   app.get('/accounts/:hubId/series', (request, reply) => showSeries(deps, request, reply))
   app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
+  app.get('/accounts/:hubId/uninstall', (request, reply) => confirmUninstall(deps, request, reply))
 }
 
+type FormsDeps = PagesDeps & { actions: Pick<Actions, 'poll' | 'refresh' | 'uninstall'> }
+
+/** What the buttons of an account do: the same as the API and the command line. */
+export function serveAccountForms(app: FastifyInstance, deps: FormsDeps): void {
+  const { actions, store } = deps
+  const serve = (what: string, act: (hubId: number, request: FastifyRequest) => Promise<string | undefined>) =>
+    app.post(`/accounts/:hubId/${what}`, async (request, reply) => {
+      await requireRedis(store)
+      const hubId = hubIdOf(request)
+      if ((await deps.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+      const fault = await act(hubId, request)
+      if (fault === undefined) return goTo(reply, `/accounts/${hubId}?done=${DONE[what]}`)
+      return showAccount(deps, request, reply, fault)
+    })
+  serve('poll', async (hubId) => {
+    const { reason } = await actions.poll(hubId)
+    return reason === undefined ? undefined : `Its limits were not read, or not all of them: ${reason}.`
+  })
+  serve('refresh', async (hubId) => {
+    const refreshed = await actions.refresh(hubId)
+    return 'why' in refreshed ? `Its tokens were not refreshed: ${refreshed.why}.` : undefined
+  })
+  serve('uninstall', async (hubId, { body }) => {
+    const { reason } = check(UNINSTALL, body ?? {})
+    await actions.uninstall(hubId, reason === '' ? 'asked for on its page' : reason)
+    return undefined
+  })
+}
+
+const DONE: Readonly<Record<string, string>> = { poll: 'polled', refresh: 'refreshed', uninstall: 'uninstalling' }
+const UNINSTALL = z.object({ reason: z.string().trim().max(200, 'is longer than 200 characters').default('') })
 const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
 const SERIES = RANGE.extend({ id: z.string('must be given once') })
 
-async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
+/** `fault`: why what was asked for by a button was not done. */
+async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply, fault?: string) {
   const { range } = check(RANGE, request.query)
-  const { view, explained, all } = await readAccount(deps, request, range)
-  const title = cleanText(view.account.hubDomain, 120) || `Account ${all.hubId}`
-  const body = accountPage({ view, explained, all, refreshing: deps.connect.settings, mayWrite: request.mayWrite })
-  return showOperatorPage(request, reply, { at: '/accounts', title, body })
+  const { view, explained, all } = await readAccount(deps, hubIdOf(request), range)
+  const token = request.mayWrite ? formToken(request) : undefined
+  const site = crmSite(deps.install.installUrl)
+  const crm = site && `${site}/contacts/${all.hubId}`
+  const { vault, settings: refreshing } = deps.connect
+  const may =
+    token === undefined || isLeaving(view.account)
+      ? undefined
+      : { token, reconnect: reconnectLink(vault, deps.publicUrl, all.hubId, all.now).url }
+  const page = accountPage({ view, explained, all, refreshing, may, crm })
+  const refused =
+    fault === undefined ? undefined : html`<p class="verdict critical" role="status">${cleanText(fault, 400)}</p>`
+  const body = html`${refused ?? flash(request.query)}${page}`
+  return showOperatorPage(
+    request,
+    reply,
+    { at: '/accounts', title: titleOf(view), body },
+    fault === undefined ? 200 : 409,
+  )
+}
+
+function titleOf({ account }: { account: { hubId: number; hubDomain: string } }): string {
+  return cleanText(account.hubDomain, 120) || `Account ${account.hubId}`
+}
+
+async function confirmUninstall(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
+  if (!request.mayWrite) throw new Problem(403, 'To uninstall an account takes an admin token with the scope write.')
+  const hubId = hubIdOf(request)
+  const account = await deps.registry.get(hubId)
+  if (account === undefined) throw unknownAccount(hubId)
+  const body = uninstallPage(hubId, formToken(request))
+  return showOperatorPage(request, reply, { at: '/accounts', title: `Uninstall ${titleOf({ account })}?`, body })
 }
 
 async function showSeries(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
@@ -41,7 +110,7 @@ async function showSeries(deps: PagesDeps, request: FastifyRequest, reply: Fasti
   return showOperatorPage(request, reply, { at: '/accounts', title: series.title, body })
 }
 
-/** Every stand of a series in the range, not only what a chart can show. */
+/** Every value of a series in the range, not only what a chart can show. */
 async function sendSeries(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
   const { all, series } = await readSeries(deps, request)
   const lines = all
@@ -55,20 +124,16 @@ async function sendSeries(deps: PagesDeps, request: FastifyRequest, reply: Fasti
 
 async function readSeries(deps: PagesDeps, request: FastifyRequest) {
   const { range, id } = check(SERIES, request.query)
-  const read = await readAccount(deps, request, range)
+  const read = await readAccount(deps, hubIdOf(request), range)
   const series = read.all.find(id)
   if (series === undefined) throw new Problem(404, `The account has no such series.`)
   return { ...read, series }
 }
 
-async function readAccount(deps: PagesDeps, request: FastifyRequest, asked: RangeName | undefined) {
-  const { hubId: text } = request.params as { hubId: string }
-  const hubId = parseHubId(text)
-  if (hubId === undefined) throw unknownAccount(text.slice(0, 40))
+/** An account with its series in a range, or in the usual one; also for the page of an alert. */
+export async function readAccount(deps: PagesDeps, hubId: number, range?: RangeName) {
   const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
   if (view === undefined) throw unknownAccount(hubId)
   const explained = await explainView(deps, view, MOST_TOLD)
-  const now = deps.clock.now()
-  const range = asked ?? usualRange(history?.changes[0]?.at, now)
-  return { view, explained, all: accountSeries(deps.explain, explained, history, range, now) }
+  return { view, explained, all: accountSeries(deps.explain, explained, history, range, deps.clock.now()) }
 }

@@ -10,6 +10,9 @@ const DONE = {
   silenced: 'Silenced: no notification before the silence ends.',
   unsilenced: 'The silence is ended: what it covered and still fires is sent now.',
   over: 'The silence had ended before.',
+  polled: 'Polled: its limits were read.',
+  refreshed: 'Refreshed: its tokens are new.',
+  uninstalling: 'The uninstall has begun.',
   tested: 'The test message was delivered.',
   'test-failed': 'The test message was not delivered: the newest attempt says why.',
 } as const

@@ -1,14 +1,14 @@
 import type { AlertLevel } from '../../../../alerts/alert.ts'
 import type { Level } from '../../../../alerts/evaluation/rules.ts'
 import type { DaysLeft } from '../../../../limits/forecast/forecast.ts'
-import { limitMoves } from './limit-moves.ts'
-import { thresholdUsage } from './threshold-usage.ts'
 import { roundStep, type Tick, timeTicks, valueTicks } from './ticks.ts'
 import type { Gap, Stand, Track } from './track.ts'
 
 /** Across, a chart is a thousand units wide, however wide it is shown; down, a unit is a pixel. */
 export const WIDTH = 1_000
 const DAY = 86_400_000
+/** Of an axis that begins at the first reading: a chart of the last seconds would be all noise. */
+const LEAST_SPAN = 600_000
 
 /** What a chart shows. */
 export interface ChartData {
@@ -19,9 +19,19 @@ export interface ChartData {
   now: number
   levels: Partial<Record<AlertLevel, Level | undefined>>
   forecast: DaysLeft | null
+  /** What usage counts. */
+  unit: string
+  marks: readonly Mark[]
 }
 
-/** Where everything stands in the frame. Lines are paths of SVG. */
+/** What happened to the alert of a series: it was opened or resolved, or someone acknowledged it. */
+export interface Mark {
+  at: number
+  is: AlertLevel | 'resolved' | 'acknowledged'
+  says: string
+}
+
+/** The place of everything in the frame. Lines are paths of SVG. */
 export interface Geometry {
   height: number
   usage: string
@@ -33,45 +43,54 @@ export interface Geometry {
   gaps: { x: number; width: number }[]
   /** Where the limit moved. */
   moved: { x: number; y: number }[]
+  marks: { x: number; mark: Mark }[]
   /** The last reading. */
   last: { x: number; y: number } | undefined
   now: number
   valueTicks: { y: number; value: number }[]
   timeTicks: { x: number; label: string }[]
+  /** The number that the axis of values begins with; above 0 the axis is broken. */
+  low: number
+  x: (at: number) => number
 }
 
 export function geometryOf(data: ChartData, height: number): Geometry {
   const stands = data.track.flat()
   const frame = frameOf(data, stands, height)
-  const steps = limitSteps(stands)
+  const { x, y, from, until, low, high } = frame
   const last = stands.at(-1)
-  const line = (boundAt: (limit: number | null) => number | undefined) => stepLine(steps, boundAt, frame)
+  const line = (boundAt: (limit: number | null) => number | undefined) => boundLine(stands, boundAt, frame)
   return {
-    height,
+    ...{ height, low, x },
     usage: data.track.map((run) => runPath(run, frame)).join(''),
     limit: line((limit) => limit ?? undefined),
     warning: line((limit) => thresholdUsage(data.levels.warning, limit)),
     critical: line((limit) => thresholdUsage(data.levels.critical, limit)),
     forecast: last === undefined ? undefined : forecastOf(data, last, frame),
-    gaps: gapsIn(data, frame),
-    moved: limitMoves(stands).map(({ at, limit }) => ({ x: frame.x(at), y: frame.y(limit) })),
-    last: last === undefined ? undefined : { x: frame.x(last.to), y: frame.y(last.usage) },
-    now: frame.x(data.now),
-    valueTicks: valueTicks(frame.low, frame.high).map((value) => ({ y: frame.y(value), value })),
-    timeTicks: timeTicks(data.from, frame.until).map(({ at, label }: Tick) => ({ x: frame.x(at), label })),
+    gaps: data.gaps
+      .filter((gap) => gap.to > from && gap.from < data.now)
+      .map((gap) => ({ x: x(gap.from), width: round(x(gap.to) - x(gap.from)) })),
+    moved: limitMoves(stands).map(({ at, limit }) => ({ x: x(at), y: y(limit) })),
+    marks: data.marks.filter(({ at }) => at >= from && at <= until).map((mark) => ({ x: x(mark.at), mark })),
+    last: last === undefined ? undefined : { x: x(last.to), y: y(last.usage) },
+    now: x(data.now),
+    valueTicks: valueTicks(low, high).map((value) => ({ y: y(value), value })),
+    timeTicks: timeTicks(from, until).map(({ at, label }: Tick) => ({ x: x(at), label })),
   }
 }
 
-/** How a moment and a number become a place. Whatever lies outside is put on the edge. */
-export interface Frame {
+/** How a moment and a number become a place. What lies outside is put on the edge. */
+interface Frame {
   low: number
   high: number
+  from: number
   until: number
   x: (at: number) => number
   y: (value: number) => number
 }
 
-function frameOf({ from, now, levels, forecast }: ChartData, stands: readonly Stand[], height: number): Frame {
+/** The axis of time begins with the first reading, or with the span that was asked for where that is later. */
+function frameOf({ from: asked, now, levels, forecast }: ChartData, stands: readonly Stand[], height: number): Frame {
   const bounds = stands.flatMap(({ usage, limit }) => [
     usage,
     ...(limit === null ? [] : [limit]),
@@ -79,10 +98,11 @@ function frameOf({ from, now, levels, forecast }: ChartData, stands: readonly St
   ])
   const [least, most] = [bounds.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY), Math.max(1, maxOf(bounds))]
   const { low, high } = valueRange(Number.isFinite(least) ? least : 0, most)
+  const from = Math.max(asked, Math.min(stands[0]?.from ?? asked, now - LEAST_SPAN))
   const until = now + aheadMs(now - from, forecast)
   const clamped = (share: number) => Math.min(1, Math.max(0, share))
   return {
-    ...{ low, high, until },
+    ...{ low, high, from, until },
     x: (at) => round(clamped((at - from) / (until - from)) * WIDTH),
     y: (value) => round((1 - clamped((value - low) / (high - low))) * height),
   }
@@ -107,29 +127,40 @@ function aheadMs(pastMs: number, forecast: DaysLeft | null): number {
   return Math.min(0.5 * pastMs, Math.max(0.1 * pastMs, wanted))
 }
 
-/** From when on which limit was in force, as far as it was read. */
-function limitSteps(stands: readonly Stand[]): { at: number; limit: number | null }[] {
-  return stands
-    .filter(({ limit }, n) => n === 0 || stands[n - 1]?.limit !== limit)
-    .map(({ from, limit }) => ({ at: from, limit }))
+/**
+ * The usage from which a level holds at a limit: the lowest of its conditions, as any of them will do. Undefined where none
+ * is about usage: days left depend on the pace, and a percentage needs a limit.
+ */
+export function thresholdUsage(level: Level | undefined, limit: number | null): number | undefined {
+  if (level === undefined) return undefined
+  const { percent, count, remaining } = level
+  const usages = [
+    count,
+    percent === undefined || limit === null ? undefined : (limit * percent) / 100,
+    remaining === undefined || limit === null ? undefined : Math.max(0, limit - remaining),
+  ].filter((usage) => usage !== undefined)
+  return usages.length === 0 ? undefined : Math.min(...usages)
 }
 
-/** A line that goes on to the end of the chart, with a step wherever the limit moved. */
-function stepLine(
-  steps: ReturnType<typeof limitSteps>,
+/** Where the limit became another. One that was unknown for a while, as where no record is near it, has not moved by that. */
+export function limitMoves(stands: readonly Stand[]): { at: number; limit: number }[] {
+  const known = stands.flatMap(({ from, limit }) => (limit === null ? [] : [{ at: from, limit }]))
+  return known.filter(({ limit }, n) => n > 0 && known[n - 1]?.limit !== limit)
+}
+
+/** A line across the whole chart, with a step wherever the limit moved. */
+function boundLine(
+  stands: readonly Stand[],
   boundAt: (limit: number | null) => number | undefined,
-  { x, y, until }: Frame,
+  { x, y }: Frame,
 ): string {
-  let path = ''
-  for (const [n, { at, limit }] of steps.entries()) {
-    const value = boundAt(limit)
-    if (value === undefined) continue
-    const end = steps[n + 1]?.at ?? until
-    const before = steps[n - 1]
-    const joined = before !== undefined && boundAt(before.limit) !== undefined
-    path += `${joined ? `V${y(value)}` : `M${x(at)} ${y(value)}`}H${x(end)}`
-  }
-  return path
+  const [first] = stands
+  if (first === undefined) return ''
+  const known = stands.find(({ limit }) => limit !== null)?.limit ?? null
+  const begin = boundAt(known)
+  if (begin === undefined) return ''
+  const steps = limitMoves(stands).map(({ at, limit }) => `H${x(at)}V${y(boundAt(limit) ?? begin)}`)
+  return `M0 ${y(begin)}${steps.join('')}H${WIDTH}`
 }
 
 function runPath(run: readonly Stand[], { x, y }: Frame): string {
@@ -157,12 +188,6 @@ function forecastOf({ now, forecast }: ChartData, { usage, limit }: Stand, { x, 
     line: `${start}L${middle.x} ${middle.y}`,
     range: `${start}L${early.x} ${early.y}${corner}L${late.x} ${late.y}Z`,
   }
-}
-
-function gapsIn({ gaps, from, now }: ChartData, { x }: Frame): Geometry['gaps'] {
-  return gaps
-    .filter((gap) => gap.to > from && gap.from < now)
-    .map((gap) => ({ x: x(gap.from), width: round(x(gap.to) - x(gap.from)) }))
 }
 
 function round(number: number): number {

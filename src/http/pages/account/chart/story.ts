@@ -1,9 +1,7 @@
 import { formatDaysLeft, formatDaysRange } from '../../../../text/days-left.ts'
 import { formatCount } from '../../../../text/format-number.ts'
 import { formatMoment } from '../../../../text/format-time.ts'
-import type { ChartData } from './geometry.ts'
-import { limitMoves } from './limit-moves.ts'
-import { thresholdUsage } from './threshold-usage.ts'
+import { type ChartData, limitMoves, thresholdUsage } from './geometry.ts'
 import type { Stand, Track } from './track.ts'
 
 /**

@@ -1,4 +1,7 @@
-const HOUR = 3_600_000
+import { localOffset } from '../../../../text/format-time.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 export interface Tick {
@@ -20,19 +23,31 @@ export function roundStep(rough: number): number {
   return power * ([1, 2, 5, 10].find((times) => times * power >= rough * 0.999_999) ?? 10)
 }
 
-const STEPS = [HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY]
+const STEPS = [
+  ...[2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY],
+]
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** Whole hours, days, weeks or months (UTC) between two moments, at most about `wanted`. */
+/** Whole minutes, hours, days, weeks or months of the clock that people read, at most about `wanted`. */
 export function timeTicks(from: number, to: number, wanted = 6): Tick[] {
+  const offset = localOffset(from)
   const step = STEPS.find((ms) => (to - from) / ms <= wanted)
-  return step === undefined ? monthTicks(from, to, wanted) : evenTicks(from, to, step)
+  const local = [from + offset, to + offset] as const
+  const ticks = step === undefined ? monthTicks(...local, wanted) : evenTicks(...local, step)
+  // The clock may be changed in between.
+  return ticks
+    .map(({ at, label }) => ({ at: at - localOffset(at - offset), label }))
+    .filter(({ at }) => at >= from && at <= to)
 }
 
 function evenTicks(from: number, to: number, step: number): Tick[] {
   const ticks: Tick[] = []
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-    ticks.push({ at, label: step < DAY && at % DAY !== 0 ? hourOf(at) : dayOf(at) })
+    const date = new Date(at)
+    const isHour = step < DAY && at % DAY !== 0
+    const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
+    ticks.push({ at, label: isHour ? date.toISOString().slice(11, 16) : day })
   }
   return ticks
 }
@@ -50,14 +65,4 @@ function monthTicks(from: number, to: number, wanted: number): Tick[] {
       ticks.push({ at, label: month % 12 === 0 ? `${name} ${new Date(at).getUTCFullYear()}` : name })
     }
   }
-}
-
-function hourOf(at: number): string {
-  return new Date(at).toISOString().slice(11, 16)
-}
-
-/** `14 Nov`. */
-export function dayOf(at: number): string {
-  const date = new Date(at)
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
 }

@@ -1,0 +1,163 @@
+import type { AlertLevel } from '../../../alerts/alert.ts'
+import { subjectOf } from '../../../alerts/open-alerts.ts'
+import { opensLimits } from '../../../provider/scopes.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { type Html, html } from '../../../text/html.ts'
+import { planRefresh, type RefreshSettings } from '../../../tokens/plan-refresh.ts'
+import type { AccountView, PlannedAccount } from '../../../views/account-view.ts'
+import { gapsText, leftOutText, watchText } from '../../../views/watch.ts'
+import { alertPath } from '../parts/alert-links.ts'
+import { stateBadge } from '../parts/badges.ts'
+import { when } from '../parts/when.ts'
+
+/** A part of the verdict: how grave it is, and a sentence. `soft`: neither good nor bad, nothing is known yet. */
+interface Finding {
+  look: AlertLevel | 'soft' | 'good'
+  says: Html
+}
+
+const GRAVEST_FIRST = ['critical', 'warning', 'soft', 'good'] as const
+
+/** How an account is, from its tokens, its last poll and its alerts: it is called well only where all three are. */
+export function verdict(
+  view: Pick<AccountView, 'account' | 'alerts' | 'scopes'>,
+  settings: RefreshSettings,
+  mayWrite: boolean,
+  now: number,
+): Html {
+  const { account, alerts } = view
+  const findings = isLeaving(account)
+    ? [departure(account, now)]
+    : [tokens(account, settings, mayWrite, now), ...polls(view, now), openAlerts(alerts)]
+  const look = GRAVEST_FIRST.find((one) => findings.some((finding) => finding.look === one)) ?? 'soft'
+  return html`<p class="verdict ${look}">${stateBadge(account.state)} ${findings.map(({ says }, n) => html`${n === 0 ? '' : ' '}${says}`)}</p>`
+}
+
+export function isLeaving({ state }: Pick<PlannedAccount, 'state'>): boolean {
+  return state === 'uninstalling' || state === 'uninstalled'
+}
+
+function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: number): Finding {
+  const reason = html` Reason: ${cleanText(uninstall?.reason ?? 'unknown', 200)}.`
+  if (state === 'uninstalled') {
+    return {
+      look: 'soft',
+      says: html`Uninstalled ${when(uninstall?.at ?? null, now)}: its refresh token is deleted. Its record and readings are deleted ${when(uninstall?.purgeAt ?? null, now)}.${reason}`,
+    }
+  }
+  const failure = uninstall?.failure ?? null
+  if (failure === null)
+    return {
+      look: 'soft',
+      says: html`Nothing is refreshed or polled any more; its refresh token is being deleted at the provider.${reason}`,
+    }
+  return {
+    look: 'warning',
+    says: html`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${cleanText(failure, 300)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`,
+  }
+}
+
+function tokens(account: PlannedAccount, settings: RefreshSettings, mayWrite: boolean, now: number): Finding {
+  const { state, token, refreshFailure, refusedSince, parkedUntil, nextRefreshAt } = account
+  const isOver = token.expiresAt !== null && token.expiresAt <= now
+  const expiry =
+    token.expiresAt === null
+      ? html`There is no access token yet.`
+      : html`Its access token ${isOver ? 'expired' : 'expires'} ${when(token.expiresAt, now)}.`
+  const reason = refreshFailure === null ? '' : cleanText(refreshFailure.reason, 300)
+  const grave = isOver || token.expiresAt === null ? 'critical' : 'warning'
+  switch (state) {
+    case 'reauthorize':
+      return {
+        look: 'critical',
+        says:
+          refreshFailure?.class === 'foreign'
+            ? html`Import it with its own token or reconnect it: the token that was imported belongs to another account (${reason}). Nothing is refreshed or polled until then. ${mayWrite ? SEND_LINK : RECONNECT}`
+            : html`Reconnect it: the provider refuses its refresh token${refusedSince === null ? undefined : html` since ${when(refusedSince, now)}`}${reason === '' ? '' : ` (${reason})`}. Nothing is refreshed or polled until then. ${expiry} ${mayWrite ? SEND_LINK : RECONNECT}`,
+      }
+    case 'parked':
+      return {
+        look: grave,
+        says: html`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason}.`}`,
+      }
+    case 'failing':
+      return {
+        look: grave,
+        says: html`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`,
+      }
+    default:
+      return activeTokens(account, settings, expiry, isOver, now)
+  }
+}
+
+const SEND_LINK = html`Send the <a href="#reconnect">reconnect link</a> to an administrator of the account.`
+const RECONNECT = html`<a href="/install">The install page</a> connects it again.`
+/** A sweep comes every few seconds: what is due for longer is not being done. */
+const OVERDUE_MS = 60_000
+
+function activeTokens(
+  { hubId, token: { obtainedAt, expiresAt }, nextRefreshAt }: PlannedAccount,
+  settings: RefreshSettings,
+  expiry: Html,
+  isOver: boolean,
+  now: number,
+): Finding {
+  if (obtainedAt === null || expiresAt === null) return { look: 'soft', says: expiry }
+  if (isOver) return { look: 'critical', says: html`${expiry} No daemon has refreshed it.` }
+  if (now > planRefresh(hubId, { obtainedAt, expiresAt }, settings).lateAt || now - (nextRefreshAt ?? now) > OVERDUE_MS)
+    return { look: 'warning', says: html`${expiry} Its refresh is overdue.` }
+  return { look: 'good', says: html`${expiry} It is refreshed ${when(nextRefreshAt, now)}.` }
+}
+
+/** Also what of the limits is not watched. */
+function polls({ account, scopes }: Pick<AccountView, 'account' | 'scopes'>, now: number): Finding[] {
+  const gaps = [gapsText(account), leftOutText(account)].flatMap((text): Finding[] =>
+    text === undefined ? [] : [{ look: 'warning', says: html`Limits: ${text}.` }],
+  )
+  return account.state === 'reauthorize' ? gaps : [lastPoll(account, scopes, now), ...gaps]
+}
+
+function lastPoll(
+  { polledAt, pollFailure, pollBlocked, nextPollAt }: PlannedAccount,
+  scopes: string[],
+  now: number,
+): Finding {
+  const blocked = watchText({ pollBlocked })
+  if (blocked !== undefined || (scopes.length > 0 && !opensLimits(scopes))) {
+    const text = blocked ?? 'cannot be watched: none of its scopes lets them be read'
+    const since = pollBlocked === null ? undefined : html` (since ${when(pollBlocked.since, now)})`
+    return {
+      look: 'warning',
+      says: html`Its limits ${cleanText(text, 300)}${since}. Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`,
+    }
+  }
+  const read = polledAt === null ? html`Its limits were never read` : html`Its limits were read ${when(polledAt, now)}`
+  if (pollFailure !== null) {
+    const { count, since, reason } = pollFailure
+    return {
+      look: 'warning',
+      says: html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${cleanText(reason, 300)}.`,
+    }
+  }
+  if (nextPollAt !== null && now - nextPollAt > OVERDUE_MS)
+    return { look: 'warning', says: html`${read}; the next poll is overdue since ${when(nextPollAt, now)}.` }
+  return { look: polledAt === null ? 'soft' : 'good', says: html`${read}.` }
+}
+
+function openAlerts(alerts: AccountView['alerts']): Finding {
+  const [worst] = alerts
+  if (worst === undefined) return { look: 'good', says: html`No alert is open.` }
+  const count = (level: string) => alerts.filter((alert) => alert.level === level).length
+  const [critical, warning] = [count('critical'), count('warning')]
+  const parts = [
+    ...(critical === 0 ? [] : [`${formatCount(critical)} critical`]),
+    ...(warning === 0 ? [] : [countOf(warning, 'warning')]),
+  ]
+  const silenced = alerts.every(({ silencedBy }) => silencedBy !== undefined) ? ', all silenced' : ''
+  const at = worst.percent === undefined ? '' : ` at ${formatPercent(worst.percent)}`
+  return {
+    look: critical > 0 ? 'critical' : 'warning',
+    says: html`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
+  }
+}
