@@ -25,7 +25,13 @@ function anchorOf(heading: string): string {
 
 function prose(text: string, linkTo: LinkTo): Html {
   const blocks = text.split(/\n(?: *\n)+|(?<=^#+ .*)\n/m).map((one) => one.trim())
-  return html`${blocks.filter((one) => one !== '').map((one) => html`${block(one, linkTo)}\n`)}`
+  let heading = 'Table'
+  return html`${blocks
+    .filter((one) => one !== '')
+    .map((one) => {
+      heading = /^#+ (.*)$/.exec(one)?.[1] ?? heading
+      return html`${one.startsWith('|') ? tableOf(heading, one, linkTo) : block(one, linkTo)}\n`
+    })}`
 }
 
 function block(text: string, linkTo: LinkTo): Html {
@@ -43,7 +49,6 @@ function block(text: string, linkTo: LinkTo): Html {
     default:
       return html`<h4 id="${anchorOf(heading)}">${inner}</h4>`
   }
-  if (text.startsWith('|')) return tableOf(text, linkTo)
   if (text.startsWith('- ')) return html`<ul>${itemsOf(text, linkTo)}</ul>`
   const [, first] = /^(\d+)\. /.exec(text) ?? []
   return first === undefined ? html`<p>${inner}</p>` : html`<ol start="${first}">${itemsOf(text, linkTo)}</ol>`
@@ -56,18 +61,26 @@ function itemsOf(text: string, linkTo: LinkTo): Html[] {
     .map((item) => html`<li>${inline(item, linkTo)}</li>\n`)
 }
 
-function tableOf(text: string, linkTo: LinkTo): Html {
-  const [heads = [], , ...rows] = text.split('\n').map((line) => line.replaceAll(/^\| ?| ?\|$/g, '').split(/ \| ?/))
+/** Named by the heading above it. */
+function tableOf(name: string, text: string, linkTo: LinkTo): Html {
+  const [heads = [], , ...rows] = text.split('\n').map(cellsOf)
   const cells = (row: string[]) =>
     row.map((cell, n) => html`<td data-label="${heads[n]}"><div>${inline(cell, linkTo)}</div></td>`)
-  return html`<table><thead><tr>${heads.map((head) => html`<th scope="col">${inline(head, linkTo)}</th>`)}</tr></thead>
+  return html`<table aria-label="${name}"><thead><tr>${heads.map((head) => html`<th scope="col">${inline(head, linkTo)}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody></table>`
+}
+
+/** A bar within code ends no cell. */
+function cellsOf(line: string): string[] {
+  const cells = line.split(/\|(?=(?:[^`]*`[^`]*`)*[^`]*$)/).slice(1, -1)
+  return cells.map((cell) => cell.trim())
 }
 
 /** `code`, **strong** and [links](to). */
 function inline(text: string, linkTo: LinkTo): Html {
   const [before = '', ...rest] = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)\s]+\))/)
-  return html`${before}${rest.map((part, n) => (n % 2 === 0 ? marked(part, linkTo) : html`${part}`))}`
+  const plain = (part: string) => part.replaceAll(/\\([*_|<>])/g, '$1')
+  return html`${plain(before)}${rest.map((part, n) => (n % 2 === 0 ? marked(part, linkTo) : html`${plain(part)}`))}`
 }
 
 function marked(part: string, linkTo: LinkTo): Html {

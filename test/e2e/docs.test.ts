@@ -22,6 +22,8 @@ const ENV = {
   PLIMSOLL_ADMIN_TOKEN: 'x',
   SMTP_PASSWORD: 'x',
   HEARTBEAT_KEY: 'x',
+  SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/x',
+  PAGERDUTY_KEY: 'x',
   WEBHOOK_SECRET: Buffer.alloc(32, 7).toString('base64'),
 }
 

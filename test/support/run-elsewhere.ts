@@ -29,6 +29,8 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm run build': 'test/e2e/package.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',
   'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
+  // Minutes of work, for people who read the pictures.
+  'npm run screenshots -- FOLDER': 'package.json',
   // What it does is this run and two programs.
   'npm run check': 'package.json',
   // The form of the others.

@@ -39,6 +39,7 @@ beforeAll(async () => {
     alert: (await story.getAttribute('href')) ?? '',
     silence: '/silences/new?account=1001&level=critical',
     ...{ deliveries: '/deliveries', queues: '/queues', 'sign in': '/sign-in' },
+    ...{ guide: '/guide', recipes: '/guide/recipes', runbook: '/runbook', reference: '/reference' },
     ...{ acknowledge: link, 'acknowledge in vain': `${link}x`, installed: '/oauth/callback?code=c&state=forged' },
     ...{
       'install refused': '/oauth/callback?error=access_denied',
