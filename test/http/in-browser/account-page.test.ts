@@ -123,3 +123,15 @@ test('a chart is read under the pointer and by keyboard, at each number of its t
   await screenshot(page, 'a series', LOOKS[2])
   expect(faults).toEqual([])
 })
+
+test('the page of an alert has the chart of its series, in any range', async () => {
+  const { page, faults } = await pages.visit(PATHS.account)
+  await page.locator('.limits a[href^="/alerts/"]').first().click()
+  await page.waitForURL(/\/alerts\/[0-9a-f]{16}\?account=4711$/)
+  expect(await page.locator('.plot .flag.critical').count()).toBe(1)
+  await page.getByRole('link', { name: '24h', exact: true }).click()
+  await page.waitForURL(/account=4711&range=24h$/)
+  expect(await page.locator('.plot').count()).toBe(1)
+  await screenshot(page, 'alert with a chart', LOOKS[2])
+  expect(faults).toEqual([])
+})

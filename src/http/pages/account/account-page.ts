@@ -1,14 +1,13 @@
 import type { Value } from '../../../limits/history/change.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { formatCount, formatPercent } from '../../../text/format-number.ts'
+import { formatCount } from '../../../text/format-number.ts'
 import { formatSpan } from '../../../text/format-span.ts'
-import { formatMoment } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { RefreshSettings } from '../../../tokens/plan-refresh.ts'
-import type { ToldTransition } from '../../../views/account-facts.ts'
 import { type AccountView, driftText, nextPollBecause } from '../../../views/account-view.ts'
 import type { AccountExplanation, ExplainedAlert } from '../../../views/explain-account.ts'
 import { formTokenField } from '../../access/form-token.ts'
+import { notificationTable } from '../parts/notifications.ts'
 import { nothing, table } from '../parts/table.ts'
 import { when } from '../parts/when.ts'
 import { type AccountSeries, nearestFirst, rangeChoice, seriesChart, seriesLink } from './account-series.ts'
@@ -101,38 +100,7 @@ export function notifications(explained: readonly ExplainedAlert[], now: number)
   const all = explained.flatMap(({ subject, transitions }) => transitions.map((one) => ({ ...one, subject })))
   const newest = all.toSorted((a, b) => b.at - a.at).slice(0, MOST_NOTIFIED)
   return html`<details id="notifications"><summary>Notifications (${newest.length})</summary>
-${
-  newest.length === 0
-    ? nothing('No notifications in the last 30 days.')
-    : table(
-        'Notifications, and their outcome',
-        [{ title: 'When' }, { title: 'What' }, { title: 'Sent as' }, { title: 'Outcome' }, { title: 'Deliveries' }],
-        newest.map((one) => [when(one.at, now), one.subject, sentAs(one), outcomeOf(one), deliveriesOf(one)]),
-      )
-}</details>`
-}
-
-function sentAs({ alert: { kind, level, reason, percent, usage } }: ToldTransition): string {
-  const what = kind === 'limit-changed' ? 'limit changed' : `${level} ${reason}`
-  const at = percent !== undefined ? formatPercent(percent) : usage === undefined ? '' : formatCount(usage)
-  return at === '' ? what : `${what} at ${at}`
-}
-
-function outcomeOf({ fate, why, waiting }: ToldTransition): string {
-  const where = waiting.map(({ receiver, where, until, because }) =>
-    [where, receiver && `for ${receiver}`, until === null ? '' : `until ${formatMoment(until)}`, because ?? '']
-      .filter((part) => part !== '')
-      .join(' '),
-  )
-  return cleanText([`${fate}${why === '' ? '' : `: ${why}`}`, ...where].join('; '), 300)
-}
-
-function deliveriesOf({ attempts }: ToldTransition): Html {
-  const lines = attempts.map(({ at, receiver, outcome, attempt, reason }) => {
-    const text = `${receiver}: ${outcome} ${formatMoment(at)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`
-    return html`${cleanText(text, 300)}<br>`
-  })
-  return html`${lines}`
+${notificationTable(newest, now)}</details>`
 }
 
 const MOST_CHANGES = 30

@@ -64,13 +64,13 @@ export function serveAccountForms(app: FastifyInstance, deps: FormsDeps): void {
 
 const DONE: Readonly<Record<string, string>> = { poll: 'polled', refresh: 'refreshed', uninstall: 'uninstalling' }
 const UNINSTALL = z.object({ reason: z.string().trim().max(200, 'is longer than 200 characters').default('') })
-const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
+export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
 const SERIES = RANGE.extend({ id: z.string('must be given once') })
 
 /** `fault`: why what was asked for by a button was not done. */
 async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply, fault?: string) {
   const { range } = check(RANGE, request.query)
-  const { view, explained, all } = await readAccount(deps, hubIdOf(request), range)
+  const { view, explained, all } = await readAsked(deps, request, range)
   const token = request.mayWrite ? formToken(request) : undefined
   const site = crmSite(deps.install.installUrl)
   const crm = site && `${site}/contacts/${all.hubId}`
@@ -124,16 +124,23 @@ async function sendSeries(deps: PagesDeps, request: FastifyRequest, reply: Fasti
 
 async function readSeries(deps: PagesDeps, request: FastifyRequest) {
   const { range, id } = check(SERIES, request.query)
-  const read = await readAccount(deps, hubIdOf(request), range)
+  const read = await readAsked(deps, request, range)
   const series = read.all.find(id)
   if (series === undefined) throw new Problem(404, `The account has no such series.`)
   return { ...read, series }
 }
 
-/** An account with its series in a range, or in the usual one; also for the page of an alert. */
+async function readAsked(deps: PagesDeps, request: FastifyRequest, range: RangeName | undefined) {
+  const hubId = hubIdOf(request)
+  const read = await readAccount(deps, hubId, range)
+  if (read === undefined) throw unknownAccount(hubId)
+  return read
+}
+
+/** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
 export async function readAccount(deps: PagesDeps, hubId: number, range?: RangeName) {
   const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
-  if (view === undefined) throw unknownAccount(hubId)
+  if (view === undefined) return undefined
   const explained = await explainView(deps, view, MOST_TOLD)
   return { view, explained, all: accountSeries(deps.explain, explained, history, range, deps.clock.now()) }
 }

@@ -29,7 +29,7 @@ export function verdict(
   const { account, alerts } = view
   const findings = isLeaving(account)
     ? [departure(account, now)]
-    : [tokens(account, settings, mayWrite, now), ...polls(view, now), openAlerts(alerts)]
+    : [tokens(account, settings, mayWrite, now), ...polls(view, now), ...openAlerts(alerts, account)]
   const look = GRAVEST_FIRST.find((one) => findings.some((finding) => finding.look === one)) ?? 'soft'
   return html`<p class="verdict ${look}">${stateBadge(account.state)} ${findings.map(({ says }, n) => html`${n === 0 ? '' : ' '}${says}`)}</p>`
 }
@@ -63,7 +63,7 @@ function tokens(account: PlannedAccount, settings: RefreshSettings, mayWrite: bo
   const isOver = token.expiresAt !== null && token.expiresAt <= now
   const expiry =
     token.expiresAt === null
-      ? html`There is no access token yet.`
+      ? html`There is no access token${state === 'active' ? ' yet' : ''}.`
       : html`Its access token ${isOver ? 'expired' : 'expires'} ${when(token.expiresAt, now)}.`
   const reason = refreshFailure === null ? '' : cleanText(refreshFailure.reason, 300)
   const grave = isOver || token.expiresAt === null ? 'critical' : 'warning'
@@ -145,9 +145,10 @@ function lastPoll(
   return { look: polledAt === null ? 'soft' : 'good', says: html`${read}.` }
 }
 
-function openAlerts(alerts: AccountView['alerts']): Finding {
+function openAlerts(alerts: AccountView['alerts'], { state }: PlannedAccount): Finding[] {
   const [worst] = alerts
-  if (worst === undefined) return { look: 'good', says: html`No alert is open.` }
+  // Where the account has failed, no alert is no comfort.
+  if (worst === undefined) return state === 'active' ? [{ look: 'good', says: html`No alert is open.` }] : []
   const count = (level: string) => alerts.filter((alert) => alert.level === level).length
   const [critical, warning] = [count('critical'), count('warning')]
   const parts = [
@@ -156,8 +157,10 @@ function openAlerts(alerts: AccountView['alerts']): Finding {
   ]
   const silenced = alerts.every(({ silencedBy }) => silencedBy !== undefined) ? ', all silenced' : ''
   const at = worst.percent === undefined ? '' : ` at ${formatPercent(worst.percent)}`
-  return {
-    look: critical > 0 ? 'critical' : 'warning',
-    says: html`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
-  }
+  return [
+    {
+      look: critical > 0 ? 'critical' : 'warning',
+      says: html`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
+    },
+  ]
 }

@@ -2,13 +2,13 @@ import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { ToldTransition, WaitingFor } from '../../../views/account-facts.ts'
+import type { ToldTransition } from '../../../views/account-facts.ts'
 import type { TimedAlert } from '../../../views/open-alert-json.ts'
 import { formTokenField } from '../../access/form-token.ts'
 import { alertPath, matchersFor } from '../parts/alert-links.ts'
 import { fullnessOf, whoKnows, whoseOf } from '../parts/alert-table.ts'
 import { levelBadge } from '../parts/badges.ts'
-import { nothing, table } from '../parts/table.ts'
+import { notificationTable } from '../parts/notifications.ts'
 import { when } from '../parts/when.ts'
 import { readSilenceForm } from './silence-fields.ts'
 import { silenceForm } from './silence-form.ts'
@@ -17,6 +17,8 @@ export interface AlertPage {
   alert: TimedAlert
   /** Why it stands where it stands, in a sentence; undefined where nothing more is known. */
   why: string | undefined
+  /** How its series moved, where it is about one. */
+  chart: Html | undefined
   /** Newest first. */
   transitions: readonly ToldTransition[]
   /** What a silence of this very alert would cover. */
@@ -28,7 +30,7 @@ export interface AlertPage {
 }
 
 /** The full story of one alert, and what can be done about it. */
-export function alertPage({ alert, why, transitions, covers, tags, token, now }: AlertPage): Html {
+export function alertPage({ alert, why, chart, transitions, covers, tags, token, now }: AlertPage): Html {
   const form = readSilenceForm({ ...matchersFor(alert), for: '4h' })
   return html`<dl class="facts">
 <div><dt>Level</dt><dd>${levelBadge(alert.level)}</dd></div>
@@ -41,6 +43,7 @@ export function alertPage({ alert, why, transitions, covers, tags, token, now }:
 <div><dt>Alert</dt><dd><code>${idOf(alert)}</code></dd></div>
 ${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why}</dd></div>`}
 </dl>
+${chart}
 ${
   token === undefined
     ? undefined
@@ -49,8 +52,8 @@ ${
 ${silenceForm({ form, faults: {}, covers, tags, token, now })}
 </details>`
 }
-<h2>What was told</h2>
-${transitions.length === 0 ? nothing('Nothing of it is in the log any more.') : storyTable(transitions, now)}`
+<h2>Notifications</h2>
+${notificationTable(transitions, now)}`
 }
 
 /** What it is about, for the head of its page. */
@@ -72,51 +75,4 @@ ${formTokenField(token)}
 <label>Comment <input name="comment" maxlength="500" autocomplete="off" placeholder="who looks into it, and where"></label>
 <div class="buttons"><button>Acknowledge</button> <span class="soft">It is then not told again until it gets worse.</span></div>
 </form>`
-}
-
-function storyTable(transitions: readonly ToldTransition[], now: number): Html {
-  return table(
-    'What was told of this alert',
-    [{ title: 'When' }, { title: 'What' }, { title: 'What became of it' }, { title: 'Deliveries' }],
-    transitions.map((told) => [
-      when(told.at, now),
-      html`${told.alert.reason} ${levelBadge(told.alert.level)}`,
-      fateOf(told, now),
-      deliveriesOf(told, now),
-    ]),
-  )
-}
-
-const FATE: Record<ToldTransition['fate'], string> = {
-  pending: 'on its way',
-  delivered: 'told',
-  dead: 'given up',
-  withheld: 'withheld from everybody',
-  unknown: 'no longer known',
-}
-
-function fateOf({ fate, why, waiting }: ToldTransition, now: number): Html {
-  const reason = why === '' ? undefined : html` <span class="soft">${cleanText(why, 300)}</span>`
-  return html`${FATE[fate]}${reason}${waiting.map((one) => html`<br>${waitingText(one, now)}`)}`
-}
-
-const PLACE: Record<WaitingFor['where'], string> = {
-  outbox: 'not collected yet',
-  group: 'waits in its group',
-  digest: 'waits in the digest',
-  held: 'held back',
-  delivery: 'waits to be delivered',
-}
-
-function waitingText({ receiver, where, until, because }: WaitingFor, now: number): Html {
-  const whom = receiver === '' ? '' : `${receiver}: `
-  const why = because === undefined ? '' : ` by ${because}`
-  return html`<span class="soft">${whom}${PLACE[where]}${why}${until === null ? undefined : html`, ${when(until, now)}`}</span>`
-}
-
-function deliveriesOf({ attempts }: ToldTransition, now: number): Html {
-  return html`${attempts.map(
-    ({ receiver, outcome, reason, at }, n) =>
-      html`${n === 0 ? undefined : html`<br>`}${receiver}: ${outcome} ${when(at, now)}${reason === '' ? undefined : html` <span class="soft">${cleanText(reason, 200)}</span>`}`,
-  )}`
 }

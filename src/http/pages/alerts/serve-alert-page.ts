@@ -8,7 +8,6 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { html } from '../../../text/html.ts'
 import type { ToldTransition } from '../../../views/account-facts.ts'
 import { timedAlert } from '../../../views/open-alert-json.ts'
-import { readExplanation } from '../../../views/read-explanation.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { toldOfAccount } from '../../../views/told-of-account.ts'
 import { goTo } from '../../access/accept-forms.ts'
@@ -16,6 +15,8 @@ import { formToken } from '../../access/form-token.ts'
 import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf, parseHubId } from '../../query.ts'
+import { type RangeName, rangeChoice, seriesChart } from '../account/account-series.ts'
+import { RANGE, readAccount } from '../account/serve-account-page.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { matchersFor } from '../parts/alert-links.ts'
@@ -52,10 +53,12 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   if (open === undefined) throw notOpen(id)
   const alert = timedAlert(open)
   const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
-  const why = (await whyOf(deps, open)) ?? lastMessage(transitions)
+  const { range } = check(RANGE, request.query)
+  const about = await aboutSeries(deps, open, range)
+  const why = about.why ?? lastMessage(transitions)
   const token = request.mayWrite ? formToken(request) : undefined
   const covers = token === undefined ? undefined : await coveredBy(deps, readSilenceForm(matchersFor(alert)))
-  const body = html`${flash(request.query)}${alertPage({ alert, why, transitions, covers, token, now, tags: deps.silences.tagNames })}`
+  const body = html`${flash(request.query)}${alertPage({ alert, why, chart: about.chart, transitions, covers, token, now, tags: deps.silences.tagNames })}`
   return showOperatorPage(request, reply, { at: '/alerts', title: alertTitle(alert), body })
 }
 
@@ -76,10 +79,13 @@ function notOpen(id: string): Problem {
   return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
 }
 
-async function whyOf(deps: PagesDeps, { hubId, field, series }: OpenAlert): Promise<string | undefined> {
-  if (hubId === null || series === undefined) return undefined
-  const explained = await readExplanation(deps, hubId)
-  return explained?.series.find((one) => one.field === field)?.why
+/** Why an alert of a series is open, and how the series moved. */
+async function aboutSeries(deps: PagesDeps, { hubId, field, series }: OpenAlert, range: RangeName | undefined) {
+  const read = hubId === null || series === undefined ? undefined : await readAccount(deps, hubId, range)
+  const shown = read?.all.find(field)
+  if (read === undefined || shown === undefined) return { why: undefined, chart: undefined }
+  const choice = rangeChoice(read.all, (one) => `?account=${hubId}&range=${one}`)
+  return { why: shown.explained?.why, chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}` }
 }
 
 /** Kinds that are not about a number say in words what happened, and what to do. */
