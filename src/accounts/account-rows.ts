@@ -16,13 +16,13 @@ export interface AccountRow {
   connectedAt: number | null
 }
 
-/** A line of the file: what it says, or what is wrong with it - in words that never hold what stands there. */
+/** A line of the file: its account, or its fault - in words that never repeat the line's content. */
 export type ReadLine = { line: number } & ({ row: AccountRow } | { problem: string })
 
 /** The file as a whole can't be read: nothing of it is imported. */
 export class UnreadableFileError extends Error {}
 
-/** What a row may have. `state` is what the account was where it was exported: it says nothing about it here. */
+/** What a row may have. `state` is what the account was where it was exported: it is ignored here. */
 const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'refreshToken', 'sealedRefreshToken'] as const
 const WANTED = 'hubId, refreshToken (or sealedRefreshToken) and, if you have it, hubDomain'
 
@@ -92,7 +92,7 @@ function columnsOf(header: string): string[] {
   return columns
 }
 
-/** Where columns were mixed up, or the header forgotten, a token stands there: only what looks like a name is repeated. */
+/** Where columns were mixed up, or the header forgotten, a token may be there: only text with the form of a name is repeated. */
 function nameOf(text: string): string | undefined {
   return /^[A-Za-z][A-Za-z_ ]{0,24}$/.test(text) ? text : undefined
 }

@@ -4,7 +4,7 @@ import type { AccountState } from '../redis/keys.ts'
 /** What is known of one installed account, without its tokens. Times are ms since 1970, null = never. */
 export interface Account {
   hubId: number
-  /** Empty where the provider doesn't tell. */
+  /** Empty where the provider doesn't send it. */
   hubDomain: string
   state: AccountState
   /** Who installed the app, as the provider names them. */
@@ -34,7 +34,7 @@ export interface Account {
   pollBecause: string | null
   /** Polls that failed in a row, wholly or in part, the last one `at`. */
   pollFailure: { count: number; reason: string; at: number; since: number } | null
-  /** What no scope lets be read: all of it, or a part. `scopes` would do, as the provider says: it may be wrong. */
+  /** What no scope lets be read: all of it, or a part. `scopes` would do, by the provider's answer, which may be wrong. */
   pollBlocked: { what: 'all' | 'part'; since: number; scopes: string[] } | null
   /** Object types that its last report named beyond what is kept of one account: these are not watched. */
   objectTypesLeftOut: number
@@ -43,7 +43,7 @@ export interface Account {
   uninstall: Uninstall | null
 }
 
-/** Who can ask for an uninstall; `evidence` is a refresh token that has been refused for as long as the config says. */
+/** Who can ask for an uninstall; `evidence` is a refresh token that has been refused for as long as the config sets. */
 export type UninstallBy = 'cli' | 'api' | 'evidence'
 
 /** How an uninstall went so far. */
@@ -51,7 +51,7 @@ export interface Uninstall {
   askedAt: number
   reason: string
   by: UninstallBy
-  /** Attempts to delete the refresh token that came to an end, whichever. */
+  /** Attempts to delete the refresh token that got an answer or failed. */
   attempts: number
   /** Why the last one failed that did. */
   failure: string | null

@@ -3,14 +3,14 @@ export interface DueToken {
   hubId: number
   obtainedAt: number
   expiresAt: number
-  /** `failing`: its last attempts failed, whatever its state. `new`: it was imported and never refreshed. */
+  /** `failing`: its last attempts failed, in any state. `new`: it was imported and never refreshed. */
   lane: 'healthy' | 'failing' | 'new'
 }
 
 /** Of the places, the part that failing and new accounts may take while healthy ones wait. */
 const SHARE_OF_OTHERS = 0.25
 
-/** Of its life, what a healthy account's token has left when nobody else may stand in its way. */
+/** Of its life, what a healthy account's token has left when it goes before all others. */
 const LAST_PART = 0.25
 
 /**
@@ -34,7 +34,7 @@ function isUrgent({ obtainedAt, expiresAt }: DueToken, now: number): boolean {
 }
 
 /**
- * Who is tried while nothing works: anybody, healthy ones first. Always the nearest to expiry would be the same one or
+ * Accounts to try while nothing works: any, healthy ones first. Always the nearest to expiry would be the same one or
  * two again and again, and if those are dead, the end of the trouble would never be seen.
  */
 export function chooseProbe(due: readonly DueToken[], random: number): DueToken[] {

@@ -15,7 +15,7 @@ import type { Vault } from '../tokens/vault.ts'
 import { askIdentity, type Identity } from './identity.ts'
 import { CROSSING, forgetGrant, type Grant, keepGrant, noteOfGrant, planGrant } from './parked-grants.ts'
 
-/** What the alerts room says of the scopes that an account granted. */
+/** The alerts about the scopes that an account granted. */
 export type ScopesAnnouncer = (account: GrantedAccount) => AlertWrites
 
 export interface GrantedAccount {
@@ -48,7 +48,7 @@ export interface CodeDeps extends ConnectDeps {
 
 export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
-  /** `proof`: another grant of the account was stored meanwhile, and the provider does not say which of them counts. */
+  /** `proof`: another grant of the account was stored meanwhile, and the provider does not name the one that counts. */
   | { is: 'failed'; step: 'token' | 'metadata' | 'proof'; failure: ProviderFailure }
 
 export type GrantOutcome =
@@ -79,7 +79,7 @@ export async function connectWithCode(deps: CodeDeps, code: Secret, only?: numbe
   }
   const grant = { ...grantOf(answer.value, refreshToken, sentAt), only }
   if (owner !== undefined) return connectGrant(deps, grant, owner)
-  // The code is spent: from here on the grant must be found by somebody, whatever becomes of this process.
+  // The code is spent: from here on the grant must be found even if this process dies.
   const id = await keepGrant(deps, grant, deps.clock.now())
   const asked = await askIdentityPatiently(deps, grant)
   if (asked.ok) return connectGrant(deps, { id, ...grant }, asked.value)
@@ -87,7 +87,7 @@ export async function connectWithCode(deps: CodeDeps, code: Secret, only?: numbe
   return { is: 'parked', failure: asked.failure }
 }
 
-/** Stores the account of a grant whose code is spent. One of which nobody can say whether it counts is parked, or stays so. */
+/** Stores the account of a grant whose code is spent. If it is open whether it counts, it is parked, or stays so. */
 export async function connectGrant(
   deps: ConnectDeps,
   grant: Grant & { id?: string },
@@ -217,7 +217,7 @@ async function storeAccount(
 
 /**
  * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
- * the older one. That it refuses one counts when it says so twice.
+ * the older one. A refusal counts when it comes twice.
  */
 async function proveAlive(
   { provider, clock }: ConnectDeps,
@@ -251,7 +251,7 @@ function askIdentityPatiently(deps: ConnectDeps, grant: Grant): Promise<Provider
   )
 }
 
-/** Tried a few times: a hiccup is nothing that somebody in front of a page need hear of. */
+/** Tried a few times: a customer at the page need not see a hiccup. */
 async function askPatiently<T>(
   clock: Clock,
   ask: () => Promise<ProviderResult<T>>,

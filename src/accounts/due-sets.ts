@@ -13,15 +13,15 @@ export const CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_
  */
 const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 
-/** Due accounts of a partition that are looked at to find the nearest to expiry: half of them came due last. */
+/** Due accounts of a partition that are compared to find the nearest to expiry: half of them came due last. */
 const MOST_LOOKED_AT = 1_000
 
-/** Accounts of a partition that are looked at for the first expiry, or as failing: the fleet would be one of 128,000. */
+/** Accounts of a partition that are read for the first expiry, or as failing: the fleet would be one of 128,000. */
 const MOST_WALKED = 2_000
 
 /**
- * Looking at more than so many accounts for the first expiry is worth remembering, because everybody who looks at the
- * metrics or the status asks, some every few seconds: of 100,000 with tokens of 30 minutes it looks at a third.
+ * A result that took more than so many accounts is cached, because every request for
+ * metrics or status needs it, some every few seconds: of 100,000 with tokens of 30 minutes it reads a third.
  */
 const LONG_WALK = 5_000
 const REMEMBERED_MS = 5_000
@@ -96,8 +96,8 @@ export class DueSets {
   }
 
   /**
-   * When the first token expires that is kept alive, ms; undefined: there is none. Accounts are looked at in the order of
-   * their due moments, which come before the ends of their tokens: those that are due after one has ended need no look.
+   * When the first token expires that is kept alive, ms; undefined: there is none. Accounts are read in the order of
+   * their due moments, which come before the ends of their tokens: those that are due after one has ended need no read.
    * In a large fleet it is as it was some seconds ago.
    */
   async nearestExpiry(now: number): Promise<number | undefined> {

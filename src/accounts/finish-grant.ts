@@ -9,11 +9,11 @@ export interface FinishDeps extends ConnectDeps {
   endpoint: Pick<TokenEndpoint, 'enter' | 'succeeded' | 'failed'>
 }
 
-/** After so long nobody may keep the access that a customer gave and sees nothing of. */
+/** After so long access that shows no result to the customer is deleted. */
 const PATIENCE_MS = 3_600_000
-/** Less than between two sweeps, so that each of them looks. */
+/** Less than between two sweeps, so that each of them tries. */
 const AGAIN_MS = 20_000
-/** An access token that ends sooner is redeemed anew before anybody is asked about it. */
+/** An access token that ends sooner is redeemed anew before the provider is asked about it. */
 const TOO_SHORT_MS = 60_000
 
 export type FinishedGrant = 'connected' | 'later' | 'deleted' | 'gone'
@@ -41,7 +41,7 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   if ('class' in grant) return grant
   const asked = await askIdentity(deps, grant)
   if (!asked.ok) return asked.failure
-  // Whoever connected the account meanwhile did so with this grant, or with one that was given later.
+  // A connection that was made meanwhile came from this grant, or from a later one.
   if (!grant.isCrossing && (await isConnectedSince(deps, asked.value.hubId, grant.grantedAt))) {
     await forgetGrant(deps, grant.id)
     return 'gone'

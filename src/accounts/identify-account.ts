@@ -16,7 +16,7 @@ export type Identified =
   | { is: 'stored'; alerted: boolean }
   /** Not now: the token endpoint is closed, the provider did not answer, or no key opens the token. The mark stays. */
   | { is: 'later' }
-  /** Somebody wrote tokens meanwhile: what was read may not be true of them. */
+  /** Tokens were stored meanwhile: what was read may not be true of them. */
   | { is: 'lost' }
   /** The token belongs to another account: this one is not to be polled. */
   | { is: 'foreign' }
@@ -24,7 +24,7 @@ export type Identified =
 /**
  * Asks for the metadata of an account that came without: whose token it is, its domain, user, scopes, the token's life.
  * It goes through the door of the token endpoint: each account of a fleet that was just imported asks once, beside its
- * first refresh, and nothing else says how fast that may be. `turn` is the place in line there. Undefined: there is
+ * first refresh, and no other limit of their pace is known. `turn` is the place in line there. Undefined: there is
  * nothing to be asked.
  */
 export async function identifyAccount(

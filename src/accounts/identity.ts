@@ -9,7 +9,7 @@ import { type TokenDrift, tokenDrift } from '../tokens/token-drift.ts'
 /** Whose an access token is, and for how long it lives. */
 export type Identity = Omit<TokenMetadata, 'lifeLeftMs'> & TokenDrift
 
-/** One call (interface 4.3). The life that the provider says is left counts from when it was asked. */
+/** One call (interface 4.3). The remaining life in the answer counts from when it was asked. */
 export async function askIdentity(
   { provider, clock }: { provider: ProviderClient; clock: Clock },
   { accessToken, times }: { accessToken: Secret; times: TokenTimes },

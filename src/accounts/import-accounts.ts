@@ -16,7 +16,7 @@ export interface ImportDeps {
 export interface ImportOptions {
   /** Whether accounts that are known are overwritten. */
   replace: boolean
-  /** After the line that is being read the import ends when this says so. */
+  /** After the line that is being read the import ends when this is true. */
   stop: AbortSignal
   onBad: (problem: BadLine) => void
   /** So many more lines are done. */
@@ -36,7 +36,7 @@ export interface ImportSummary {
   keptUninstalled: number
   replaced: number
   bad: number
-  /** True: told to stop before the end of the file. */
+  /** True: stopped before the end of the file. */
   stopped: boolean
 }
 

@@ -12,7 +12,7 @@ export interface InstallSettings {
 }
 
 /**
- * A fresh install address (interface 1) whose `state` works once. Anyone may ask for any number: nothing is stored.
+ * A fresh install address (interface 1) whose `state` works once. Any client may ask for any number: nothing is stored.
  * `only`: no other account is connected by it.
  */
 export function beginInstall(vault: Vault, settings: InstallSettings, now: number, only?: number): string {
@@ -22,7 +22,7 @@ export function beginInstall(vault: Vault, settings: InstallSettings, now: numbe
 const STATE_KEY = 'install'
 
 /**
- * The scopes stand there twice: `scopes` and `optional_scopes` are the interface's names, `scope` and `optional_scope`
+ * The scopes are there twice: `scopes` and `optional_scopes` are the interface's names, `scope` and `optional_scope`
  * the ones that the provider's install page reads.
  */
 export function installUrl(settings: InstallSettings, state: string): string {

@@ -16,7 +16,7 @@ export async function* liveHubIds({ store, keys }: { store: Store; keys: Keys })
   }
 }
 
-/** The same in lists of one size: what is read of a whole fleet must not be in memory together. */
+/** The same in lists of one size: what is read of all accounts must not be in memory together. */
 export async function* inBatches(
   lists: AsyncIterable<number[]> | Iterable<number[]>,
   size: number,

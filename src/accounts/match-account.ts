@@ -3,7 +3,7 @@ import { fits } from '../text/pattern.ts'
 /** What an account is known by where settings name it. */
 export interface AccountName {
   hubId: number
-  /** Empty where the provider doesn't tell. */
+  /** Empty where the provider doesn't send it. */
   hubDomain: string
 }
 
@@ -41,7 +41,7 @@ type Resolved<T extends Named> = Omit<T, 'match'> & {
   match: Omit<T['match'], 'tag'> & { tag?: readonly Tag[] }
 }
 
-/** Settings that name tags, each with the accounts that carry it. A tag that nobody defined is carried by none. */
+/** Settings that name tags, each with the accounts that carry it. A tag without a definition is carried by none. */
 export function withTags<T extends Named>(settings: readonly T[], tags: Tags): Resolved<T>[] {
   const tagOf = (name: string): Tag => ({ name, accounts: Object.hasOwn(tags, name) ? (tags[name] ?? []) : [] })
   return settings.map((setting) => {

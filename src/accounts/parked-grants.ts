@@ -7,7 +7,7 @@ import type { Secret } from '../runtime/secret.ts'
 import type { TokenTimes } from '../tokens/plan-refresh.ts'
 import type { Vault } from '../tokens/vault.ts'
 
-/** The tokens of one install, as they are before anybody knows whose they are. */
+/** The tokens of one install whose account is not known yet. */
 export interface Grant {
   accessToken: Secret
   refreshToken: Secret
@@ -22,9 +22,9 @@ export interface ParkedGrant extends Grant {
   grantedAt: number
   /** Whose it is, while the account may have been stored with it, and the grant not yet taken out. */
   hubId: number | undefined
-  /** Another grant of its account was stored meanwhile: the provider is to say which of them counts. */
+  /** Another grant of its account was stored meanwhile: the provider must name the one that counts. */
   isCrossing: boolean
-  /** Its deletion was begun: nobody may connect an account with it any more. */
+  /** Its deletion was begun: no account may be connected with it any more. */
   isEnding: boolean
 }
 
@@ -34,7 +34,7 @@ export interface ParkDeps {
   vault: Vault
 }
 
-/** Whoever has one lets it be for so long: longer than all that a callback may ask of the provider. */
+/** A worker has it to itself for so long: longer than all calls of a callback take. */
 const CLAIM_MS = 60_000
 /** Instead of whose it is: the account was stored with another one. */
 export const CROSSING = ''
@@ -43,7 +43,7 @@ const MOST = 20
 
 /**
  * Stores a grant, sealed, or other tokens of one that has an id; it is let be for a while. Returns its id. One that was taken out
- * meanwhile is not looked at again.
+ * meanwhile is not tried again.
  */
 export async function keepGrant(
   { store, keys, vault }: ParkDeps,
@@ -66,7 +66,7 @@ export async function keepGrant(
   return id
 }
 
-/** Undefined: somebody was faster. Throws VaultError where no key opens it. */
+/** Undefined: another worker was faster. Throws VaultError where no key opens it. */
 export async function readGrant({ store, keys, vault }: ParkDeps, id: string): Promise<ParkedGrant | undefined> {
   const { access, refresh, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
@@ -84,7 +84,7 @@ export async function readGrant({ store, keys, vault }: ParkDeps, id: string): P
   }
 }
 
-/** Before what it says is done: whoever finds the grant afterwards knows that it may have been. */
+/** Written before the step itself: a worker that finds the grant afterwards knows that the step may be done. */
 export async function noteOfGrant(
   deps: ParkDeps,
   id: string,

@@ -13,7 +13,7 @@ const LASTS_MS = 7 * 86_400_000
 /** Those of the links that acknowledge alerts; the purpose keeps the two kinds apart. */
 const KEY = 'acknowledge'
 
-/** A link that connects this account and no other, and until when it does (ms). Whoever has it may open it, any number of times. */
+/** A link that connects this account and no other, and until when it does (ms). It may be opened any number of times. */
 export function reconnectLink(
   vault: Pick<Vault, 'deriveEach'>,
   publicUrl: string,
@@ -25,7 +25,7 @@ export function reconnectLink(
   return { url: `${publicUrl}${path}`, expiresAt }
 }
 
-/** `none`: an install of whichever account. */
+/** `none`: an install of any account. */
 export function readReconnectLink(
   vault: Pick<Vault, 'deriveEach'>,
   query: object,

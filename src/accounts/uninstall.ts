@@ -11,7 +11,7 @@ import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
 import { CLAIM_MS } from './due-sets.ts'
 
-/** What the alerts room says of a refresh token that can't be deleted for long, and when it is deleted after all. */
+/** The alerts about a refresh token that can't be deleted for long, and when it is deleted after all. */
 export interface UninstallAnnouncer {
   /** It was asked for long ago, and its refresh token can't be deleted. */
   undeleted(account: AnnouncedSubject, uninstall: { askedAt: number; reason: string }): AlertWrites
@@ -47,15 +47,15 @@ export interface UninstallRequest {
 export interface FailedAttempt {
   failure: RefreshFailure
   state: AccountState
-  /** Somebody is told of it just now: there was no time yet to connect the account again. */
+  /** Its alert is new: there was no time yet to connect the account again. */
   alerted: boolean
   /** Since when the refresh token is refused. */
   rejectedAt: number | null
 }
 
 /**
- * An account that was to be connected again, nobody did, and whose refresh token is refused once more: after so long
- * that is an uninstall. A provider that does not answer, or refuses the app, says nothing about the account.
+ * An account that was never connected again, and whose refresh token is refused once more: after so long
+ * that is an uninstall. A provider that does not answer, or refuses the app, is no evidence about the account.
  */
 export function uninstallAfterRefusal(
   failed: FailedAttempt,
@@ -99,7 +99,7 @@ export async function beginUninstall(
   }
 }
 
-/** Why the token could not be deleted: what the provider said, or that no key opens the token. */
+/** Why the token could not be deleted: the provider's answer, or that no key opens the token. */
 type UninstallFailure = Pick<ProviderFailure, 'code' | 'message' | 'retryAfterMs'>
 
 type UninstallOutcome =
@@ -164,7 +164,7 @@ async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<U
     stepJson(deps.announce.deleted({ ...attempt.subject, now })),
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }
-  // The new connection may have been given the very token that was just deleted: a refresh now tells.
+  // The new connection may have been given the very token that was just deleted: a refresh now shows it.
   if (finished === 'reconnected') await planAt(deps, hubId, 'refresh', deps.clock.now())
   if (finished === 'finished') {
     deps.log.info({ code: 'uninstall.finished', hubId, ending }, 'refresh token deleted')
@@ -187,7 +187,7 @@ async function recordFailure(
   const { hubId } = subject
   const now = deps.clock.now()
   const at = Math.round(now + (failure.retryAfterMs ?? Math.min(2_000 * 2 ** Math.min(attempts, 12), HOUR)))
-  // Told to stay away beyond the hour: there is no attempt at its end that could say so.
+  // The provider asked for a pause beyond the hour: no attempt at its end could report it.
   const isLong = now + (failure.retryAfterMs ?? 0) - askedAt >= HOUR
   const alerts = isLong
     ? deps.announce.undeleted({ ...subject, now }, { askedAt, reason: failure.message })
@@ -208,7 +208,7 @@ export async function purgeAccount(
   deps: Pick<UninstallDeps, 'store' | 'keys' | 'clock' | 'log'>,
   hubId: number,
 ): Promise<'purged' | 'kept' | 'unknown'> {
-  // Whatever keys an account will ever have: none is to be left behind.
+  // All keys of an account: none is to be left behind.
   const own: string[] = Object.values(deps.keys.account(hubId))
   const purged = await deps.store.purgeAccount(
     ...accountStepKeys(deps.keys, hubId),

@@ -1,7 +1,7 @@
 import type { HttpResponse } from './http.ts'
 
 /**
- * The account's bucket of calls at the provider, as an answer's headers tell of it: so many per interval, so many left.
+ * The account's bucket of calls at the provider, as an answer's headers describe it: so many per interval, so many left.
  * All of the app's calls for the account draw from it, not only ours. Source: the provider's usage guidelines.
  */
 export interface AccountBucket {
@@ -24,7 +24,7 @@ export function readAccountBucket(headers: HttpResponse['headers']): AccountBuck
   return { intervalMs, max, remaining }
 }
 
-/** A header that came twice is a list, and says nothing. */
+/** A header that came twice is a list, and is ignored. */
 function readWhole(value: string | string[] | undefined): number | undefined {
   return typeof value === 'string' && /^\d{1,10}$/.test(value.trim()) ? Number(value) : undefined
 }

@@ -20,7 +20,7 @@ export interface TokenAnswer {
   refreshToken: Secret | undefined
   /** Life of the access token from the moment the request was sent, ms. */
   lifetimeMs: number
-  /** Whose they are, where the answer says so. */
+  /** Whose they are, where the answer has it. */
   owner?: TokenOwner
 }
 
@@ -32,7 +32,7 @@ export interface TokenMetadata {
   hubDomain: string | undefined
   user: string | undefined
   scopes: string[]
-  /** What is left of the token's life, ms, in whole seconds; not every provider tells. */
+  /** What is left of the token's life, ms, in whole seconds; not every provider sends it. */
   lifeLeftMs: number | undefined
 }
 
@@ -94,9 +94,9 @@ export function readTokenAnswer(json: unknown): TokenAnswer {
   }
 }
 
-/** Metadata says it as well: what is missing here, or odd, is no reason to refuse the tokens. */
+/** Metadata has it as well: what is missing here, or odd, is no reason to refuse the tokens. */
 function readOwner(answer: JsonObject): Pick<TokenAnswer, 'owner'> {
-  // Most say nothing of it, and an error made for each was a twentieth of a refresh.
+  // Most do not have it, and an error made for each was a twentieth of a refresh.
   if (answer.hub_id === undefined) return {}
   try {
     const { hubId, scopes } = readMetadata(answer)
@@ -107,7 +107,7 @@ function readOwner(answer: JsonObject): Pick<TokenAnswer, 'owner'> {
   }
 }
 
-/** The life of a token of which nobody can say how long it lives. */
+/** The assumed life of a token whose answer has none. */
 const CAUTIOUS_LIFE_SECONDS = 300
 
 /**

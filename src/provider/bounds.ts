@@ -1,7 +1,7 @@
 import type { ObjectId } from './read.ts'
 
 /**
- * What is kept of one account at most, whatever its answers have: nothing behind these readers sees more. What is cut here
+ * What is kept of one account at most, however large its answers are: code behind these readers sees no more. What is cut here
  * is far from all that real accounts have.
  */
 export const MOST_OBJECT_TYPES = 500

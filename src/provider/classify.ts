@@ -6,7 +6,7 @@ import { asObject, type JsonObject, optionalString, parseJson, UnreadableError }
 /** Which family of endpoints answered: they use different words for the same number. */
 export type Family = 'token' | 'crm'
 
-/** An account that moves to another data centre: told to stay away, for up to a day. */
+/** An account that moves to another data center: a pause of up to a day. */
 const MIGRATING = 477
 
 /**
@@ -36,7 +36,7 @@ export function classifyAnswer(
   }
 }
 
-/** No answer, or one that can't be read although it says success. */
+/** No answer, or an unreadable one with a status of success. */
 export function classifyError(error: unknown): ProviderFailure {
   if (error instanceof CallError) return { class: 'transient', code: error.code, message: error.message, status: 0 }
   if (error instanceof UnreadableError) {
@@ -71,7 +71,7 @@ function codeOf(status: number, body: JsonObject, clean: (text: string) => strin
   const word =
     optionalString(body, 'category') ??
     optionalString(body, 'policyName') ??
-    // "error" says nothing that the number does not.
+    // "error" adds nothing to the number.
     [optionalString(body, 'status'), optionalString(body, 'error')].find(
       (value) => value !== undefined && value !== 'error',
     )
@@ -81,7 +81,7 @@ function codeOf(status: number, body: JsonObject, clean: (text: string) => strin
 /** How long the window is of a rate limit that was reached, where the answer has no `Retry-After`. */
 const WAIT_OF_POLICY: ReadonlyMap<unknown, number> = new Map([
   ['TEN_SECONDLY_ROLLING', 10_000],
-  // Nobody tells when the provider's day ends: to look each hour costs nothing.
+  // When the provider's day ends is not known: to try each hour costs little.
   ['DAILY', 3_600_000],
 ])
 
@@ -94,7 +94,7 @@ const MOST_SCOPES = 20
 const SCOPE = /^(?=.{1,80}$)[a-z][a-z_-]*(\.[a-z][a-z0-9_-]*)*$/
 
 /**
- * `requiredScopes` and `requiredGranularScopes` in `errors[].context`, as far as they look like scopes: a stranger's words, to be
+ * `requiredScopes` and `requiredGranularScopes` in `errors[].context`, if they have the form of scopes: a stranger's words, to be
  * shown to people.
  */
 function readScopes(body: JsonObject, clean: (text: string) => string): string[] {
@@ -106,7 +106,7 @@ function readScopes(body: JsonObject, clean: (text: string) => string): string[]
   return [...new Set(scopes as string[])].slice(0, MOST_SCOPES)
 }
 
-/** More than this nobody reads, however much was sent. */
+/** Longer texts are cut. */
 const MOST_LISTED = 200
 
 function listOf(value: unknown): unknown[] {
@@ -126,7 +126,7 @@ function readErrorBody(body: Buffer): JsonObject {
 }
 
 /**
- * A stranger's sentence, fit for logs and terminals. Whatever looks like a token is taken out, whosever it is: an answer may repeat
+ * A stranger's sentence, fit for logs and terminals. Every word with the form of a token is taken out: an answer may repeat
  * more than what we sent.
  */
 function shorten(text: string): string {

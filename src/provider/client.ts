@@ -48,15 +48,15 @@ export interface ProviderClient {
   associationSources(accessToken: Secret): Promise<CrmResult<BusyObjectType[]>>
   /** Of one object type: those to which it has records at or near their limit. Not in every provider. */
   associationTargets(accessToken: Secret, from: string): Promise<CrmResult<BusyObjectType[]>>
-  /** How far the provider's clock is ahead of ours, ms, to about a second; undefined while no answer has told. */
+  /** How far the provider's clock is ahead of ours, ms, to about a second; undefined before the first answer. */
   skewMs(): number | undefined
   close(): Promise<void>
 }
 
-/** An answer that whoever asked reads when it is needed. */
+/** An answer that the caller parses when it needs it. */
 export type Later<T> = T | Unread<T>
 
-/** The client, and who it says that it is: whoever builds it may change that. */
+/** The client and its credentials, which a reload may change. */
 export interface ConfiguredClient extends ProviderClient {
   readonly app: AppIdentity
   /** Other credentials of the app, from the next call on. */
@@ -75,7 +75,7 @@ export interface ProviderOptions extends AppIdentity {
   timeoutMs: number
   connections: number
   clock: Clock
-  /** Told of each call when it has ended. */
+  /** Called with each call when it has ended. */
   observe?: (call: ObservedCall) => void
 }
 
@@ -119,7 +119,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
     }
   }
 
-  /** A call of an account's own bucket: it hands on what the answer tells of that. */
+  /** A call of an account's own bucket: it hands on the answer's headers about it. */
   async function crm<T>(
     endpoint: Endpoint,
     request: HttpRequest,
@@ -202,7 +202,7 @@ export function createProviderClient(options: ProviderOptions): ConfiguredClient
   }
 }
 
-/** The successor answers 200 for any token and says in `active` whether it is one. */
+/** The successor answers 200 for any token; `active` shows whether it is one. */
 function readActiveMetadata(json: unknown): TokenMetadata {
   if (typeof json === 'object' && json !== null && 'active' in json && json.active === false) {
     throw new UnreadableError('the provider reports that the access token is not active')

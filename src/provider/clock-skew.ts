@@ -1,7 +1,7 @@
-/** A `Date` header has whole seconds, and its answer was on the way for a while: looking more often tells no more. */
+/** A `Date` header has whole seconds, and its answer took a while: more samples would not be more exact. */
 const LOOK_EVERY_MS = 1_000
 
-/** In a call that took longer, this machine may have been asleep or its clock set: it tells nothing. */
+/** In a call that took longer, this machine may have been asleep or its clock set: it is ignored. */
 const LONGEST_CALL_MS = 15_000
 
 /** How far the provider's clock is ahead of ours, from the `Date` headers of its answers (RFC 9110, 6.6.1). */

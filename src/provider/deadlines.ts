@@ -1,11 +1,11 @@
-/** Something under way that may take so long and no longer. */
+/** Work under way with a deadline. */
 export interface Timed {
   /** Too late: called once, unless it was ended before. */
   expire(): void
 }
 
 /**
- * Deadlines that are all equally far away, on one timer: whatever began first is late first. A timer of its own for each
+ * Deadlines that are all equally far away, on one timer: the oldest is late first. A timer of its own for each
  * call was set and taken back in vain. By the monotonic clock: a clock that is set ends no call.
  */
 export class Deadlines {

@@ -1,13 +1,13 @@
 import type { AccountBucket } from './account-bucket.ts'
 
 /**
- * A failed call, as a value that says what to do next:
+ * A failed call, as a value that decides what to do next:
  * - `transient`: it may work later. Overload, outage, a broken connection, an answer that can't be read.
- * - `parked`: the provider says to stay away for `retryAfterMs` (an account that moves to another data centre).
+ * - `parked`: the provider asks for a pause of `retryAfterMs` (an account that moves to another data center).
  * - `unauthorized`: the access token was not accepted. Refresh once, try once more.
- * - `forbidden`: the grant lacks a scope. Nothing to retry until somebody grants it.
+ * - `forbidden`: the grant lacks a scope. Nothing to retry until the customer grants it.
  * - `rejected`: the refresh token (or the code) is refused, or its account is gone. To be confirmed before it is believed.
- * - `client`: the app itself is refused - its id, its secret, the request's form. Nobody's account is at fault.
+ * - `client`: the app itself is refused - its id, its secret, the request's form. No account is at fault.
  */
 export type FailureClass = 'transient' | 'parked' | 'unauthorized' | 'forbidden' | 'rejected' | 'client'
 
@@ -19,7 +19,7 @@ export interface ProviderFailure {
   message: string
   /** HTTP status; 0 where there was no answer. */
   status: number
-  /** How long to stay away, as the answer tells it or its rate limit has it. */
+  /** How long to pause, by the answer or its rate limit. */
   retryAfterMs?: number
   /** Of `forbidden`: the scopes that the answer names, any one of which may do. It is known to name the wrong ones. */
   scopes?: string[]
@@ -27,7 +27,7 @@ export interface ProviderFailure {
 
 export type ProviderResult<T> = { ok: true; value: T } | { ok: false; failure: ProviderFailure }
 
-/** Of a call to the CRM: beside value or failure, the account's bucket if the answer tells of it. */
+/** Of a call to the CRM: beside value or failure, the account's bucket if the answer has it. */
 export type CrmResult<T> = ProviderResult<T> & { bucket?: AccountBucket }
 
 export function failed(failure: ProviderFailure): { ok: false; failure: ProviderFailure } {

@@ -171,7 +171,7 @@ const NETWORK_MESSAGES: Record<string, string> = {
 }
 
 function networkMessage(error: Error): string {
-  // The parser's codes say what was unexpected in it; its name says enough.
+  // The parser's codes name the unexpected character; its name is enough.
   const { code = error.name } = error as NodeJS.ErrnoException
   return NETWORK_MESSAGES[code] ?? NETWORK_MESSAGES[error.name] ?? code
 }

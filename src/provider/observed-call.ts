@@ -6,11 +6,11 @@ export const ENDPOINTS = [
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
-/** How a call ended: the class of the answer's status, or why there was none. `other`: a status or an answer that nobody expects. */
+/** How a call ended: the class of the answer's status, or why there was none. `other`: an unexpected status or answer. */
 export const CALL_CLASSES = ['2xx', '4xx', '429', '5xx', 'other', 'timeout', 'network'] as const
 export type CallClass = (typeof CALL_CLASSES)[number]
 
-/** One call as whoever counts them sees it: nothing of whom it was for, or of what was said. Plain data. */
+/** One call for metrics: neither its account nor its content. Plain data. */
 export interface ObservedCall {
   endpoint: Endpoint
   class: CallClass

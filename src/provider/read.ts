@@ -1,12 +1,12 @@
 /**
- * Reading what a stranger sent. Every reader says which field is wrong and what was found; unknown fields are nobody's
- * business and are never looked at.
+ * Reading what a stranger sent. Every reader names the wrong field and what was found; unknown fields are
+ * ignored.
  */
 export class UnreadableError extends Error {}
 
 export type JsonObject = Record<string, unknown>
 
-/** Half of a surrogate pair is legal in JSON and nowhere else: whatever stores or sends it later would fail. */
+/** Half of a surrogate pair is legal in JSON and nowhere else: storing or sending it later would fail. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 /** Hardly any answer has an escape of this kind at all, and finding none is ten times as fast as the pattern. */
@@ -36,7 +36,7 @@ function parseWithLongIds(text: string): unknown {
       key === 'objectId' && typeof value === 'number' && !Number.isSafeInteger(value) ? source : value,
     )
   } catch (error) {
-    // Nested deeper than the stack is: what is wrong with its ids is for the readers to say.
+    // Nested deeper than the stack is: the readers report what is wrong with its ids.
     if (error instanceof RangeError) return JSON.parse(text)
     throw error
   }
@@ -109,7 +109,7 @@ function idIn(value: unknown): ObjectId | undefined {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }
 
-/** Of what is wrong with one report: who sees these knows where to look. */
+/** The most faults that are kept of one report. */
 const MOST_GAPS = 5
 
 /** Reads a report by its parts: what is not what it should be is named and done without. */
@@ -178,7 +178,7 @@ export function readList<T>(from: JsonObject, field: string, readItem: (item: Js
   })
 }
 
-/** Of an item in a list; put into words only where something is wrong with it. */
+/** Of an item in a list; formatted only where it is wrong. */
 interface Place {
   list: string
   index: number

@@ -1,6 +1,6 @@
 import { parseJson } from './read.ts'
 
-/** An answer that says success and was not read: whoever asked may know it by its bytes. */
+/** A successful answer that is not parsed yet: the caller may recognize it by its bytes. */
 export class Unread<T> {
   readonly body: Buffer
   readonly #read: (json: unknown) => T

@@ -18,7 +18,7 @@ export interface AccountSteps {
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
 
-/** One for each connection: who shares that shares the calls. A poll's steps wait for as long as the first who asks says, ms. */
+/** One for each connection: its users share the calls. A poll's steps wait for as long as the first caller sets, ms. */
 export function accountSteps(store: Store, gatherMs = GATHER_MS): AccountSteps {
   const before = OF_STORE.get(store)
   if (before !== undefined) return before
@@ -76,7 +76,7 @@ interface Group<Answer> {
 
 /**
  * One step, asked for by many lanes, each for its own account, as few calls. A call leaves when those who ask in the same
- * turn of the event loop have asked, or `gatherMs` later where one has just left: who asks alone waits for nobody. While
+ * turn of the event loop have asked, or `gatherMs` later where one has just left: a single caller does not wait. While
  * one is under way the next one gathers, unless it is full. A command of its own for each cost 25 us of this process, most
  * of it the pipelining: a third of a refresh.
  */
@@ -97,7 +97,7 @@ class Gathering<Answer> {
       const group = this.#group(this.#groupOf(key))
       const bytes = sizeOf(args)
       const [first] = group.waiting
-      // The script cuts the arguments into parts of one length: with another one among them, all would get somebody else's.
+      // The script cuts the arguments into parts of one length: with another one among them, all would get those of other accounts.
       if (first !== undefined && (group.bytes + bytes > MOST_BYTES || first.args.length !== args.length)) {
         this.#leave(group)
       }

@@ -8,9 +8,9 @@ const PAUSE_MS = 10 * 60_000
 export interface Rewrites {
   /** When the last one began that was done. */
   rewrittenAt: number | undefined
-  /** When something was deleted last that must not stay on the disk. */
+  /** When data was deleted last that must not stay on the disk. */
   forgottenAt: number | undefined
-  /** When this process began one last, whatever became of it. */
+  /** When this process began one last, successful or not. */
   begunAt: number | undefined
 }
 
@@ -41,7 +41,7 @@ export class AppendOnlyFile {
     this.#keys = keys
   }
 
-  /** Begins a rewrite where one is due; says, one of the next times, what became of it. */
+  /** Begins a rewrite where one is due; returns its outcome at one of the next calls. */
   async tend(now: number): Promise<'rewritten' | 'failed' | undefined> {
     const info = await this.#store.info()
     const fact = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim()

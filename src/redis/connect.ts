@@ -19,7 +19,7 @@ export type RedisAddress =
  * - `steps`: our atomic steps. Waits as long as it takes, because a token that was just redeemed must not be dropped;
  *   commands of one moment travel together.
  * - `queues`: for BullMQ, which wants to wait too, and does its own pipelining.
- * - `pages`: for people and probes. Gives up after two seconds and says so.
+ * - `pages`: for people and probes. Gives up after two seconds with an error.
  */
 export type Purpose = 'steps' | 'queues' | 'pages'
 
@@ -78,7 +78,7 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         ...access,
         replyMapping: 'legacy',
         // After a failover the name leads to the new master, while this connection still hangs on the old one. The command
-        // is not sent again: where the name still leads to a replica, whoever asked must hear of it.
+        // is not sent again: where the name still leads to a replica, the caller must get the error.
         reconnectOnError: (error) => error.message.startsWith('READONLY'),
       })
     case 'sentinels':
@@ -100,7 +100,7 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
       const cluster = new Cluster(address.nodes, {
         redisOptions: { ...perNode, ...access, replyMapping: 'legacy' },
         clusterRetryStrategy: retryStrategy,
-        // A node that died is waited for as a whole Redis is: sixteen looks for its slots are over in two seconds.
+        // A node that died is waited for like a whole Redis: sixteen tries to find its slots are over in two seconds.
         ...(options.maxRetriesPerRequest === null ? { maxRedirections: Number.POSITIVE_INFINITY } : {}),
         scripts: loadScripts(1),
         // Of commands that travel together ioredis asks none again that was sent to the wrong node, as all are after a

@@ -23,7 +23,7 @@ import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 /**
- * A private redis-server for whoever has none: persistent (append-only file), inside the data folder, reachable only
+ * A private redis-server for installations without one: persistent (append-only file), inside the data folder, reachable only
  * through a socket that only this user may open. It is shared by all Plimsoll processes of one data folder - a daemon,
  * the command line - and the last one to leave stops it. A server that a crashed daemon left behind is taken over.
  */
@@ -39,7 +39,7 @@ const START_WITHIN_MS = 60_000
 /** The path of a Unix socket may be no longer than this (sun_path is 108 bytes on Linux, 104 elsewhere). */
 const LONGEST_SOCKET_PATH = 100
 
-/** Whether a server was started on the folder: whoever only looks must not begin one. Redis 6 has a single file. */
+/** Whether a server was started on the folder: a command that only reads must not start one. Redis 6 has a single file. */
 export function holdsEmbeddedRedis(dataDir: string): boolean {
   return ['appendonlydir', 'appendonly.aof'].some((name) => existsSync(join(dataDir, 'redis', name)))
 }
@@ -76,7 +76,7 @@ class Server {
     })
   }
 
-  /** One process of the data folder at a time: nobody may stop the server while another one is coming in. */
+  /** One process of the data folder at a time: none may stop the server while another one is joining. */
   async #alone(work: () => Promise<void>): Promise<void> {
     const deadline = this.#clock.now() + START_WITHIN_MS
     while (!takeLock(this.#lockFile(), this.#clock.now())) {
@@ -102,7 +102,7 @@ class Server {
         ...['--dir', this.#folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
         ...['--maxmemory-policy', 'noeviction', '--databases', '1'],
       ],
-      // Its own process group: Ctrl-C must reach the daemon alone, which still has something to write.
+      // Its own process group: Ctrl-C must reach the daemon alone, which still has data to write.
       { detached: true, stdio: ['ignore', output, output] },
     )
     process.umask(umask)
@@ -125,7 +125,7 @@ class Server {
     this.#log.info({ code: 'redis.embedded', folder: this.#folder }, 'embedded Redis started')
   }
 
-  /** A connection whose end tells that the server has gone: it is then started again. */
+  /** A connection whose end means that the server has gone: it is then started again. */
   async #watch(): Promise<void> {
     const watching = new Redis({
       path: this.socket,
@@ -142,7 +142,7 @@ class Server {
     })
     watching.on('error', () => {}) // Its end is the news, and retryStrategy has it.
     this.#watching = watching
-    // From here on the server knows us by name: nobody who leaves now takes it for unused.
+    // From here on the server knows us by name: a process that leaves now does not take it for unused.
     await watching.ping()
   }
 
@@ -199,7 +199,7 @@ function socketPath(folder: string): string {
   const far = join(tmpdir(), `plimsoll-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`)
   mkdirSync(far, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(far)
-  // Anybody may make a folder of this name in the temporary folder, and would then own our socket.
+  // Any user may make a folder of this name in the temporary folder, and would then own our socket.
   if (uid !== process.getuid?.() || (mode & 0o077) !== 0) throw new Error(`${far} is not ours alone: remove it`)
   return join(far, 'redis.sock')
 }
@@ -244,7 +244,7 @@ function removeStale(file: string, now: number): void {
     renameSync(file, taken)
     if (!isStale(taken, now)) symlinkSync(readlinkSync(taken), file)
   } catch {
-    // Somebody else was faster.
+    // Another process was faster.
   }
   rmSync(taken, { force: true })
 }

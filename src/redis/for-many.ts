@@ -3,10 +3,10 @@
  * many for each. It returns an answer for each. A step that fails fails alone: its answer is the error, and those of the
  * others are as if it had not been there.
  *
- * `shared` is what the step includes: it is read once for all accounts, and stands at each in turn. A third of the time
+ * `shared` is what the step includes: it is read once for all accounts, and runs for each in turn. A third of the time
  * that Redis took for a step went into making the same functions again.
  *
- * @param guards how many keys stand behind those of the accounts that are none
+ * @param guards how many keys follow those of the accounts and belong to none
  */
 export function forMany({ shared, step }: { shared: string; step: string }, guards: number): string {
   const stand = shared.includes('local function standAt(') ? 'standAt(KEYS[1])' : ''

@@ -27,7 +27,7 @@ export async function checkFormat(store: Store, keys: Keys): Promise<void> {
   if (stored === null) await store.setnx(keys.format, FORMAT)
 }
 
-/** By whoever is about to write what an older version can't read: it would not start any more. A look at the data is no reason. */
+/** Called before the first write that an older version can't read: it would not start any more. Reading is no reason. */
 export async function raiseFormat(store: Store, keys: Keys): Promise<void> {
   await store.set(keys.format, FORMAT)
 }

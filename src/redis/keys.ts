@@ -4,7 +4,7 @@
  * (groups and deliveries, queues) has tags of its own.
  */
 
-/** Fixed for ever: a different number would look for every account in the wrong place. */
+/** Fixed for ever: with a different number every account would be in the wrong place. */
 export const PARTITIONS = 64
 
 export type DueKind = 'refresh' | 'poll' | 'uninstall'
@@ -43,9 +43,9 @@ export function createKeys(prefix: string) {
     vault: {
       /** hash: key id -> a known value encrypted with that key */
       canaries: `${secured}:canaries`,
-      /** set: ids of keys that something may be encrypted with */
+      /** set: ids of keys that stored values may be encrypted with */
       used: `${secured}:used-keys`,
-      /** hash: process -> the key that it encrypts with, and when it said so */
+      /** hash: process -> the key that it encrypts with, and when it reported that */
       writers: `${secured}:writers`,
       /** hash: key id -> how many processes that encrypted with it are gone: a pass of a rekey does not see what they did last */
       written: `${secured}:written-with`,
@@ -56,13 +56,13 @@ export function createKeys(prefix: string) {
     installation: `${prefix}:installation`,
     /** hash: kind of a sweep -> when one finished last, ms */
     progress: `${prefix}:progress`,
-    /** string, expires: a daemon has just looked */
+    /** string, expires: a daemon has just swept */
     look: (kind: string) => `${prefix}:look:${kind}`,
-    /** hash: forgottenAt, rewrittenAt: when something was deleted last, and when that left the private server's file, ms */
+    /** hash: forgottenAt, rewrittenAt: when data was deleted last, and when that left the private server's file, ms */
     appendOnlyFile: `${prefix}:append-only-file`,
-    /** hash: daemon -> its version, since when it runs, when it said so last, the fingerprint of its config (JSON) */
+    /** hash: daemon -> its version, since when it runs, when it reported last, the fingerprint of its config (JSON) */
     daemons: `${prefix}:daemons`,
-    /** hash: the last heartbeat that was told outside: when, since when, the reasons, what became of the ping */
+    /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping */
     heartbeat: `${prefix}:heartbeat`,
     /** string, expires: a daemon has the heartbeat of that period */
     heartbeatTurn: (period: number) => `${prefix}:heartbeat-turn:${period}`,
@@ -72,18 +72,18 @@ export function createKeys(prefix: string) {
     pollBudget: `${prefix}:poll-budget`,
     /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${prefix}:admin-tokens`,
-    /** zset, expires: digest of a session that somebody signed out of -> when it would have ended, ms */
+    /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */
     endedSessions: `${prefix}:ended-sessions`,
     /** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
     digests: {
       /** zset: receiver -> when its next digest is due, ms */
       due: `${out}:digests`,
-      /** hash: the schedule that the receiver's next digest was planned by, what its last one told */
+      /** hash: the schedule that the receiver's next digest was planned by, what its last one contained */
       of: (receiver: string) => `${out}:digest:${receiver}`,
     },
-    /** Installs that were granted, of which nobody knows yet whose account they are. */
+    /** Installs that were granted and whose account is not known yet. */
     grants: {
-      /** zset: grant -> when it is looked at next, ms */
+      /** zset: grant -> when it is tried next, ms */
       due: `${prefix}:{grants}:due`,
       /** hash: the encrypted tokens, their times, and how far it came */
       grant: (id: string) => `${prefix}:{grants}:grant:${id}`,
@@ -98,7 +98,7 @@ export function createKeys(prefix: string) {
        * that forgotten. The steps on it declare it alone, and make the names of the others in its slot themselves.
        */
       ledger: `${out}:ledger`,
-      /** zset: transition that somebody still waits for -> when it happened, ms */
+      /** zset: transition that a receiver still waits for -> when it happened, ms */
       pending: `${out}:pending`,
       /** hash: how many transitions were collected, and ended, by how; the order given out last */
       counts: `${out}:counts`,
@@ -112,7 +112,7 @@ export function createKeys(prefix: string) {
       over: `${out}:over`,
       /** hash: receiver and alert -> what is held back from that receiver */
       held: `${out}:held`,
-      /** zset: the same -> when to look again, ms */
+      /** zset: the same -> when to check again, ms */
       heldDue: `${out}:held-due`,
       /** zset: id of a delivery that was given up -> when, ms */
       dead: `${out}:dead`,
@@ -124,7 +124,7 @@ export function createKeys(prefix: string) {
       disabled: `${out}:disabled`,
       /** zset: receiver -> when it was last seen in a config, ms */
       receivers: `${out}:receivers`,
-      /** hash: how a receiver fares: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
+      /** hash: the state of a receiver: seenAt, lastDeliveredAt, failingSince, failures, lastReason, drilledAt */
       receiver: (name: string) => `${out}:receiver:${name}`,
       /** string: when an account was connected last, ms */
       connectedAt: `${out}:connected-at`,
@@ -132,9 +132,9 @@ export function createKeys(prefix: string) {
       silences: `${out}:silences`,
       /** hash: transition -> alert that waits for the group to close */
       group: (key: string) => `${out}:group:${key}`,
-      /** hash: when the group was last closed, how often something was taken out of it, how much its last message hurried */
+      /** hash: when the group was last closed, how often an alert was taken out of it, how urgent its last message was */
       groupState: (key: string) => `${out}:group-state:${key}`,
-      /** zset: what was told at which level -> when, ms; no longer than the group's interval */
+      /** zset: what was sent at which level -> when, ms; no longer than the group's interval */
       groupTold: (key: string) => `${out}:group-told:${key}`,
       /** zset, capped, expires: of a rule's group: group of an account that an alert of the rule joined -> when, ms */
       groupAccounts: (key: string) => `${out}:group-accounts:${key}`,
@@ -194,11 +194,11 @@ function accountKeys(tag: string, hubId: number) {
     history: `${tag}:history:${hubId}`,
     /** hash: series -> state of its alert */
     alerts: `${tag}:alerts:${hubId}`,
-    /** string: how fast its series move, told once a day (JSON) */
+    /** string: how fast its series move, computed once a day (JSON) */
     forecast: `${tag}:forecast:${hubId}`,
     /** list: times of the last calls, for the account's share of the provider's bucket */
     calls: `${tag}:calls:${hubId}`,
-    /** string: until when nobody calls for the account, ms; ends with the pause */
+    /** string: until when no call is made for the account, ms; ends with the pause */
     paused: `${tag}:paused:${hubId}`,
   }
 }

@@ -4,14 +4,14 @@ import { forMany } from './for-many.ts'
 
 export type Argument = string | number | Buffer
 
-/** How many keys a step declares; 'first argument': as many as its caller says. */
+/** How many keys a step declares; 'first argument': as many as that argument is. */
 interface Step<Answer> {
   keys: number | 'first argument'
   /** Written for one account, it does many: as many keys as there are. Answers for each. */
   ofMany: boolean
   /** It makes names of keys itself. */
   guarded: boolean
-  /** Never there: it stands for the type. */
+  /** Never there: for the type alone. */
   answer?: Answer
 }
 
@@ -24,8 +24,8 @@ const given = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: fal
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
 /**
- * The atomic steps: one Lua file each, in `lua/`, `claimDue` in `claim-due.lua`. A file's head says what its keys and
- * arguments are and what it returns; `--!include NAME` stands for the text of `lua/include/NAME.lua`.
+ * The atomic steps: one Lua file each, in `lua/`, `claimDue` in `claim-due.lua`. A file's head lists its keys and
+ * arguments and what it returns; `--!include NAME` is replaced by the text of `lua/include/NAME.lua`.
  */
 const STEPS = {
   claimDue: OF_MANY,
@@ -128,7 +128,7 @@ const INCLUDE = /^--!include (\S+)\n/gm
 /**
  * A step declares one key and touches others of its slot. While a Cluster moves that slot, some of them are on the one node
  * and some on the other, and a step whose declared key is there would run on half of an account. So each declares one more
- * key, which never exists: of several keys of which one is missing Redis says TRYAGAIN until the slot has moved as a whole
+ * key, which never exists: of several keys of which one is missing Redis answers TRYAGAIN until the slot has moved as a whole
  * (Redis Cluster specification, "Multi-key operations"), and ioredis asks again.
  *
  * The scripts are those of `loadScripts(1)`.

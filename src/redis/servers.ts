@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { Store } from './connect.ts'
 
-/** What one Redis server says of itself; undefined where it doesn't say. Sizes in bytes. */
+/** What one Redis server reports of itself; undefined where it doesn't. Sizes in bytes. */
 export interface ServerFacts {
   /** `host:port`, or the path of its socket. */
   address: string
@@ -18,7 +18,7 @@ export interface ServerFacts {
   aofWorks: boolean
   rewriteWorks: boolean
   rdbWorks: boolean
-  /** The rules for snapshots, `3600 1 ...`; empty for none. Many hosted servers don't say. */
+  /** The rules for snapshots, `3600 1 ...`; empty for none. Many hosted servers don't show them. */
   snapshots: string | undefined
 }
 

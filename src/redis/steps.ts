@@ -2,7 +2,7 @@ import { Packr } from 'msgpackr'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import type { Keys } from './keys.ts'
 
-/** No account has this id: what concerns the whole installation is kept, and told, under it. */
+/** No account has this id: what concerns all accounts is kept under it, alerts too. */
 export const NOBODY = 0
 
 /**
@@ -20,7 +20,7 @@ export function newOperation(): string {
 
 /**
  * What an atomic step writes about alerts beside its own business: states, each guarded by the state that was read, and
- * the entries of the outbox that say so. Rooms that don't know alerts pass it on as it is.
+ * the entries of the outbox about it. Rooms that don't know alerts pass it on as it is.
  */
 export interface AlertWrites {
   /** [field, state as it was read ('' = none), state from now on ('' = none)] */

@@ -14,7 +14,7 @@ export function hasTimeForACall({ obtainedAt, expiresAt }: TokenTimes, now: numb
 export type Judgement =
   | { is: 'good'; token: StoredToken & { accessToken: Buffer } }
   | { is: 'refresh'; generation: string }
-  /** There is a token, and nobody knows whose: a line of the imported file may hold another account's. */
+  /** There is a token of unknown owner: a line of the imported file may hold another account's. */
   | { is: 'unidentified' }
   | NoToken
 
@@ -25,7 +25,7 @@ export type NoToken =
   /** `why` names the key that is missing. */
   | { is: 'unopened'; at: number; why: string }
 
-/** What to do for somebody who asks for an account's access token. */
+/** What to do for a request for an account's access token. */
 export function judgeToken(token: StoredToken | undefined, now: number): Judgement {
   if (token === undefined) return { is: 'unknown' }
   if (token.state === 'uninstalling' || token.state === 'uninstalled') return { is: 'gone' }
@@ -40,7 +40,7 @@ export function judgeToken(token: StoredToken | undefined, now: number): Judgeme
 /** For as long as nothing better is known. */
 const ASK_AGAIN_MS = 2_000
 
-/** The same, once a refresh was tried: what is still valid is served, whatever came of it. */
+/** The same, once a refresh was tried: what is still valid is served, whether it worked or not. */
 export function judgeAfterRefresh(
   token: StoredToken | undefined,
   outcome: RefreshOutcome | undefined,
@@ -73,7 +73,7 @@ export interface AccessTokenDeps {
 
 export type AccessTokenAnswer = { is: 'served'; token: Secret; expiresAt: number; scopes: string[] } | NoToken
 
-/** How long somebody waits for a refresh, and how often another worker's is looked after. */
+/** How long a request waits for a refresh, and how often it checks another worker's. */
 const LONGEST_WAIT_MS = 12_000
 const LOOK_EVERY_MS = 100
 /** A token may be replaced between reading it and handing it out, hardly ever twice. */
@@ -148,7 +148,7 @@ export class AccessTokens {
     return this.#shared(this.#asking, hubId, () => this.#deps.identify(hubId))
   }
 
-  /** Once for all who ask at the same time. Undefined: it takes longer than somebody should wait. It goes on all the same. */
+  /** Once for all who ask at the same time. Undefined: it takes longer than a request should wait. It goes on all the same. */
   async #shared<T>(running: Map<number, Promise<T>>, hubId: number, begin: () => Promise<T>): Promise<T | undefined> {
     const work = running.get(hubId) ?? begin().finally(() => running.delete(hubId))
     running.set(hubId, work)
@@ -161,7 +161,7 @@ export class AccessTokens {
     }
   }
 
-  /** Its own refresh, or that of whoever holds the account; its own after all if the holder left nothing behind. */
+  /** Its own refresh, or that of the worker with the lease; its own after all if that worker stored nothing. */
   async #refreshOrAwait(hubId: number, generation: string): Promise<RefreshOutcome> {
     const { tokens, refresh, clock } = this.#deps
     const until = clock.now() + LONGEST_WAIT_MS

@@ -17,7 +17,7 @@ export interface FailedRefresh {
   /** When the refresh token was first refused, or null. */
   rejectedAt: number | null
   failure: RefreshFailure
-  /** How the rest of the fleet fares. */
+  /** Whether other accounts work. */
   standing: Standing
 }
 
@@ -30,7 +30,7 @@ export interface NextStep {
   pollAt: number | 'never' | 'unchanged'
   failures: number
   rejectedAt: number | null
-  /** What somebody should be told: nothing, that it fails for long, or that it must be authorised again. */
+  /** The alert: none, it fails for long, or its customer must connect it again. */
   alert: 'none' | 'failing' | 'reauthorize'
 }
 
@@ -38,11 +38,11 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Failures in a row before somebody is told that an account fails for long. */
+/** Failures in a row before an account that fails for long is an alert. */
 const FAILURES_TO_TELL = 3
 
 /**
- * What to do after a failed refresh. Every account keeps a next moment, whatever happens: one that waits to be
+ * What to do after a failed refresh. Every account keeps a next moment in any case: one that waits to be
  * authorised again is probed once a day, in case the refusal was the provider's mistake.
  */
 export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, now: number, random: number): NextStep {
@@ -71,12 +71,12 @@ export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, n
     case 'transient':
       return { ...unchanged, ...transient(failedCall, unchanged, settings, now) }
     default:
-      // The app is refused, not the account: its state says nothing about that.
+      // The app is refused, not the account: the account's state is unchanged.
       return unchanged
   }
 }
 
-/** Its token has been dead for a while: whoever uses it has noticed by now. */
+/** Its token has been dead for a while: services that use it have noticed by now. */
 function failsForLong({ times }: FailedRefresh, failures: number, now: number): boolean {
   return failures >= FAILURES_TO_TELL && now >= times.expiresAt + patience(times)
 }
@@ -95,7 +95,7 @@ function parked({ failure, times }: FailedCall, now: number): Partial<NextStep> 
 /**
  * A refused refresh token is believed when a second attempt, some time later, is refused too, and another account was
  * refreshed meanwhile: providers have answered so by mistake, so does a worker that lost a race, and so does an app whose
- * credentials are wrong. In a fleet where nobody else comes by, a whole life of the token is waited for instead.
+ * credentials are wrong. In a fleet without another refresh, a whole life of the token is waited for instead.
  */
 function rejected(failed: FailedRefresh, base: NextStep, now: number, random: number): Partial<NextStep> {
   const { standing, times } = failed
@@ -113,7 +113,7 @@ function rejected(failed: FailedRefresh, base: NextStep, now: number, random: nu
 
 function transient(failed: FailedCall, base: NextStep, settings: RefreshSettings, now: number): Partial<NextStep> {
   const { lateAt } = planRefresh(failed.hubId, failed.times, settings)
-  // A day would be the end of the token, and whoever says it says it to whoever asks first.
+  // A day would be the end of the token; a proxy that answers so answers the first caller so.
   const told = now + Math.min(failed.failure.retryAfterMs ?? 0, longestPause(failed.times))
   // One try in the early window; the token is still good.
   if (now < lateAt) return { refreshAt: Math.max(lateAt, told), failures: failed.failures }
@@ -122,7 +122,7 @@ function transient(failed: FailedCall, base: NextStep, settings: RefreshSettings
   return { state: 'failing', refreshAt: Math.max(base.refreshAt, told) }
 }
 
-/** How long something is given to right itself before it is believed: a tenth of the token's life, within reason. */
+/** How long a refusal may last before it is believed: a tenth of the token's life, within reason. */
 function patience(times: TokenTimes): number {
   return clamp(life(times) * 0.1, 2 * SECOND, 5 * MINUTE)
 }

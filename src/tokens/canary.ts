@@ -19,14 +19,14 @@ export class KeysError extends VaultError {
 export interface KnownKeys {
   /** By key id: a known value, encrypted with that key. */
   canaries: ReadonlyMap<string, Buffer>
-  /** Ids of keys that something may be encrypted with: each was the first one of some process. */
+  /** Ids of keys that stored values may be encrypted with: each was the first key of a process. */
   used: readonly string[]
 }
 
 /**
  * Whether the configured keys open what is stored, tried on known values before any token is touched; then they are
- * known, too. A second key that nobody has written with yet is known but not used: whoever doesn't have it yet goes on.
- * Throws KeysError. `missing`: whether a used key may be left out, which only a rekey can do something about.
+ * known, too. A second key that no process has written with yet is known but not used: a process without it goes on.
+ * Throws KeysError. `missing`: whether a used key may be left out, which only a rekey can repair.
  */
 export async function checkKeys(
   store: Store,

@@ -7,7 +7,7 @@ import type { VaultKey } from './vault.ts'
 
 /**
  * The key of an installation whose config names none: made at the first start, in the data folder, for this user's eyes
- * only. `made` tells the caller to say that it must be backed up.
+ * only. With `made` the caller logs that it must be backed up.
  */
 export function ownKey(dataDir: string): { key: VaultKey; file: string; made: boolean } {
   const file = ownKeyFile(dataDir)

@@ -21,7 +21,7 @@ export function hasNoTokenYet({ expiresAt }: TokenTimes): boolean {
 }
 
 export interface RefreshPlan {
-  /** The moment to refresh: somewhere between the two shares, the same share for an account every time. */
+  /** The moment to refresh: between the two shares, the same share for an account every time. */
   dueAt: number
   /** The end of the early window. */
   lateAt: number

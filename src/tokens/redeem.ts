@@ -20,7 +20,7 @@ export interface RedeemJob {
   hubId: number
   owner: string
   context: Pick<RefreshContext, 'generation' | 'grants' | 'refreshToken' | 'previousToken' | 'state' | 'times'>
-  /** What is told when it works. */
+  /** What is reported when it works. */
   recovered: AlertWrites
 }
 
@@ -28,7 +28,7 @@ export interface RedeemJob {
 export type Redeemed =
   | {
       /**
-       * - `lost`: somebody wrote newer tokens meanwhile; theirs count.
+       * - `lost`: newer tokens were stored meanwhile; those count.
        * - `uninstalled`: the account was, meanwhile.
        */
       is: 'stored' | 'lost' | 'uninstalled'
@@ -40,7 +40,7 @@ export type Redeemed =
       rotated: boolean
     }
   | { is: 'failed'; failure: RefreshFailure }
-  /** The lease ended before the request was sent: somebody else may be at it. */
+  /** The lease ended before the request was sent: another worker may have the account. */
   | { is: 'too-late' }
   /** The process ended before Redis took the answer: it is sealed, for the next start. */
   | { is: 'left' }
@@ -72,7 +72,7 @@ export async function redeemAndStore(
 
 function redeem(deps: RedeemDeps, refreshToken: Secret, lease: Pick<Lease, 'isHeld'>) {
   return deps.inFlight.run('urgent', async () => {
-    // It may have waited for its turn: a token that somebody else has redeemed meanwhile must not be sent again. A
+    // It may have waited for its turn: a token that another worker has redeemed meanwhile must not be sent again. A
     // provider may take that for theft, and end the account's whole grant.
     if (!lease.isHeld()) return 'too-late' as const
     const sentAt = deps.clock.now()
@@ -101,7 +101,7 @@ async function keepAndStore(deps: RedeemDeps, job: RedeemJob, answered: Answered
     refresh: isSame(next, current) ? undefined : next,
     times,
     refreshAt: planRefresh(hubId, times, deps.settings).dueAt,
-    // Nobody polls the account whose tokens did not work, or that had none.
+    // An account whose tokens did not work, or that had none, is not polled.
     pollAt: hasNoTokenYet(context.times) || state === 'reauthorize' || state === 'parked' ? sentAt : 'unchanged',
     alerts: recovered,
   }

@@ -8,7 +8,7 @@ import { CLOCK_SLACK_MS, hasNoTokenYet, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
 import type { RefreshContext } from './token-store.ts'
 
-/** What the alerts room says when an account's tokens can no longer be kept alive, or can again. */
+/** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
   /** It has failed for long; it may come back by itself. */
   failing(account: Omit<AnnouncedAccount, 'interruptedAt'>, reason: string): AlertWrites
@@ -52,25 +52,25 @@ export type RefreshOutcome =
       expired: boolean
       /** From the provider's answer until it was stored, ms: a process that dies in between may take the answer along. */
       unstoredMs: number
-      /** What was left of the access token's life, ms, below 0: it had expired; null where nobody kept one alive. */
+      /** What was left of the access token's life, ms, below 0: it had expired; null where none was kept alive. */
       leftMs: number | null
     }
-  /** Not due: somebody else was faster; or it was asked before whose its tokens are, without an answer. */
+  /** Not due: another worker was faster; or the question whose its tokens are got no answer. */
   | { is: 'fresh'; isUnidentified: boolean }
   /** Another worker is at it. */
   | { is: 'held' }
   /** Unknown, or being uninstalled. */
   | { is: 'gone' }
-  /** Somebody wrote newer tokens meanwhile; theirs count. */
+  /** Newer tokens were stored meanwhile; those count. */
   | { is: 'lost' }
-  /** The token endpoint is closed to everybody until then. */
+  /** The token endpoint is closed to all accounts until then. */
   | { is: 'waiting'; until: number }
   /** `alerted`: an alert was committed. */
   | { is: 'failed'; failure: RefreshFailure; state: AccountState; alerted: boolean; rejectedAt: number | null }
 
 /**
- * Refreshes one account, if it is due and nobody else is at it: lease, redeem, store. `refused` is the generation of
- * tokens that look good still but were refused, or are about to expire: those are refreshed although they are not due.
+ * Refreshes one account, if it is due and no other worker has it: lease, redeem, store. `refused` is the generation of
+ * tokens that seem good still but were refused, or are about to expire: those are refreshed although they are not due.
  * `turn` is the place in line of the chunk that the account came with.
  */
 export async function refreshAccount(
@@ -80,7 +80,7 @@ export async function refreshAccount(
   turn?: number,
 ): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
-  // Before the lease: nobody else is kept from the account while this worker stands in line.
+  // Before the lease: other workers are not kept from the account while this one waits in line.
   const admission = await deps.endpoint.enter(turn)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const owner = newOperation()
@@ -116,7 +116,7 @@ export async function refreshAccount(
   try {
     const attempt = { hubId, owner, context }
     const recovered = deps.announce.recovered({ ...announced(attempt), now: deps.clock.now() })
-    // A process that stands still for longer than its lease lasts finds the account free: it must not begin with it anew.
+    // A process that hung for longer than its lease must not begin with the account anew: another worker may have it.
     const redeemed: Redeemed = deps.unstored.has(hubId)
       ? { is: 'too-late' }
       : await deps.unstored.hold(hubId, () => redeemAndStore(deps, { ...attempt, recovered }, kept))
@@ -126,7 +126,7 @@ export async function refreshAccount(
   }
 }
 
-/** After a failure the next attempt has a moment of its own, whoever comes along before it. */
+/** After a failure the next attempt has a moment of its own; earlier callers do not try. */
 function plannedAt(context: RefreshContext, dueAt: number, refused: string | undefined, now: number): number {
   // The clock was set back since: how much of the token's life is left is not known.
   if (context.times.obtainedAt > now + CLOCK_SLACK_MS) return now
@@ -137,7 +137,7 @@ function canBeIdentified({ isUnidentified, times, retryAt }: RefreshContext): bo
   return isUnidentified && !hasNoTokenYet(times) && retryAt === null
 }
 
-/** An answer may take a while. Then as long again as there was none: of a whole fleet not everybody asks all the time. */
+/** An answer may take a while. Then as long again as there was none: not every account of a fleet is asked for all the time. */
 const LEAST_UNIDENTIFIED_MS = 15_000
 
 function askedAgainAt({ times }: RefreshContext, now: number): number {
@@ -178,7 +178,7 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed
   }
 }
 
-/** The others wait: for the moment that the provider named, or for somebody to authorise them again. */
+/** The others wait: for the moment that the provider named, or for their customers to connect them again. */
 function isKeptAlive(state: AccountState): boolean {
   return state === 'active' || state === 'failing'
 }
@@ -202,7 +202,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Refre
   return { is: 'failed', failure, state: next.state, alerted, rejectedAt: next.rejectedAt }
 }
 
-/** Accounts that are known to be dead say nothing about the endpoint, except that they cost an error. */
+/** Failures of accounts that are known to be dead are no evidence about the endpoint; they only cost an error. */
 async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: RefreshFailure) {
   if (failure.class === 'unopened') {
     deps.endpoint.leave()
@@ -233,7 +233,7 @@ function announced({ hubId, context }: Attempt): Omit<AnnouncedAccount, 'now'> {
   return { hubId, hubDomain, refreshedAt, tokenAlert, interruptedAt, expiresAt: times.expiresAt }
 }
 
-/** Of a call without an answer that can be read nobody knows what the provider did: it may have ended the token we have. */
+/** After a call without a readable answer the provider may have ended the token that we hold. */
 function brokenOff(deps: RefreshDeps, { interruptedAt }: RefreshContext, failure: RefreshFailure, now: number) {
   const isUnanswered = failure.class !== 'unopened' && (failure.status === 0 || failure.status === 200)
   return deps.endpoint.rotates && isUnanswered && interruptedAt === null ? { interruptedAt: String(now) } : {}

@@ -13,7 +13,7 @@ export interface RekeyDeps {
 }
 
 export interface RekeyWatcher {
-  /** Accounts of this pass that were looked at, of how many. */
+  /** Accounts that this pass has checked, of how many. */
   progress(done: number, total: number): void
   /** Nothing is done until these write with the first key too, or are gone. */
   waiting(writers: readonly Writer[]): void
@@ -29,7 +29,7 @@ export interface Unopened {
 
 export interface Rekeyed {
   /**
-   * - `clean`: a whole pass found nothing to do, and nobody writes with another key.
+   * - `clean`: a whole pass found nothing to do, and no process writes with another key.
    * - `writing`: a process still writes with another key.
    * - `stopped`: the signal came.
    */
@@ -51,7 +51,7 @@ export interface Rekeyed {
 const MOST_PASSES = 5
 /** Accounts that are read, encrypted and written together. */
 const CHUNK = 200
-/** Somebody who was killed just now counts as a writer for a while. */
+/** A process that was killed just now counts as a writer for a while. */
 const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
 
 /**
@@ -118,7 +118,7 @@ async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher): Promise<W
 interface Pass {
   accounts: number
   replaced: number
-  /** Ids of other keys, of values that this pass replaced or lost to somebody who wrote meanwhile. */
+  /** Ids of other keys, of values that this pass replaced, or that another process wrote meanwhile. */
   toReplace: Set<string>
   unopened: Unopened[]
   unopenedKeys: Set<string>

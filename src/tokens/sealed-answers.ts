@@ -53,8 +53,8 @@ export function sealAnswers({ vault, log }: SealingDeps, dataDir: string, answer
 }
 
 /**
- * Stores what an earlier process sealed, by the step that would have stored it then: where somebody wrote newer tokens
- * since, those count. The accounts are in hand from this call on. What no key opens, or Redis knows no account of, stays.
+ * Stores what an earlier process sealed, by the step that would have stored it then: if newer tokens were stored
+ * since, those count. The accounts count as busy from this call on. What no key opens, or Redis knows no account of, stays.
  * Throws where the data folder can't be written: better now than when tokens are to be put there.
  */
 export async function storeSealed(deps: StoreAnswerDeps, dataDir: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { TokenTimes } from './plan-refresh.ts'
 
-/** When the provider was asked how long the token lives on, when it answered, and what it said: ms. */
+/** When the provider was asked how long the token lives on, when it answered, and its answer: ms. */
 export interface ToldLife {
   askedAt: number
   answeredAt: number
@@ -8,7 +8,7 @@ export interface ToldLife {
 }
 
 export interface TokenDrift {
-  /** The provider's end of the token's life minus ours; null where the two agree, or nothing was told. */
+  /** The provider's end of the token's life minus ours; null where the two agree, or the provider sent none. */
   driftMs: number | null
   /** What is believed from now on. */
   times: TokenTimes
@@ -27,7 +27,7 @@ export function tokenDrift(times: TokenTimes, { askedAt, answeredAt, lifeLeftMs 
   if (lifeLeftMs === undefined) return { driftMs: null, times }
   const told = askedAt + lifeLeftMs
   const driftMs = told - times.expiresAt
-  // When within the call the provider looked at its clock is not known.
+  // At which moment of the call the provider read its clock is not known.
   const doubt = answeredAt - askedAt
   if (Math.abs(driftMs) <= ROUNDING_MS + doubt) return { driftMs: null, times }
   if (driftMs >= -(BELIEVED_MS + doubt)) return { driftMs, times }

@@ -29,9 +29,9 @@ export interface RefreshContext {
   retryAt: number | null
   /** State of the account's token alert as stored, '' = none. */
   tokenAlert: string
-  /** When a refresh of this account broke off, its worker dead or the answer lost, that nobody has made good since, or null. */
+  /** When a refresh of this account broke off, its worker dead or the answer lost, and no refresh has succeeded since; else null. */
   interruptedAt: number | null
-  /** It was imported, and nobody has asked yet whose its tokens are. */
+  /** It was imported, and the provider was not asked yet whose its tokens are. */
   isUnidentified: boolean
 }
 
@@ -64,9 +64,9 @@ export interface StoredToken {
   /** Encrypted; null where there is none. */
   accessToken: Buffer | null
   scopes: string[]
-  /** Whether nobody has asked the provider yet whose token it is: the account was imported. */
+  /** The provider was not asked yet whose token it is: the account was imported. */
   metadataDue: boolean
-  /** Whether somebody holds the right to refresh the account. */
+  /** Whether a worker holds the lease of the account. */
   isHeld: boolean
 }
 
@@ -175,7 +175,7 @@ export class TokenStore {
     const [state, generation, obtainedAt, expiresAt, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
     const heldUntil = Number(lease?.split(' ')[2] ?? 0)
-    // Asked only where somebody was at it: in a Cluster any one of the nodes answers, and it may be the one that is away.
+    // Asked only if a worker had the lease: in a Cluster any one of the nodes answers, and it may be the one that is away.
     const [seconds, microseconds] = heldUntil === 0 ? [0, 0] : await this.#store.time()
     return {
       state: state as AccountState,

@@ -8,13 +8,13 @@ import type { Vault } from './vault.ts'
 const DURABLE_MS = 60_000
 const SEALED_AFTER_MS = 5_000
 const MINUTE_MS = 60_000
-/** How often the end looks whether all has come and is stored. */
+/** How often the stop checks whether all has come and is stored. */
 const LOOK_EVERY_MS = 20
 
 /**
  * Accounts whose refresh token is with the provider, and what it has answered until Redis takes it: those tokens are
- * nowhere else, and the old ones may be dead. Nobody else of this process redeems a token of these accounts; a lease does
- * not tell, because a Redis that refuses writes refuses to renew it as well. What Redis has taken is kept until it can't be
+ * nowhere else, and the old ones may be dead. No other job of this process redeems a token of these accounts; a lease does
+ * not protect them, because a Redis that refuses writes refuses to renew it as well. What Redis has taken is kept until it can't be
  * lost there any more.
  */
 export class Unstored {
@@ -24,7 +24,7 @@ export class Unstored {
   readonly #kept = new Map<Answer, () => number>()
   /** Redis has taken them, and may lose them still: how long ago. The oldest first. */
   readonly #young = new Map<Answer, () => number>()
-  /** Young ones that are to be stored again, and those that somebody is at. */
+  /** Young ones that are to be stored again, and those that a job works on. */
   readonly #asked = new Set<Answer>()
   readonly #running = new Set<Answer>()
   readonly #seal: (answers: readonly Answer[]) => void
@@ -42,7 +42,7 @@ export class Unstored {
     return this.#inHand.has(hubId)
   }
 
-  /** The account is in hand for as long as this work is under way. */
+  /** The account counts as busy for as long as this work is under way. */
   async hold<T>(hubId: number, work: () => Promise<T>): Promise<T> {
     this.#inHand.set(hubId, (this.#inHand.get(hubId) ?? 0) + 1)
     try {
@@ -59,7 +59,7 @@ export class Unstored {
   }
 
   /**
-   * Redis has it, or something newer. What it took a minute before that goes: while Redis is away nothing is settled, and
+   * Redis has it, or newer tokens. What it took a minute before that goes: while Redis is away nothing is settled, and
    * nothing goes.
    */
   settle(answer: Answer, isStored: boolean, clock: Clock): void {
@@ -109,7 +109,7 @@ export class Unstored {
 
   /**
    * Asked once a second: a process that is killed while Redis is away, or refuses, loses no more than what has just come. A
-   * data folder that takes nothing either is asked once a minute: it says so itself.
+   * data folder that takes nothing either is asked once a minute: it logs that itself.
    */
   sealOverdue({ clock, log }: { clock: Clock; log: Logger }): void {
     if (this.#sinceRefused !== undefined && this.#sinceRefused() < MINUTE_MS) return
@@ -180,7 +180,7 @@ export async function storeAnswer(
   }
 }
 
-/** Tells whether it is the first time, or a minute since it last was so. */
+/** True the first time, and again a minute after it last was. */
 function onceAMinute(clock: Clock): () => boolean {
   let since: (() => number) | undefined
   return () => {
@@ -201,7 +201,7 @@ function isSealed(unstored: Unstored, ...answers: Answer[]): boolean {
 
 /**
  * A Redis that took over, or was started again, may have lost what it had taken last. What has come in since wins: where
- * nothing was lost, this does nothing. Never throws: nobody waits for it.
+ * nothing was lost, this does nothing. Never throws: it is not awaited.
  */
 export async function storeYoungAgain(deps: StoreAnswerDeps): Promise<void> {
   await deps.unstored.withYoung(async (answer) => {

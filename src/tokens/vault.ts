@@ -3,7 +3,7 @@ import { freshBytes } from '../runtime/fresh-bytes.ts'
 import { Secret } from '../runtime/secret.ts'
 
 /**
- * Encryption of tokens at rest: AES-256-GCM. The id of the key stands in front of the ciphertext, so that the first
+ * Encryption of tokens at rest: AES-256-GCM. The id of the key precedes the ciphertext, so that the first
  * configured key writes and all read. The account and the field are authenticated with it: a value that was copied to
  * another account, or to another field, doesn't open.
  *
@@ -20,7 +20,7 @@ export interface Vault {
   derive(purpose: string): Buffer
   /** The same from every key: for what a key that is no longer the first one may have signed. The one that writes first. */
   deriveEach(purpose: string): [Buffer, ...Buffer[]]
-  /** Other keys from now on, for whoever holds this vault. */
+  /** Other keys from now on, for all users of this vault. */
   replace(keys: readonly VaultKey[]): void
 }
 
@@ -34,7 +34,7 @@ export interface VaultKey {
 
 export class VaultError extends Error {}
 
-/** A token that no configured key opens: a failure of its account like the provider's, until somebody configures the key. */
+/** A token that no configured key opens: a failure of its account like the provider's, until the key is configured. */
 export interface Unopened {
   class: 'unopened'
   code: 'vault'
@@ -109,7 +109,7 @@ export function keyIdOf(sealed: Buffer): string {
 
 interface Ring {
   ids: readonly [string, ...string[]]
-  /** By id: the key, and what stands in front of all that it encrypts. */
+  /** By id: the key, and the prefix of all that it encrypts. */
   keys: ReadonlyMap<string, { key: KeyObject; head: Buffer }>
 }
 

@@ -6,7 +6,7 @@ import type { Vault } from './vault.ts'
 
 /**
  * Which process encrypts with which key. A rekey must know it: a daemon that still has the old key first may write
- * nothing for half an hour, and then something that nobody can read once that key is gone; so may a long import.
+ * nothing for half an hour, and then a value that no process can read once that key is gone; so may a long import.
  */
 export interface Writer {
   /** The machine and the process; of one that is no daemon its command, too. */
@@ -15,7 +15,7 @@ export interface Writer {
 }
 
 const REPORT_EVERY_MS = 3_000
-/** A process that has said nothing for so long is dead. */
+/** A process that has not reported for so long is dead. */
 export const SILENCE_S = 10
 
 export interface WriterDeps {
@@ -26,12 +26,12 @@ export interface WriterDeps {
 }
 
 export interface WriterReports {
-  /** Says it at once: the key is another one now. */
+  /** Reports at once: the key is another one now. */
   report(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Says now and then which key this process encrypts with, and logs which keys of others it lacks. */
+/** Reports at an interval which key this process encrypts with, and logs which keys of others it lacks. */
 export async function startWriterReports(deps: WriterDeps, daemon: string): Promise<WriterReports> {
   let lacking: string[] = []
   const report = async () => {
@@ -47,13 +47,13 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
     lacking = strange.map(({ keyId }) => keyId)
   }
   await report()
-  // No Redis: whoever is at work logs it, and the next report comes soon.
+  // No Redis: the jobs log it, and the next report comes soon.
   const end = nowAndThen(report, REPORT_EVERY_MS)
   return {
     report,
     stop: async () => {
       end()
-      // Whoever says nothing is taken for gone soon anyway.
+      // A process that does not report counts as gone soon anyway.
       await say(deps, daemon, '').catch(() => undefined)
     },
   }

@@ -5,11 +5,11 @@ import type { Tag } from '../match-account.ts'
 export const ACCOUNT_SORTS = ['hubId', 'domain', 'refresh', 'poll', 'nearest'] as const
 export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 
-/** `open`: of whichever level. */
+/** `open`: of any level. */
 export const ALERT_FILTERS = ['open', 'warning', 'critical'] as const
 export type AlertFilter = (typeof ALERT_FILTERS)[number]
 
-/** Which accounts are looked for: all that is given must hold. */
+/** Which accounts are searched: all that is given must hold. */
 export interface AccountFilter {
   /** How a hubId begins, or a part of a domain; '' = everything. */
   text: string
@@ -33,14 +33,14 @@ export interface AccountQuery extends AccountFilter, AccountOrder {
   limit: number
 }
 
-/** Where an account stands in a list. */
+/** The place of an account in a list. */
 export interface Place {
   hubId: number
   /** What it is ordered by; undefined where that is its hubId, or where it has nothing else. */
   key?: string | number | undefined
 }
 
-/** A place as it stands in addresses: `1234567`, or `1234567~` and what the account is ordered by. */
+/** A place as it is in addresses: `1234567`, or `1234567~` and what the account is ordered by. */
 export function placeText({ hubId, key }: Place): string {
   return key === undefined ? String(hubId) : `${hubId}~${key}`
 }

@@ -1,10 +1,10 @@
 import type { Store } from '../../redis/connect.ts'
 import { ACCOUNT_STATES, everyPartition, type Keys, PARTITIONS } from '../../redis/keys.ts'
 
-/** An account by what it is looked for. */
+/** An account by what a search compares. */
 export interface DirectoryEntry {
   hubId: number
-  /** In lower case; '' where the provider doesn't tell. */
+  /** In lower case; '' where the provider doesn't send it. */
   domain: string
 }
 
@@ -12,15 +12,15 @@ export interface DirectoryEntry {
 const READ_AT_ONCE = 2_000
 
 /**
- * All accounts with their domains, in memory: to look into 100,000 records for each search takes Redis a fifth of a second. A
- * partition is read anew when its version says that an account came, left or got another domain, so this never tells of
+ * All accounts with their domains, in memory: to read 100,000 records for each search takes Redis a fifth of a second. A
+ * partition is read anew when its version shows that an account came, left or got another domain, so this never lists
  * yesterday. Some 10 MB for 100,000 accounts, from the first search on.
  */
 export class Directory {
   readonly #store: Store
   readonly #keys: Keys
   readonly #parts = new Map<number, { version: string | null; entries: readonly DirectoryEntry[] }>()
-  /** The look that is under way, or came last, and the one that begins after it. */
+  /** The read that is under way, or came last, and the one that begins after it. */
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
 
@@ -35,14 +35,14 @@ export class Directory {
     return Array.from({ length: PARTITIONS }, (_, number) => this.#parts.get(number)?.entries ?? [])
   }
 
-  /** So that a first search need not wait: somebody looks at pages from which people search. */
+  /** So that a first search need not wait: called when a page with a search form is opened. */
   async warm(): Promise<void> {
     if (this.#parts.size === 0) await this.read()
   }
 
   /**
-   * One after the other: a first search that came twice would be twice the work. Whoever comes while one is under way shares
-   * the next: so nobody is told of what was before they asked, nor waits for a Redis that is away once for each before them.
+   * One after the other: a first search that came twice would be twice the work. A caller during a read shares
+   * the next one: so no caller gets older data than its call, or waits for a Redis that is away once for each before it.
    */
   #look(): Promise<void> {
     this.#next ??= this.#last
@@ -58,7 +58,7 @@ export class Directory {
   async #refresh(): Promise<void> {
     const versions = await everyPartition(this.#keys, (partition) => this.#store.get(partition.domainsVersion))
     const changed = [...versions.entries()].filter(([number, version]) => this.#parts.get(number)?.version !== version)
-    // Two at a time: all of them sent together would be one long step to everybody else.
+    // Two at a time: all of them sent together would hold up other requests.
     const readOn = async () => {
       for (let one = changed.shift(); one !== undefined; one = changed.shift()) {
         const [number, version] = one

@@ -23,12 +23,12 @@ export interface AccountPage {
 
 /**
  * One page of the accounts that match, in the order asked for. An account that nothing happens to is on exactly one page of a
- * sequence, whatever happens to others; one whose key changes between two pages is where its new key says.
+ * sequence, even if others change; one whose key changes between two pages is where its new key puts it.
  */
 export async function searchAccounts(deps: SearchDeps, query: AccountQuery): Promise<AccountPage> {
   const isBackward = query.before !== undefined
   const found = await firstOf(deps, query, query.limit + 1)
-  // Whatever stood before that place is gone.
+  // The entries before that place are gone.
   if (isBackward && found.length === 0) return searchAccounts(deps, { ...query, before: undefined, after: undefined })
   const isMore = found.length > query.limit
   const shown = found.slice(0, query.limit)
@@ -112,7 +112,7 @@ function firstByDomain(
   limit: number,
 ): Place[] {
   const compare = comparePlaces(stretch)
-  // Twice as many as are wanted at a time: to order all of them takes longer than to look at them.
+  // Twice as many as are wanted at a time: to order all of them takes longer than to read them.
   let first: Place[] = []
   let last: Place | undefined
   for (const { hubId, domain } of entries) {

@@ -8,7 +8,7 @@ const SET_OF: Partial<Record<AccountSort, string>> = { refresh: 'due:refresh', p
 
 /** So many accounts take Redis a few ms; then others have their turn. */
 const LOOKED_AT_ONCE = 2_000
-/** So few of a partition are looked up one by one. */
+/** So few of a partition are read one by one. */
 const FEW = 60
 
 /** One stretch of a list: the accounts that have what it is ordered by, or those that are ordered by their hubIds. */
@@ -29,7 +29,7 @@ export interface Walk {
 
 /**
  * The first `limit` of a stretch that match. Partition after partition: sent together, their steps would be one long one to
- * everybody else; and what the first ones found tells the others where they may stop.
+ * other requests; and what the first ones found lets the others stop early.
  */
 export async function walk(
   deps: { store: Store; keys: Keys },
@@ -91,7 +91,7 @@ function placeAsk(place: Place | undefined): { id: string; key?: string | number
   return place && { id: String(place.hubId), ...(place.key === undefined ? {} : { key: place.key }) }
 }
 
-/** The order of a stretch. Accounts whose keys are level stand as Redis has them: by their hubIds as they are written. */
+/** The order of a stretch. Accounts with equal keys are in the order of Redis: by their hubIds as text. */
 export function comparePlaces({ part, reverse }: Pick<Stretch, 'part' | 'reverse'>): (a: Place, b: Place) => number {
   const turn = reverse ? -1 : 1
   if (part === 'by hubId') return (a, b) => turn * (a.hubId - b.hubId)

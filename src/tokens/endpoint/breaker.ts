@@ -22,7 +22,7 @@ const WORKED_TO_CLOSE = 10
 const HALF_OPEN_MS = 30 * SECOND
 /** Two failures for each success are an outage; a third of all calls is not, however many calls there are. */
 const FAILURES_PER_SUCCESS = 2
-/** Accounts that must fail. That the app is refused can be said after fewer: no account has a part in it. */
+/** Accounts that must fail. Fewer are enough where the app itself is refused: no account has a part in it. */
 const NEEDED: Record<Cause, number> = { credentials: 5, refused: 10, unreachable: 10, throttled: 3 }
 const LEAST_NEEDED = 3
 const MOST_NEEDED = 10
@@ -34,7 +34,7 @@ const NO_SUSPECTS = { credentials: [], refused: [], unreachable: [], throttled: 
 
 /**
  * Many accounts that fail the same way are one trouble: the client secret is wrong, the app is suspended, the provider is
- * down. Then the breaker opens: no account is blamed, one account at a time is tried as a probe, and one alert says what
+ * down. Then the breaker opens: no account is blamed, one account at a time is tried as a probe, and one alert names what
  * is wrong. It closes over half-open: after a probe has worked, the pace starts from slow, and a few more failures open
  * it again.
  */
@@ -42,7 +42,7 @@ export const breakerSchema = z.strictObject({
   is: z.enum(['closed', 'open', 'half-open']).default('closed'),
   /** What is wrong; null while closed. */
   cause: CAUSE.nullable().default(null),
-  /** What the provider said last, one line without secrets. */
+  /** The provider's last answer, one line without secrets. */
   detail: z.string().default(''),
   /** When it opened, ms. */
   since: z.number().default(0),
@@ -72,7 +72,7 @@ const CAUSE_OF: Record<FailureClass, Cause | undefined> = {
 
 export function causeOf({ class: kind, status }: ProviderFailure): Cause | undefined {
   if (status === 429) return 'throttled'
-  // A redirect is the page of a proxy or of some maintenance: it says nothing of the app.
+  // A redirect is the page of a proxy or of some maintenance: it is no evidence about the app.
   return status >= 300 && status < 400 ? 'unreachable' : CAUSE_OF[kind]
 }
 
@@ -83,15 +83,15 @@ export interface FailedCall {
   isNew?: boolean
 }
 
-/** `fleet`: how many accounts there are. In a small one fewer failures say as much. */
+/** `fleet`: how many accounts there are. In a small one fewer failures are enough. */
 export function afterFailure(breaker: Breaker, failed: FailedCall, fleet: number, now: number): Breaker {
   const { hubId, failure, isNew = false } = failed
   const cause = causeOf(failure)
   if (cause === undefined) return breaker
-  // A list that was imported may be full of dead tokens. Where tokens that did work still do, those blame nobody else.
+  // A list that was imported may be full of dead tokens. While tokens that did work still do, the dead ones count for themselves alone.
   if (cause === 'refused' && isNew && now - breaker.lastSuccessAt < REMEMBERED_MS) return breaker
   const { message: detail } = failure
-  // What a probe was told is what is wrong now.
+  // The probe's answer is the present cause.
   if (breaker.is === 'open') return { ...breaker, cause, detail }
   const found = suspectsAfter(breaker.suspects[cause], cause, hubId, now)
   const isLong = cause !== 'throttled' || (found[0]?.[1] ?? now) <= now - THROTTLED_FOR_MS
@@ -145,7 +145,7 @@ export function takeProbe(breaker: Breaker, now: number): { breaker: Breaker; gr
 }
 
 /**
- * Whether codes of installs wait for it to close. Not where refresh tokens are refused, because that says nothing of
+ * Whether codes of installs wait for it to close. Not where refresh tokens are refused, because that is no evidence about
  * codes, and customers who connect again may be the only way out; nor where no account has been tried for long, because
  * none is left that could close it.
  */

@@ -3,7 +3,7 @@ import * as z from 'zod'
 const SECOND = 1_000
 const START_PER_SECOND = 50
 const LEAST_BURST = 8
-/** Permits that may gather, in seconds of the pace: enough that nobody waits for the next report. */
+/** Permits that may gather, in seconds of the pace: enough that no call waits for the next report. */
 const BURST_SECONDS = 0.2
 /** One call in ten may be for a code. A flood of forged ones makes refreshes a tenth slower, and no more. */
 const CODE_SHARE = 0.1
@@ -16,7 +16,7 @@ const WINDOWS = [1, 2, 5, 10]
 const LONGEST_WINDOW = 10
 /** Calls a second that one success adds: three times as fast after a second of nothing but successes. */
 const FASTER_PER_SUCCESS = 2
-/** A refusal is believed for the whole fleet for a minute; then one burst may ask again. */
+/** A refusal counts for all accounts for a minute; then one burst may ask again. */
 const LONGEST_CLOSED_MS = 60 * SECOND
 const LEAST_PER_SECOND = 0.5
 
@@ -24,7 +24,7 @@ const LEAST_PER_SECOND = 0.5
  * How fast the token endpoint may be asked: one pace for all daemons, because the provider counts the app's calls and
  * not a daemon's. How many it allows is nowhere published, so it is learnt: from quiet it starts slowly, so that a wrong
  * client secret costs a handful of calls and not one per account; every success makes it faster; a 429 closes it for as
- * long as the answer says, and sets the ceiling to what went through.
+ * long as the answer asks, and sets the ceiling to what went through.
  */
 export const paceSchema = z.strictObject({
   /** Calls a second that are let through now. */
@@ -37,12 +37,12 @@ export const paceSchema = z.strictObject({
   codes: z.number().default(START_PER_SECOND * CODE_SHARE * CODE_BURST_SECONDS),
   /** Up to when permits were given, ms. */
   at: z.number(),
-  /** Nothing goes through before: the provider said so. */
+  /** Nothing goes through before: the provider asked for it. */
   closedUntil: z.number().default(0),
   /** When it was closed, and what was the ceiling then: answers that were still on their way count for the limit too. */
   refusedAt: z.number().default(0),
   ceilingBefore: z.number(),
-  /** 429s in a row that said nothing of how long to wait. */
+  /** 429s in a row without a time to wait. */
   refusals: z.number().default(0),
   /** What the provider allowed when it last refused, calls a second; null = it never has. */
   knownLimit: z.number().nullable().default(null),
@@ -108,7 +108,7 @@ function growth({ perSecond, ceiling, knownLimit }: Pace, count: number): number
   return 1 + ((isNear ? 0.005 : 0.1) * count) / Math.max(1, perSecond)
 }
 
-/** The endpoint answered 429. `waitMs` is what it said, if it said so. */
+/** The endpoint answered 429. `waitMs`: its Retry-After, if it had one. */
 export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number): Pace {
   // Others of the same moment: the ceiling was lowered for the first of them.
   if (now < pace.closedUntil) {
@@ -117,7 +117,7 @@ export function afterRefusal(pace: Pace, waitMs: number | undefined, now: number
   }
   const wait = Math.min(waitMs ?? SECOND * 2 ** Math.min(pace.refusals, 5), LONGEST_CLOSED_MS)
   const measured = rateAllowed(counted(pace, 0, now), wait, now)
-  // Refused from the first call on nothing was measured: half as fast, and half of that, until something goes through.
+  // Refused from the first call on nothing was measured: half as fast, and half of that, until a call goes through.
   const rate = measured > 0 ? measured : pace.perSecond / 2
   const closed = { permits: 0, closedUntil: now + wait, refusedAt: now, refusals: pace.refusals + 1 }
   return limited({ ...pace, ...closed, ceilingBefore: pace.ceiling }, rate)
@@ -147,7 +147,7 @@ function rateAllowed({ recent }: Pace, waitMs: number, now: number): number {
   return Math.max(...rates)
 }
 
-/** Calls that the provider let through, whatever it said to them. */
+/** Calls that the provider let through, refused ones too. */
 export function counted(pace: Pace, count: number, now: number): Pace {
   const second = Math.floor(now / SECOND)
   const passed = second - pace.recentSecond

@@ -31,7 +31,7 @@ const stateSchema = z.object({
 export type EndpointState = z.infer<typeof stateSchema>
 
 export interface EndpointSettings {
-  /** Calls a second that are never exceeded, whatever the provider would allow. */
+  /** Calls a second that are never exceeded, even if the provider would allow more. */
   mostPerSecond: number
   /** Errors as a share of all calls that retries must not push it over, 0 to 1. */
   errorCeiling: number

@@ -11,9 +11,9 @@ import * as endpoint from './state.ts'
 export interface EndpointDeps {
   text: SharedText
   settings: endpoint.EndpointSettings
-  /** What the alerts room says of the change. `before`: undefined where it is not known. */
+  /** The alerts about the change. `before`: undefined where it is not known. */
   announce(before: endpoint.EndpointState | undefined, after: endpoint.EndpointState, now: number): Promise<AlertWrites>
-  /** How far the provider's clock is ahead of ours, ms, where an answer has told. */
+  /** How far the provider's clock is ahead of ours, ms, where an answer has shown it. */
   skewMs: () => number | undefined
   /** Whose clock that is measured by: daemons of one machine have the same. */
   machine: string
@@ -25,7 +25,7 @@ export interface EndpointDeps {
 
 /** How far the fleet's refreshes can be believed, as of a failure that was just reported. */
 export interface Standing {
-  /** Something is wrong with more than one account: this failure says nothing about it. */
+  /** The trouble concerns many accounts: this failure is no evidence about its account. */
   fleetTrouble: boolean
   /** When any account was refreshed last, ms. */
   lastSuccessAt: number
@@ -38,16 +38,16 @@ export interface Room {
   /** How many accounts, and how many of them may have failed before. */
   calls: number
   retries: number
-  /** When to look again if that is none, ms. */
+  /** When to ask again if that is none, ms. */
   until: number
   /** While nothing works one at a time is tried, to see. */
   isProbe: boolean
 }
 
-/** `closed`: it was not sent, or the provider did not look at it. */
+/** `closed`: it was not sent, or the provider did not handle it. */
 export type SentCode<S> = ({ is: 'sent' } & S) | Extract<Admission, { is: 'closed' }>
 
-/** Outcomes are reported with the next fetch of permits, and where nobody fetches any, after so long. */
+/** Outcomes are reported with the next fetch of permits, and without such a fetch after so long. */
 const REPORT_AFTER_MS = 250
 /** While calls wait for permits, more are asked for at most this often. */
 const ASK_EVERY_MS = 20
@@ -103,7 +103,7 @@ export class TokenEndpoint {
     return ++this.#lastTurn
   }
 
-  /** Lets one call through, now or soon; or says until when it is no use to wait. Without a turn it is the next one. */
+  /** Lets one call through, now or soon; or returns until when it is no use to wait. Without a turn it is the next one. */
   enter(turn = 0): Promise<Admission> {
     const isAdmitted = this.#permits > 0 && this.#isFresh() && !this.#closing.signal.aborted
     if (!isAdmitted) return this.#wait(this.#refreshes, turn)
@@ -130,7 +130,7 @@ export class TokenEndpoint {
     void this.#exchange.fromNow()
   }
 
-  /** Reports a failure at once, and says what it means in the light of all others. `isNew`: it never worked so far. */
+  /** Reports a failure at once, and returns what it means in the light of all others. `isNew`: it never worked so far. */
   async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<Standing> {
     await this.#reportTrouble({ failed: { hubId, failure, isNew } })
     const { breaker, fleet } = this.#state
@@ -140,7 +140,7 @@ export class TokenEndpoint {
 
   /**
    * Sends a code of an install by the share that is kept for codes. Anyone can send one that is worth nothing, so what
-   * the provider says of it counts for nobody else, a 429 excepted.
+   * the provider answers counts for no other call, a 429 excepted.
    */
   async sendCode<S extends { answer: ProviderResult<unknown> }>(send: () => Promise<S>): Promise<SentCode<S>> {
     const admission = await this.#wait(this.#codes)
@@ -216,7 +216,7 @@ export class TokenEndpoint {
     return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#now(), pace.closedUntil)
   }
 
-  /** What is left is given back: it counts for all daemons at once, whatever of it was learnt elsewhere. */
+  /** What is left is given back: it counts for all daemons at once. */
   async #reportTrouble(seen: endpoint.Seen): Promise<void> {
     this.#seen.push({ unused: this.#permits }, seen)
     this.#permits = 0
@@ -228,7 +228,7 @@ export class TokenEndpoint {
     this.#exchange.within(REPORT_AFTER_MS)
   }
 
-  /** Tells what was seen, takes permits for the calls that wait. */
+  /** Reports what was seen, takes permits for the calls that wait. */
   async #tell(seen: readonly endpoint.Seen[]): Promise<void> {
     const { log, machine } = this.#deps
     const skewMs = this.#deps.skewMs()
