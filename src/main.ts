@@ -1,6 +1,7 @@
 #!/usr/bin/env node
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 import { wantsColours } from './cli/colours.ts'
-import { completeValues } from './cli/completion/complete-values.ts'
 import { openOutput } from './cli/output.ts'
 import { systemClock } from './runtime/clock.ts'
 
@@ -39,10 +40,20 @@ const output = openOutput(
   },
 )
 
+/**
+ * Half of what a command takes is making JavaScript of what it loads. In the folder of the packages, since what is in there is
+ * run, too: where only root may write it, nothing is kept. Not for a daemon, which would hold all of it in memory.
+ */
+function keepCompiled(): void {
+  enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'plimsoll'))
+}
+
 async function run(): Promise<number> {
-  // A shell asks while somebody types: all that commands need takes longer to load than anybody waits.
+  if (args[0] !== 'start') keepCompiled()
   if (args[0] === '__complete') {
-    for (const value of completeValues(args.slice(1), process.env)) output.out(`${value}\n`)
+    const { completions } = await import('./cli/completion.ts')
+    const place = { env: process.env, cwd: process.cwd(), clock: systemClock }
+    for (const line of await completions(place, args.slice(1))) output.out(`${line}\n`)
     return 0
   }
   const { runCommandLine } = await import('./cli/program.ts')

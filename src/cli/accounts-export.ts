@@ -7,8 +7,8 @@ import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf } from '../text/format-number.ts'
+import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import type { CommonOptions } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
@@ -19,7 +19,7 @@ export interface ExportArguments extends CommonOptions {
   format?: (typeof FORMATS)[number]
 }
 
-export const FORMATS = ['csv', 'jsonl'] as const
+const FORMATS = ['csv', 'jsonl'] as const
 
 /** `plimsoll accounts export FILE`: the live accounts, their refresh tokens sealed as they are stored. */
 export async function exportFile(io: Io, name: string, options: ExportArguments): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { seriesName } from '../alerts/series-name.ts'
 import { historyKeep } from '../app/history-keep.ts'
 import type { Parts } from '../app/parts.ts'
@@ -6,17 +6,15 @@ import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { RESOLUTIONS, type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
+import { type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
-import { printFacts } from './facts.ts'
+import type { AccountName, CommonOptions } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
-import { parseTime } from './moment.ts'
-import { type AccountName, hubIdsOf, parseAccounts, unknownAccount } from './named-account.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
-import { say } from './say.ts'
+import { printFacts, say } from './say.ts'
 import { momentCell, named, number, printTable, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
@@ -30,30 +28,8 @@ export interface HistoryOptions extends CommonOptions {
 
 const WEEK_MS = 7 * 86_400_000
 
-/** `plimsoll accounts history`: how limits moved, one account at a time in memory. */
-export function addAccountsHistory(accounts: Command, io: Io): void {
-  const time = (text: string) => parseTime(text, io.clock.now())
-  withExample(
-    withJson(
-      withConfig(accounts.command('history').argument('[accounts...]', 'hub ids or domains; none: all', parseAccounts)),
-    )
-      .addOption(new Option('--from <time>', 'ISO 8601, or how long ago: 2d; default: a week').argParser(time))
-      .addOption(new Option('--to <time>', 'ISO 8601, or how long ago; default: now').argParser(time))
-      .addOption(
-        new Option('--resolution <resolution>', 'each change, or how things stood at the end of each hour or day (UTC)')
-          .choices(RESOLUTIONS)
-          .default('raw'),
-      )
-      .addOption(new Option('--csv', 'print CSV, one line per series and moment').conflicts(['json', 'jsonl']))
-      .addOption(new Option('--jsonl', 'print one JSON object per series and moment').conflicts(['json', 'csv'])),
-    'plimsoll accounts history 1234567 --from 2d',
-    'plimsoll accounts history --resolution daily --from 90d --csv > history.csv',
-  )
-    .description("show how accounts' limits moved")
-    .action((names: AccountName[], options: HistoryOptions, command: Command) => history(io, names, options, command))
-}
-
-async function history(
+/** `plimsoll accounts history`: one account at a time in memory. */
+export async function history(
   io: Io,
   names: readonly AccountName[],
   options: HistoryOptions,

@@ -4,11 +4,10 @@ import { readRows, UnreadableFileError } from '../accounts/account-rows.ts'
 import { type BadLine, type ImportSummary, importAccounts } from '../accounts/import-accounts.ts'
 import { imported } from '../app/account-actions.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { CommandError, type Io, printJson } from './io.ts'
-import type { CommonOptions } from './options.ts'
+import type { CommonOptions } from './arguments.ts'
+import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { unreadable } from './unreadable.ts'
 import { withParts } from './with-parts.ts'
 
 export interface ImportArguments extends CommonOptions {

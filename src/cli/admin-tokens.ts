@@ -1,39 +1,15 @@
-import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../../config/schema.ts'
-import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
+import type { Scope } from '../http/access/admin-token.ts'
 import { AdminTokenStore } from '../http/access/admin-token-store.ts'
 import { tokenFileIn } from '../http/access/token-file.ts'
 import { iso } from '../text/format-time.ts'
+import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { say } from './say.ts'
 import { printTable, spare, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
-export function addAdminTokens(program: Command, io: Io): void {
-  const tokens = program.command('admin-tokens').description('make, list or remove tokens for pages and API')
-  const add = (name: string) => withJson(withConfig(tokens.command(name)))
-
-  withExample(
-    add('add')
-      .argument('<name>', 'who or what will use it', parseName)
-      .requiredOption('--scopes <scopes>', `what it may do: ${SCOPES.join(', ')}; several with commas`, parseScopes),
-    'plimsoll admin-tokens add billing --scopes tokens',
-    'plimsoll admin-tokens add ann --scopes read,write',
-  )
-    .description('make a token and print it, this once')
-    .action((name: string, options: CommonOptions & { scopes: Scope[] }) => make(io, name, options))
-
-  withExample(add('list'), 'plimsoll admin-tokens list')
-    .description('list the tokens by name, with what they may do and when they were last used')
-    .action((options: CommonOptions) => list(io, options))
-
-  withExample(add('remove').argument('<name>', 'the token'), 'plimsoll admin-tokens remove billing')
-    .description('end a token, and all sessions that it began')
-    .action((name: string, options: CommonOptions) => remove(io, name, options))
-}
-
-async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
+export async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
   const { scopes } = options
   const token = await withParts(
     io,
@@ -49,7 +25,7 @@ async function make(io: Io, name: string, options: CommonOptions & { scopes: Sco
   say(io, `Keep it: it is shown this once. ${name} may: ${scopes.join(', ')}`)
 }
 
-async function list(io: Io, options: CommonOptions): Promise<void> {
+export async function list(io: Io, options: CommonOptions): Promise<void> {
   const tokens = await withParts(io, options.config, ({ store, keys, vault }) =>
     new AdminTokenStore(store, keys, vault).list(),
   )
@@ -77,7 +53,7 @@ async function list(io: Io, options: CommonOptions): Promise<void> {
   )
 }
 
-async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
+export async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
   const { outcome, left, opens } = await withParts(io, options.config, async ({ config, store, keys, vault }) => {
     const tokens = new AdminTokenStore(store, keys, vault)
     const outcome = await tokens.remove(name)
@@ -92,17 +68,4 @@ async function remove(io: Io, name: string, options: CommonOptions): Promise<voi
 
 function mainTokenIn({ http, dataDir }: Config): string {
   return http.adminToken === undefined ? `the token in ${tokenFileIn(dataDir)}` : 'http.adminToken of the config'
-}
-
-function parseName(text: string): string {
-  const fault = faultOfName(text)
-  if (fault !== undefined) throw new InvalidArgumentError(`${fault[0]?.toUpperCase()}${fault.slice(1)}.`)
-  return text
-}
-
-function parseScopes(text: string): Scope[] {
-  const given = text.split(',').map((scope) => scope.trim())
-  const unknown = given.find((scope) => !SCOPES.some((known) => known === scope))
-  if (unknown !== undefined) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}; several with commas.`)
-  return SCOPES.filter((scope) => given.includes(scope))
 }

@@ -7,34 +7,19 @@ import { cleanText } from '../text/clean-text.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { timedAcknowledgement } from '../views/open-alert-json.ts'
 import { ownName } from './alerts-silence.ts'
+import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
 interface AckOptions extends CommonOptions {
   comment?: string
-  author: string
+  author?: string
 }
 
-/** `plimsoll alerts ack` and `unack`. */
-export function addAck(alerts: Command, io: Io): void {
-  const add = (name: string) =>
-    withJson(withConfig(alerts.command(name))).argument('<alert>', 'its id, or the first six characters of it, or more')
-  withExample(
-    add('ack').option('--comment <text>', 'what is being done').option('--author <name>', 'by whom', ownName()),
-    'plimsoll alerts ack 1f0c9a7be2d45a63 --comment "asked the customer"',
-  )
-    .description('acknowledge an open alert: it is not told again until it gets worse')
-    .action((id: string, options: AckOptions, command: Command) => ack(io, id, options, command))
-
-  withExample(add('unack'), 'plimsoll alerts unack 1f0c9a7be2d45a63')
-    .description('take an acknowledgement back: the alert repeats again')
-    .action((id: string, options: CommonOptions, command: Command) => unack(io, id, options, command))
-}
-
-async function ack(io: Io, id: string, options: AckOptions, command: Command): Promise<void> {
-  const author = oneLine(options.author, LONGEST_AUTHOR, '--author', command)
+/** `plimsoll alerts ack`. */
+export async function ack(io: Io, id: string, options: AckOptions, command: Command): Promise<void> {
+  const author = oneLine(options.author ?? ownName(), LONGEST_AUTHOR, '--author', command)
   const comment = oneLine(options.comment ?? '', LONGEST_COMMENT, '--comment', command)
   if (author === '') return command.error('error: --author must not be empty')
   const { alert, outcome } = await withParts(io, options.config, async (parts) => {
@@ -64,7 +49,8 @@ async function ack(io: Io, id: string, options: AckOptions, command: Command): P
   )
 }
 
-async function unack(io: Io, given: string, options: CommonOptions, command: Command): Promise<void> {
+/** `plimsoll alerts unack`. */
+export async function unack(io: Io, given: string, options: CommonOptions, command: Command): Promise<void> {
   const { alert, is } = await withParts(io, options.config, async (parts) => {
     const found = theOne(given, await findAlert(parts, given), command)
     return { alert: found, ...(await unacknowledge(parts, found)) }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import type { Alert } from '../alerts/alert.ts'
 import type { Parts } from '../app/parts.ts'
 import { ruleSetOf } from '../app/rule-set.ts'
@@ -12,10 +11,10 @@ import { nextPollBecause } from '../views/account-view.ts'
 import type { AccountExplanation, ExplainedAlert, ExplainedSeries, RulePlace } from '../views/explain-account.ts'
 import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
-import { printFacts } from './facts.ts'
+import type { AccountName, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type AccountName, hubIdOf, parseAccount, unknownAccount } from './named-account.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { hubIdOf, unknownAccount } from './named-account.ts'
+import { printFacts } from './say.ts'
 
 import { named, printTable, prose, spare, state } from './table.ts'
 
@@ -26,19 +25,8 @@ interface ExplainOptions extends CommonOptions {
   all?: boolean
 }
 
-export function addAlertsExplain(alerts: Command, io: Io): void {
-  withExample(
-    withJson(withConfig(alerts.command('explain').argument('<account>', 'its hub id or its domain', parseAccount)))
-      .option('--series <series>', 'only this series: its id, such as type/0-1, or all of a metric')
-      .option('--all', 'show also what is ok in full'),
-    'plimsoll alerts explain 1234567',
-    'plimsoll alerts explain 1234567 --series customProperties.overall',
-  )
-    .description('say why an account was told of, or why it was not')
-    .action((account: AccountName, options: ExplainOptions) => explain(io, account, options))
-}
-
-async function explain(io: Io, name: AccountName, options: ExplainOptions): Promise<void> {
+/** `plimsoll alerts explain`. */
+export async function explain(io: Io, name: AccountName, options: ExplainOptions): Promise<void> {
   const found = await withParts(io, options.config, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const explanation = await readExplanation(explanationDeps(parts), hubId)

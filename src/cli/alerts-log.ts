@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander'
 import type { Alert, AlertLevel } from '../alerts/alert.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
@@ -6,10 +5,9 @@ import { formatMoment } from '../text/format-time.ts'
 import { forgottenUntil, readAlertLog } from '../views/alert-log.ts'
 import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
+import type { AccountName, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { parseTime } from './moment.ts'
-import { type AccountName, hubIdOf, parseAccount } from './named-account.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
 import { accountCells, howFull, named, number, printTable, prose, spare, state, timeCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
@@ -22,24 +20,8 @@ interface LogOptions extends CommonOptions {
 
 const DAY_MS = 86_400_000
 
-/** `plimsoll alerts log`: what was committed, by time, and what became of it. */
-export function addAlertsLog(alerts: Command, io: Io): void {
-  withExample(
-    withJson(withConfig(alerts.command('log')))
-      .addOption(
-        new Option('--since <time>', 'ISO 8601, or how long ago; default: 24h').argParser((text) =>
-          parseTime(text, io.clock.now()),
-        ),
-      )
-      .addOption(new Option('--account <account>', 'of one account: its hub id or its domain').argParser(parseAccount))
-      .addOption(new Option('--level <level>', 'of one level').choices(['warning', 'critical'])),
-    'plimsoll alerts log --since 2h --account 1234567',
-  )
-    .description('list what alerts did, and what became of each: pending, delivered, dead, withheld')
-    .action((options: LogOptions) => log(io, options))
-}
-
-async function log(io: Io, options: LogOptions): Promise<void> {
+/** `plimsoll alerts log`: what was committed, by time, and its outcome. */
+export async function log(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
   const { since = now - DAY_MS, account, level } = options
   const { found, held, forgotten } = await withParts(io, options.config, async (parts) => {

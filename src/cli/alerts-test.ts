@@ -1,22 +1,15 @@
-import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import { type ReceiverTest, testReceiver } from '../app/test-receiver.ts'
 import { formatSeconds } from '../text/format-number.ts'
 import { receiverTestJson } from '../views/receiver-test-json.ts'
-import { checkInstalled } from './check-installed.ts'
-import { readConfig } from './config-file.ts'
+import type { CommonOptions } from './arguments.ts'
+import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 
-export function addAlertsTest(alerts: Command, io: Io): void {
-  withExample(withJson(withConfig(alerts.command('test <receiver>'))), 'plimsoll alerts test ops-mail')
-    .description('send a test message through a receiver now; enables one that is switched off')
-    .action((receiver: string, options: CommonOptions) => test(io, receiver, options))
-}
-
-async function test(io: Io, name: string, options: CommonOptions): Promise<void> {
+/** `plimsoll alerts test`. */
+export async function test(io: Io, name: string, options: CommonOptions): Promise<void> {
   const { config } = readConfig(io, options.config)
   checkInstalled(io, options.config, config, 'refuses')
   const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined

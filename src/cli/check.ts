@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander'
 import type { Config } from '../../config/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { openAccountJobs } from '../app/account-jobs.ts'
@@ -9,39 +8,15 @@ import { type AccountPollSettings, pollSettingsOf } from '../limits/polling/poll
 import { addAccount, type CheckCounts, EXIT_CODES, noCounts, statusOf } from '../views/check-counts.ts'
 import { checkFleet, countLive } from '../views/check-fleet.ts'
 import type { JudgeSettings } from '../views/judge-account.ts'
+import type { AccountName, CommonOptions } from './arguments.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
-import { type AccountName, hubIdsOf, parseAccounts } from './named-account.ts'
-import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
+import { hubIdsOf } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { withParts } from './with-parts.ts'
 
 interface CheckOptions extends CommonOptions, OutputOptions {
   live?: boolean
-}
-
-const CODES = `
-Exit codes, as monitoring systems know them; the worst wins, in this order:
-  2  critical: a series is at critical, or an alert about it is open
-  1  warning: likewise at warning
-  3  unknown: an account without fresh reading (limits.freshness), no Redis,
-     a bad config, wrong usage
-  0  ok: all within their thresholds
-A series whose limit the provider does not give is shown as unknown, but does
-not make the exit code 3.`
-
-export function addCheck(program: Command, io: Io): void {
-  const command = withJson(withConfig(program.command('check')))
-    .argument('[accounts...]', 'hub ids or domains; default: all live accounts', parseAccounts)
-    .option('--live', 'poll the accounts now instead of judging what was read last')
-    .addOption(new Option('--csv', 'print CSV, one series a row').conflicts('json'))
-    .option('--all', 'show also what is ok')
-    .option('--max <rows>', 'most rows of the table', parseMost, 50)
-    .description('judge the last readings against the thresholds, for cron, monitoring and CI')
-    .addHelpText('after', CODES)
-  withExample(command, 'plimsoll check', 'plimsoll check --live --json 1234567').action(
-    (names: AccountName[], options: CheckOptions) => check(io, names, options),
-  )
 }
 
 /** Wrong usage tells a monitoring system nothing about the accounts, so it is unknown too. */
@@ -51,7 +26,7 @@ export function checkUsage(io: Io, problem: string): number {
 }
 
 /** Anything that keeps it from knowing ends as unknown, with one line on standard output: the one that is shown. */
-async function check(io: Io, names: readonly AccountName[], options: CheckOptions): Promise<void> {
+export async function check(io: Io, names: readonly AccountName[], options: CheckOptions): Promise<void> {
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {

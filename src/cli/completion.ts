@@ -1,34 +1,109 @@
-import { Argument, type Command } from 'commander'
-import { bashScript } from './completion/bash-script.ts'
-import { commandTree, type KnownCommand } from './completion/command-tree.ts'
-import { fishScript } from './completion/fish-script.ts'
-import { zshScript } from './completion/zsh-script.ts'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Argument, Option } from 'commander'
+import { type CommandSpec, commandSpecs, DEFAULT_CONFIG, GROUPS, optionsOf, programOptions } from './commands.ts'
 import type { Io } from './io.ts'
-import { withExample } from './options.ts'
+import { FILES } from './shell-scripts.ts'
 
-const SCRIPTS: Readonly<Record<string, (tree: readonly KnownCommand[]) => string>> = {
-  bash: bashScript,
-  zsh: zshScript,
-  fish: fishScript,
+/**
+ * `plimsoll __complete WORDS...`: what may be at the place of the last word. A shell asks while its user types: it is
+ * made of the declarations alone, and empty where nothing is known.
+ */
+export async function completions(io: Pick<Io, 'env' | 'cwd' | 'clock'>, given: readonly string[]): Promise<string[]> {
+  // bash hands `--option=value` over in three words.
+  const words = given.slice(0, -1).filter((word) => word !== '=')
+  const last = given.at(-1) === '=' ? '' : (given.at(-1) ?? '')
+  const specs = commandSpecs(io)
+  const { path, option } = placeOf(specs, words)
+  const [, name = '', typed] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? []
+  const assigned = typed === undefined ? option : optionAt(specs, path, name)
+  if (assigned !== undefined) {
+    const found = await valuesOf(assigned, io, words)
+    return typed === undefined
+      ? starting(found, last)
+      : starting(found, typed).map((value) => (value === FILES ? value : `${name}=${value}`))
+  }
+  if (last.startsWith('-')) return starting(optionsAt(specs, path).flatMap(namesOf), last)
+  const commands = commandsAt(specs, path)
+  const [argument] = specs[path]?.args ?? []
+  return starting(commands.length > 0 || argument === undefined ? commands : await valuesOf(argument, io, words), last)
 }
 
-const SET_UP = `
-To have it in every shell that you open, once:
-  bash  add to ~/.bashrc: source <(plimsoll completion bash)
-  zsh   add to ~/.zshrc, below compinit: source <(plimsoll completion zsh)
-  fish  plimsoll completion fish > ~/.config/fish/completions/plimsoll.fish`
+type Specs = Readonly<Record<string, CommandSpec>>
 
-/** `plimsoll completion`: a script that a shell completes plimsoll's command lines by. */
-export function addCompletion(program: Command, io: Io): void {
-  const command = program
-    .command('completion')
-    .description('print a script that completes commands, options, files and receivers in a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
-    .addHelpText('after', SET_UP)
-  withExample(
-    command,
-    'plimsoll completion bash > plimsoll.bash',
-    'plimsoll completion zsh > _plimsoll',
-    'plimsoll completion fish > plimsoll.fish',
-  ).action((shell: string) => io.out(SCRIPTS[shell]?.(commandTree(program)) ?? ''))
+/** The command that the words lead to, and the option whose value comes next. */
+function placeOf(specs: Specs, words: readonly string[]): { path: string; option: Option | undefined } {
+  let [path, option]: [string, Option | undefined] = ['', undefined]
+  for (const word of words) {
+    if (option !== undefined) option = undefined
+    else if (word.startsWith('-')) option = optionAt(specs, path, word)
+    else if (commandsAt(specs, path).some((line) => line.split('\t')[0] === word)) path = `${path} ${word}`.trim()
+  }
+  return { path, option }
+}
+
+function optionAt(specs: Specs, path: string, name: string): Option | undefined {
+  return optionsAt(specs, path).find(
+    (one) => (one.short === name || one.long === name) && (one.required || one.optional),
+  )
+}
+
+function optionsAt(specs: Specs, path: string): Option[] {
+  const spec = specs[path]
+  const own = spec === undefined ? [] : optionsOf(spec)
+  const more = [
+    new Option('-h, --help', 'show help'),
+    ...(path === '' ? [new Option('-V, --version', 'show the version')] : []),
+  ]
+  return [...own, ...programOptions().filter(({ long }) => !own.some((one) => one.long === long)), ...more]
+}
+
+function namesOf({ short, long, description }: Option): string[] {
+  return [short, long].filter((name) => name !== undefined).map((name) => described(name, description))
+}
+
+function commandsAt(specs: Specs, path: string): string[] {
+  if (path !== '') {
+    return Object.entries(specs).flatMap(([name, { is }]) =>
+      name.startsWith(`${path} `) ? [described(name.slice(path.length + 1), is)] : [],
+    )
+  }
+  const all = Object.entries(specs).map(([name, { is }]) => [name.split(' ')[0] ?? '', is] as const)
+  return [...new Map(all)].map(([name, is]) => described(name, GROUPS[name] ?? is))
+}
+
+async function valuesOf(
+  one: Option | Argument,
+  io: Pick<Io, 'env' | 'cwd'>,
+  words: readonly string[],
+): Promise<string[]> {
+  if (one.argChoices !== undefined) return [...one.argChoices]
+  const name = 'flags' in one ? (/<([\w-]+)/.exec(one.flags)?.[1] ?? '') : one.name()
+  if (name === 'file') return [FILES]
+  return name === 'receiver' ? receivers(io, words) : []
+}
+
+async function receivers(io: Pick<Io, 'env' | 'cwd'>, words: readonly string[]): Promise<string[]> {
+  try {
+    const { receiverNames } = await import('../../config/receiver-names.ts')
+    const file = configFile(words) ?? (io.env.PLIMSOLL_CONFIG || DEFAULT_CONFIG)
+    return receiverNames(readFileSync(resolve(io.cwd, file), 'utf8')).filter((name) => /^[\w.-]+$/.test(name))
+  } catch {
+    return []
+  }
+}
+
+function configFile(words: readonly string[]): string | undefined {
+  const assigned = words.find((word) => word.startsWith('--config='))?.slice('--config='.length)
+  const at = words.findIndex((word) => word === '-c' || word === '--config')
+  return assigned ?? (at < 0 ? undefined : words[at + 1])
+}
+
+function starting(lines: readonly string[], typed: string): string[] {
+  return lines.filter((line) => line === FILES || line.startsWith(typed))
+}
+
+/** A description as a shell shows it beside a word: its first sentence or so. */
+function described(word: string, description: string): string {
+  return `${word}\t${(description.split(/[;.] /)[0] ?? '').slice(0, 72)}`
 }

@@ -4,7 +4,6 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Command } from 'commander'
 import { request } from 'undici'
 import { formatDuration } from '../../config/duration.ts'
 import { startApp } from '../app.ts'
@@ -14,11 +13,9 @@ import { createLogger, type Logger } from '../runtime/logger.ts'
 import { pinoPretty } from '../runtime/pretty.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { countOf } from '../text/format-number.ts'
-import { readConfig } from './config-file.ts'
 import { type DemoDaemon, type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
+import { readConfig } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { withExample, withJson } from './options.ts'
-import { parseLifetime } from './sandbox.ts'
 
 interface DemoOptions {
   for?: number
@@ -29,14 +26,8 @@ const ACCOUNTS = 25
 const TOKEN_LIFETIME_MS = 20_000
 const CONFIG = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url))
 
-export function addDemo(program: Command, io: Io): void {
-  const command = withJson(program.command('demo'))
-    .description('run everything against the sandbox, in one process, for you to watch')
-    .option('--for <duration>', 'end after this long and print what happened', parseLifetime)
-  withExample(command, 'plimsoll demo --for 30s').action((options: DemoOptions) => demo(io, options))
-}
-
-async function demo(io: Io, options: DemoOptions): Promise<void> {
+/** `plimsoll demo`. */
+export async function demo(io: Io, options: DemoOptions): Promise<void> {
   const lifecycle = new Lifecycle()
   // With --json standard output is for the facts alone.
   const say = (text: string) => (options.json === true ? io.err(text) : io.out(text))

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
 import { loadConfig } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
@@ -18,19 +17,14 @@ import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
-import { checkInstalled } from './check-installed.ts'
+import type { CommonOptions } from './arguments.ts'
 import { coloured } from './colours.ts'
+import { checkInstalled } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { roomOf } from './say.ts'
 
-export function addDoctor(program: Command, io: Io): void {
-  withExample(withJson(withConfig(program.command('doctor'))), 'plimsoll doctor --config config/plimsoll.yaml')
-    .description('look at everything that the daemon needs, changing nothing')
-    .action((options: CommonOptions) => doctor(io, options))
-}
-
-async function doctor(io: Io, options: CommonOptions): Promise<void> {
+/** `plimsoll doctor`. */
+export async function doctor(io: Io, options: CommonOptions): Promise<void> {
   const lifecycle = new Lifecycle()
   try {
     const findings = await examine(io, options.config, lifecycle)

@@ -1,24 +1,17 @@
-import type { Command } from 'commander'
 import type { Parts } from '../app/parts.ts'
 import { AdminTokenStore } from '../http/access/admin-token-store.ts'
 import { countOf } from '../text/format-number.ts'
 import { type Rekeyed, rekeyAll } from '../tokens/rekey.ts'
 import type { Writer } from '../tokens/writers.ts'
+import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import type { JsonOf } from './json-shapes.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { withParts } from './with-parts.ts'
 
-export function addKeys(program: Command, io: Io): void {
-  const keys = program.command('keys').description('change the keys that stored tokens are encrypted with')
-  withExample(withJson(withConfig(keys.command('rekey'))), 'plimsoll keys rekey --config config/plimsoll.yaml')
-    .description('encrypt all stored tokens anew with the first key of encryption.keys, while the daemon runs')
-    .action((options: CommonOptions) => rekey(io, options))
-}
-
-async function rekey(io: Io, options: CommonOptions): Promise<void> {
+/** `plimsoll keys rekey`. */
+export async function rekey(io: Io, options: CommonOptions): Promise<void> {
   const progress = showProgress(io, 'accounts')
   const watcher = {
     progress: progress.at,

@@ -1,24 +1,8 @@
-import { InvalidArgumentError } from 'commander'
 import { findAccount } from '../accounts/search/find-account.ts'
 import type { Parts } from '../app/parts.ts'
 import { cleanText } from '../text/clean-text.ts'
+import type { AccountName } from './arguments.ts'
 import { CommandError } from './io.ts'
-
-/** An account as people name it on the command line: its hub id, or its domain in lower case. */
-export type AccountName = number | string
-
-export function parseAccount(text: string): AccountName {
-  const name = text.trim().toLowerCase()
-  if (name !== '' && !/^\d+$/.test(name)) return name
-  const hubId = Number(name)
-  if (Number.isSafeInteger(hubId) && hubId > 0) return hubId
-  throw new InvalidArgumentError('An account is its hub id, such as 1234567, or its domain.')
-}
-
-/** For an argument that may be given several times. */
-export function parseAccounts(text: string, before: readonly AccountName[] | undefined): AccountName[] {
-  return [...(before ?? []), parseAccount(text)]
-}
 
 /** Throws CommandError for a domain that no account has, or several have; whether a hub id is known, its command finds out. */
 export async function hubIdOf(parts: Pick<Parts, 'store' | 'keys'>, name: AccountName): Promise<number> {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { readOpenIds } from '../alerts/open-alerts.ts'
 import { replayDeliveries } from '../app/replay-deliveries.ts'
 import { countOf } from '../text/format-number.ts'
@@ -7,12 +7,10 @@ import { formatMoment } from '../text/format-time.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/outbox.ts'
 import { type Astray, type OutboxProof, type Unresolved, verifyOutbox } from '../views/verify-outbox.ts'
-import { printFacts } from './facts.ts'
+import type { CommonOptions } from './arguments.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
-import { parseTime } from './moment.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
-import { say } from './say.ts'
+import { printFacts, say } from './say.ts'
 import { momentCell } from './table.ts'
 import { withParts } from './with-parts.ts'
 
@@ -26,26 +24,8 @@ const BETWEEN_LOOKS_MS = 300
 /** Named one by one. */
 const MOST_NAMED = 50
 
-export function addOutbox(program: Command, io: Io): void {
-  const outbox = program.command('outbox').description('prove that no alert was lost; send again what was given up')
-  withExample(withJson(withConfig(outbox.command('verify'))), 'plimsoll outbox verify')
-    .description('whether every transition that was committed is delivered, on its way, given up or withheld')
-    .action((options: CommonOptions) => verify(io, options))
-  withExample(
-    withJson(withConfig(outbox.command('replay')))
-      .addOption(
-        new Option('--since <time>', 'ISO 8601, or how long ago: 2h')
-          .argParser((text) => parseTime(text, io.clock.now()))
-          .makeOptionMandatory(),
-      )
-      .addOption(new Option('--receiver <receiver>', 'only what one receiver was to get')),
-    'plimsoll outbox replay --since 2h --receiver ops-hook',
-  )
-    .description('send again what was given up since a moment, each under its own id, for another three days')
-    .action((options: ReplayOptions, command: Command) => replay(io, options, command))
-}
-
-async function verify(io: Io, options: CommonOptions): Promise<void> {
+/** `plimsoll outbox verify`. */
+export async function verify(io: Io, options: CommonOptions): Promise<void> {
   const proof = await withParts(io, options.config, async ({ store, keys, registry, clock }) => {
     const progress = showProgress(io, 'looking for every transition')
     const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
@@ -108,7 +88,12 @@ function unresolvedText({ receiver, alert }: Unresolved): string {
   return `${receiver} was sent alert ${alert} as firing; it is over, and no end is on its way`
 }
 
-async function replay(io: Io, { config, since, receiver, json }: ReplayOptions, command: Command): Promise<void> {
+/** `plimsoll outbox replay`. */
+export async function replay(
+  io: Io,
+  { config, since, receiver, json }: ReplayOptions,
+  command: Command,
+): Promise<void> {
   if (since > io.clock.now()) return command.error('--since lies in the future')
   const outcome = await withParts(io, config, async (parts) => {
     const progress = showProgress(io, 'looking for what was given up')

@@ -1,4 +1,6 @@
-import { wrapToWidth } from '../text/display-width.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { displayWidth, wrapToWidth } from '../text/display-width.ts'
+import { coloured } from './colours.ts'
 import type { Io } from './io.ts'
 
 /** Where no terminal sets a width, nothing is cut: a reason that is cut off helps nobody who reads a mail. */
@@ -19,4 +21,29 @@ export function say(io: Pick<Io, 'out' | 'isTerminal' | 'columns'>, ...lines: st
     io.out(`${line.slice(0, indent)}${first}\n`)
     for (const rest of more) io.out(`${' '.repeat(indent)}${rest}\n`)
   }
+}
+
+export type Fact = readonly [name: string, value: string]
+
+const LONGEST_FACT = 400
+/** With less room beside its name, a value goes on the line below it. */
+const READABLE = 16
+
+/** What is known, a line each: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
+export function printFacts(io: Io, facts: readonly Fact[]): void {
+  const widest = Math.max(...facts.map(([name]) => displayWidth(name))) + 2
+  const isBeside = roomOf(io) - widest >= READABLE
+  const indent = isBeside ? widest : 2
+  for (const [name, value] of facts) {
+    const text = cleanText(value, LONGEST_FACT)
+    const lines = wrapToWidth(text, roomOf(io) - indent).map((line) => coloured(io, text, line))
+    if (isBeside) {
+      const [first = '', ...more] = lines
+      io.out(`${`${name}${' '.repeat(indent - displayWidth(name))}${first}`.trimEnd()}\n${below(more, indent)}`)
+    } else io.out(`${wrapToWidth(name, roomOf(io)).join('\n')}\n${text === '' ? '' : below(lines, indent)}`)
+  }
+}
+
+function below(lines: readonly string[], indent: number): string {
+  return lines.map((line) => `${' '.repeat(indent)}${line}\n`).join('')
 }

@@ -1,24 +1,10 @@
-import type { Command } from 'commander'
 import { suggest } from '../text/suggest.ts'
 import { jsonSchemaOf } from '../views/shapes/json-schema.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { JSON_COMMANDS, JSON_SHAPES } from './json-shapes.ts'
-import { withExample, withJson } from './options.ts'
 
 /** `plimsoll schema`: what programs may count on in the output of other commands. */
-export function addSchema(program: Command, io: Io): void {
-  withExample(
-    withJson(
-      program.command('schema').argument('[command...]', 'such as accounts list; none: list those that have one'),
-    ),
-    'plimsoll schema',
-    'plimsoll schema accounts list',
-  )
-    .description('print the JSON Schema of what a command prints with --json')
-    .action((words: string[], options: { json?: boolean }) => printSchema(io, words, options.json === true))
-}
-
-function printSchema(io: Io, words: readonly string[], asJson: boolean): void {
+export function printSchema(io: Io, words: readonly string[], { json: asJson }: { json?: boolean }): void {
   if (words.length === 0) {
     if (asJson) printJson(io, 'schema', [...JSON_COMMANDS])
     else for (const command of JSON_COMMANDS) io.out(`${command}\n`)

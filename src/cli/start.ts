@@ -1,49 +1,29 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { startApp } from '../app.ts'
-import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
+import { loadConfig } from '../../config/load.ts'
+import { renderProblem } from '../../config/problems.ts'
+import { isCronExpression } from '../../jobs/clock.ts'
+import { type App, startApp } from '../app.ts'
+import type { Role } from '../heartbeat/roles.ts'
 import { collectGarbage, growHeapEvenly } from '../runtime/heap.ts'
 import { inTurn } from '../runtime/in-turn.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
-import { checkInstalled } from './check-installed.ts'
-import { readConfig } from './config-file.ts'
+import { KeysError } from '../tokens/canary.ts'
+import type { CommonOptions } from './arguments.ts'
+import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, describeError, type Io } from './io.ts'
-import { type CommonOptions, withConfig, withExample } from './options.ts'
-import { reloadConfig } from './reload.ts'
 import { serveServiceManager } from './service.ts'
-
-export function addStart(program: Command, io: Io): void {
-  const command = withConfig(program.command('start')).description(
-    'run the daemon until SIGTERM; SIGHUP reads the config file again',
-  )
-  command.option(
-    '--roles <list>',
-    'what this daemon does of clock, worker and web; others must do the rest',
-    parseRoles,
-  )
-  withExample(
-    command,
-    'plimsoll start --config config/plimsoll.yaml',
-    'plimsoll start --config config/plimsoll.yaml --roles worker',
-  ).action((options: StartOptions) => start(io, options))
-}
 
 interface StartOptions extends CommonOptions {
   /** Undefined: all of them. */
   roles?: ReadonlySet<Role>
 }
 
-function parseRoles(text: string): ReadonlySet<Role> {
-  const roles = text.split(',').map((role) => role.trim())
-  if (!roles.every(isRole)) throw new InvalidArgumentError(`Roles are ${ROLES.join(', ')}, with commas between them.`)
-  return new Set(roles)
-}
-
 /** The first sweeps are over by then. */
 const STARTED_AFTER_MS = 3_000
 
-async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
+/** `plimsoll start`. */
+export async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
   growHeapEvenly()
   const { config, notices } = readConfig(io, file)
   checkInstalled(io, file, config, 'begins')
@@ -92,5 +72,45 @@ function reopen(logFile: LogFile | undefined, log: Logger): void {
     logFile?.reopen()
   } catch (error) {
     log.error({ code: 'log.not-reopened', err: error }, 'the log file could not be opened anew: the old one goes on')
+  }
+}
+
+/**
+ * SIGHUP: the daemon reads its file again and takes over what it can. A file that can't be used changes nothing. Never
+ * throws; the log says what came of it.
+ */
+async function reloadConfig(io: Io, file: string, starting: Promise<App>, log: Logger): Promise<'taken' | 'refused'> {
+  try {
+    const result = loadConfig({ file, env: io.env, cwd: io.cwd, now: io.clock.now(), validateCron: isCronExpression })
+    if (!result.ok) throw new RefusedError(result.problems.map((problem) => renderProblem(file, problem)))
+    const { applied, restart } = await (await starting).reload(result.config)
+    for (const { path, message } of result.notices) log.warn({ code: 'config.notice', path }, message)
+    const later = restart.length === 0 ? '' : `; needs a restart: ${restart.join(', ')}`
+    log.info({ code: 'config.reloaded', applied, restart }, `the config file was read again${later}`)
+    return 'taken'
+  } catch (error) {
+    if (!io.stop.aborted) tellRefused(log, error)
+    // Who is still starting has nothing in force yet that the file could differ from.
+    void starting.then((app) => app.refused()).catch(() => undefined)
+    return 'refused'
+  }
+}
+
+class RefusedError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('; '))
+    this.problems = problems
+  }
+}
+
+function tellRefused(log: Logger, error: unknown): void {
+  const staying = 'the old one stays in force'
+  if (error instanceof RefusedError || error instanceof KeysError) {
+    const { problems } = error
+    log.error({ code: 'config.refused', problems }, `the config file is refused, ${staying}: ${problems.join('; ')}`)
+  } else {
+    log.error({ code: 'config.refused', err: error }, `the config file could not be taken over: ${staying}`)
   }
 }

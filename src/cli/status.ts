@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { formatTime } from '../text/format-time.ts'
@@ -9,19 +8,14 @@ import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.t
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
-import { printFacts } from './facts.ts'
+import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
+import { printFacts } from './say.ts'
 import { accountCells, howFull, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
-export function addStatus(program: Command, io: Io): void {
-  withExample(withJson(withConfig(program.command('status'))), 'plimsoll status --config config/plimsoll.yaml')
-    .description('show the fleet at a glance')
-    .action((options: CommonOptions) => status(io, options))
-}
-
-async function status(io: Io, options: CommonOptions): Promise<void> {
+/** `plimsoll status`. */
+export async function status(io: Io, options: CommonOptions): Promise<void> {
   const fleet = await withParts(io, options.config, (parts) =>
     readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
   )

@@ -3,9 +3,8 @@ import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { coloured } from './colours.ts'
-import { type Fact, printFacts } from './facts.ts'
 import type { Io } from './io.ts'
-import { roomOf } from './say.ts'
+import { type Fact, printFacts, roomOf } from './say.ts'
 
 /** A column is its heading, or what else is to be known of it where a terminal is too narrow. */
 export type Column = string | KnownColumn

@@ -1,8 +1,37 @@
+import { seriesName } from '../alerts/series-name.ts'
+import type { Zones } from '../limits/history/thin-out.ts'
+import { jsonText } from '../runtime/json-text.ts'
+import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
+import { seriesJson } from '../views/account-view.ts'
+import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
+import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.ts'
+import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
+import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/plan.ts'
+import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
-import type { PlanContext, PlanOutput } from './thresholds-context.ts'
-import { jsonOutput } from './thresholds-json.ts'
-import { type PlannedChange, printNow, worstFirst } from './thresholds-now.ts'
-import { printNotes, printReplay } from './thresholds-replay.ts'
+import { say } from './say.ts'
+import { named, number, printTable, spare, state, whole } from './table.ts'
+
+/** What a plan writes: accounts as they are found, and what there is to say of all. */
+export interface PlanOutput {
+  account(planned: PlannedAccount): void
+  end(summary: PlanSummary): void
+}
+
+export interface PlanContext {
+  at: number
+  /** The config in force, and the one that may come. */
+  config: string
+  file: string
+  /** Most rows of the table of changes. */
+  max: number
+  json: boolean
+  /** From when on the history has every change, one an hour, one a day. */
+  zones: Zones
+  /** Whether a rule of either config asks for daysLeft. */
+  asksForecasts: boolean
+}
 
 export function planOutput(io: Io, context: PlanContext): PlanOutput {
   return context.json ? jsonOutput(io, context) : textOutput(io, context)
@@ -23,6 +52,229 @@ function textOutput(io: Io, context: PlanContext): PlanOutput {
       printNow(io, context, summary, worst)
       printReplay(io, summary)
       printNotes(io, context, summary)
+    },
+  }
+}
+
+/** A series whose level another set of rules would change. */
+interface PlannedChange extends LevelChange {
+  account: PlannedAccount
+}
+
+const RANK: Readonly<Record<PlannedMove, number>> = {
+  ...{ critical: 0, warning: 1, unknown: 2, unwatched: 3, eases: 4, recovers: 5 },
+}
+
+function worstFirst(a: PlannedChange, b: PlannedChange): number {
+  const fuller = (b.series.percent ?? -1) - (a.series.percent ?? -1)
+  return RANK[a.move] - RANK[b.move] || fuller || b.series.usage - a.series.usage || a.account.hubId - b.account.hubId
+}
+
+const MOVES: readonly [PlannedMove, one: string, many: string][] = [
+  ['critical', 'becomes critical', 'become critical'],
+  ['warning', 'comes to warning', 'come to warning'],
+  ['eases', 'eases from critical to warning', 'ease from critical to warning'],
+  ['recovers', 'recovers', 'recover'],
+  ['unwatched', 'is at a level now and no longer watched', 'are at a level now and no longer watched'],
+  ['unknown', 'can no longer be judged', 'can no longer be judged'],
+]
+
+/** What the next poll of each account would change. */
+function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, worst: readonly PlannedChange[]): void {
+  const { accounts, watched } = summary
+  say(io, `${file} in place of ${config}, with the next poll of each account:`)
+  const moves = MOVES.filter(([move]) => summary.now[move].series > 0)
+  if (moves.length === 0) say(io, '  no series changes its level')
+  for (const [move, one, many] of moves) {
+    const { series, accounts: count } = summary.now[move]
+    say(io, `  ${countOf(series, 'series', 'series')} of ${countOf(count, 'account')} ${series === 1 ? one : many}`)
+  }
+  for (const line of toldLines(summary)) say(io, `  ${line}`)
+  const change = watched.before === watched.after ? 'as before' : `${formatCount(watched.before)} before`
+  const looked = `${countOf(accounts.looked, 'account')}, ${countOf(watched.after, 'series', 'series')} watched (${change})`
+  say(io, `  looked at: ${looked}${notRead(accounts)}`)
+  if (worst.length === 0) return
+  io.out('\n')
+  printTable(
+    io,
+    [
+      ...[state('NEW LEVEL'), state('NOW'), whole('HUB ID'), 'DOMAIN', named('SERIES')],
+      ...[number('USAGE'), number('%'), spare('RULE')],
+    ],
+    worst.map(changeCells),
+  )
+  const all = MOVES.reduce((sum, [move]) => sum + summary.now[move].series, 0)
+  if (all > worst.length) say(io, `and ${formatCount(all - worst.length)} more: --max shows more, --json all`)
+}
+
+function toldLines({ told: { byReceiver, nobody } }: PlanSummary): string[] {
+  const receivers = [...byReceiver].map(([receiver, count]) => `${receiver} of ${formatCount(count)}`)
+  return [
+    ...(receivers.length === 0 ? [] : [`told of them: ${receivers.join(', ')}`]),
+    ...(nobody === 0 ? [] : [`nobody is told of ${formatCount(nobody)}: no route is for them`]),
+  ]
+}
+
+function notRead({ neverRead, unreadable }: PlanSummary['accounts']): string {
+  const never = neverRead === 0 ? '' : `; ${countOf(neverRead, 'account')} never read`
+  return unreadable === 0 ? never : `${never}; what is stored of ${countOf(unreadable, 'account')} is spoilt`
+}
+
+function changeCells({ account, series, before, after }: PlannedChange): string[] {
+  const { hubId, hubDomain } = account
+  const { usage, limit, percent } = series
+  const threshold = thresholdText(after.threshold)
+  const rule = after.rule ?? 'no rule, or off'
+  return [
+    ...[levelText(after.level), levelText(before.level), String(hubId), hubDomain, seriesName(series)],
+    ...[
+      limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`,
+      percent === null ? '' : percent.toFixed(1),
+    ],
+    threshold === '' ? rule : `${rule}: ${threshold}`,
+  ]
+}
+
+function levelText(level: string): string {
+  return level === 'off' ? 'not watched' : level
+}
+
+const SIDES = ['NOW', 'NEW'] as const
+
+/** What would have been told so far, by either set of rules. */
+function printReplay(io: Io, { replay }: PlanSummary): void {
+  const { from, to, before, after, offenders } = replay
+  const span = `from ${formatMoment(from)} to ${formatMoment(to)}`
+  say(io, '', `what would have been sent ${span}, by the rules of now and by the new ones:`, '')
+  printTable(io, ['', ...SIDES.map(number)], overallRows(before, after))
+  const counts = countRows(before, after)
+  if (counts.length > 0) {
+    io.out('\n')
+    printTable(io, ['RULE', state('LEVEL'), 'REASON', ...SIDES.map(number)], counts)
+  }
+  if (offenders.length === 0) return
+  say(io, '', 'most often told of:', '')
+  printTable(
+    io,
+    [whole('HUB ID'), 'DOMAIN', named('SERIES'), ...SIDES.map(number)],
+    offenders.map((one) => [
+      ...[String(one.hubId), one.hubDomain, seriesName(one.series)],
+      ...[formatCount(one.before), formatCount(one.after)],
+    ]),
+  )
+}
+
+function overallRows(before: TallyResult, after: TallyResult): string[][] {
+  const row = (name: string, value: (tally: TallyResult) => string) => [name, value(before), value(after)]
+  const receivers = [...new Set([...before.messages.keys(), ...after.messages.keys()])].sort()
+  return [
+    row('transitions', ({ transitions }) => formatCount(transitions)),
+    row('alerts opened', ({ entered }) => formatCount(entered)),
+    row(`of these flaps (over within ${FLAP_MS / 3_600_000} h)`, ({ flaps, entered }) => flapsText(flaps, entered)),
+    row('repeats', ({ repeats }) => formatCount(repeats)),
+    ...receivers.map((receiver) =>
+      row(`messages to ${receiver}, estimated`, ({ messages }) => messagesText(messages.get(receiver))),
+    ),
+    ...(before.unrouted + after.unrouted === 0
+      ? []
+      : [row('transitions that no route is for', ({ unrouted }) => formatCount(unrouted))]),
+  ]
+}
+
+function flapsText(flaps: number, entered: number): string {
+  return flaps === 0 ? '0' : `${formatCount(flaps)} (${formatPercent((flaps * 100) / entered)})`
+}
+
+function messagesText(estimated: { messages: number; truncated: number } | undefined): string {
+  if (estimated === undefined) return '0'
+  const { messages, truncated } = estimated
+  return truncated === 0
+    ? formatCount(messages)
+    : `${formatCount(messages)} (${countOf(truncated, 'alert')} only counted)`
+}
+
+/** By what both sets of rules told, the most frequent first. */
+function countRows(before: TallyResult, after: TallyResult): string[][] {
+  const rows = new Map<string, { cells: string[]; before: number; after: number }>()
+  for (const [side, { counts }] of [['before', before] as const, ['after', after] as const]) {
+    for (const { rule, level, reason, count } of counts) {
+      const key = JSON.stringify([rule, level, reason])
+      const row = rows.get(key) ?? { cells: [rule, level, reason], before: 0, after: 0 }
+      row[side] = count
+      rows.set(key, row)
+    }
+  }
+  return [...rows.values()]
+    .sort((a, b) => Math.max(b.before, b.after) - Math.max(a.before, a.after))
+    .map((row) => [...row.cells, formatCount(row.before), formatCount(row.after)])
+}
+
+function printNotes(io: Io, context: PlanContext, summary: PlanSummary): void {
+  io.out('\n')
+  for (const note of notesOf(context, summary)) say(io, `- ${note}`)
+}
+
+/** What the history can't tell, and what the replay leaves out. */
+function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary): string[] {
+  const { from, knownFrom } = replay
+  const { rawFrom, hourlyFrom } = zones
+  const isShort = knownFrom === null || knownFrom > from
+  return [
+    ...(isShort ? [`The history begins ${knownFrom === null ? 'with the next poll' : formatMoment(knownFrom)}.`] : []),
+    ...(from < rawFrom
+      ? [
+          `Every change is kept since ${formatMoment(rawFrom)} (limits.history.raw); before that one an hour` +
+            `${from < hourlyFrom ? `, before ${formatMoment(hourlyFrom)} one a day` : ''}: what came and went in between is not seen.`,
+        ]
+      : []),
+    'Polls that found nothing changed are not kept: between two changes they are taken to have come every limits.every.',
+    ...(asksForecasts
+      ? [
+          "daysLeft is judged by forecasts told anew for each day, from the history as it was then, as from the day's start.",
+        ]
+      : []),
+    'Messages are an estimate from alerts.group and routes. Silences, quiet hours, acknowledgements, and alerts about ' +
+      'tokens, polls and the fleet are left out.',
+  ]
+}
+
+/** One object, written as it is found: of a large fleet not all is in memory at once. */
+function jsonOutput(io: Io, context: PlanContext): PlanOutput {
+  const { at, config, file } = context
+  let count = 0
+  const begin = () =>
+    `{"ok":true,"at":${jsonText(iso(at))},"config":${jsonText(config)},"planned":${jsonText(file)},"accounts":[`
+  return {
+    account: (account) => {
+      io.out(`${count === 0 ? begin() : ','}${jsonText(accountJson(account))}`)
+      count++
+    },
+    end: (summary) => {
+      const fields = jsonText(summaryJson(context, summary)).slice(1)
+      io.out(`${count === 0 ? begin() : ''}],${fields}\n`)
+    },
+  }
+}
+
+function accountJson({ hubId, hubDomain, changes }: PlannedAccount): PlannedAccountShape {
+  return {
+    ...{ hubId, hubDomain },
+    changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),
+  }
+}
+
+function summaryJson(context: PlanContext, summary: PlanSummary): PlanSummaryShape {
+  const { accounts, watched, now, told, replay } = summary
+  const { from, to, knownFrom, before, after, offenders } = replay
+  const tally = ({ messages, ...counts }: TallyResult) => ({ ...counts, messages: Object.fromEntries(messages) })
+  return {
+    counts: { accounts, watched, now },
+    told: { byReceiver: Object.fromEntries(told.byReceiver), nobody: told.nobody },
+    replay: {
+      ...{ from: iso(from), to: iso(to), knownFrom: iso(knownFrom) },
+      ...{ before: tally(before), after: tally(after), flapMs: FLAP_MS },
+      offenders: offenders.map(({ id: _, series, ...one }) => ({ ...one, ...series })),
+      notes: notesOf(context, summary),
     },
   }
 }

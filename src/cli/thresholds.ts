@@ -1,5 +1,3 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../config/duration.ts'
 import { loadConfig } from '../../config/load.ts'
 import { renderProblem } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
@@ -13,12 +11,11 @@ import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { countOf } from '../text/format-number.ts'
 import { countLive } from '../views/check-fleet.ts'
 import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.ts'
+import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
-import { type CommonOptions, parseMost, withConfig, withExample, withJson } from './options.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import type { PlanOutput } from './thresholds-context.ts'
-import { planOutput } from './thresholds-output.ts'
+import { type PlanOutput, planOutput } from './thresholds-output.ts'
 import { withParts } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {
@@ -26,32 +23,8 @@ interface PlanOptions extends CommonOptions {
   max: number
 }
 
-const MONTH_MS = 30 * 86_400_000
-
-export function addThresholds(program: Command, io: Io): void {
-  const thresholds = program.command('thresholds').description('see what other thresholds would change')
-  const plan = withJson(withConfig(thresholds.command('plan').argument('<file>', 'the config that may come')))
-    .addOption(
-      new Option('--over <duration>', 'how far back what would have been sent is looked at')
-        .argParser(parseOver)
-        .default(MONTH_MS, '30d'),
-    )
-    .option('--max <rows>', 'most rows of the table of changes', parseMost, 50)
-  withExample(plan, 'plimsoll thresholds plan new.yaml', 'plimsoll thresholds plan new.yaml --over 90d --json')
-    .description('compare a config with the one in force: who changes level now, what would have been sent')
-    .action((file: string, options: PlanOptions) => planFile(io, file, options))
-}
-
-function parseOver(text: string): number {
-  const over = parseDuration(text)
-  if (over === undefined || over < 3_600_000) {
-    throw new InvalidArgumentError('A duration of an hour or more, such as 30d.')
-  }
-  return over
-}
-
 /** Reads only: neither config is put in force, and nothing is written to Redis. */
-async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
+export async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
   const planned = readPlanned(io, file, options.json === true)
   await withParts(io, options.config, (parts) => compare(io, parts, file, planned, options), { stops: 'by itself' })
 }

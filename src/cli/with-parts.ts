@@ -6,10 +6,8 @@ import { createLogger } from '../runtime/logger.ts'
 import { checkKeys } from '../tokens/canary.ts'
 import { VaultError } from '../tokens/vault.ts'
 import { startWriterReports } from '../tokens/writers.ts'
-import { checkInstalled, type WithoutData } from './check-installed.ts'
-import { readConfig } from './config-file.ts'
+import { checkInstalled, readConfig, type WithoutData } from './installation.ts'
 import { CommandError, type Io } from './io.ts'
-import { untilStopped } from './until-stopped.ts'
 
 interface PartsOptions {
   withoutData?: WithoutData
@@ -68,4 +66,30 @@ function explain(error: unknown): unknown {
     return new CommandError('Redis does not answer: check redis.url in the config, and that the server runs')
   }
   return error
+}
+
+/** After a signal to stop, work in hand has so long: a little later the process is ended, with a code that means otherwise. */
+const PATIENCE_MS = { 'by itself': 8_000, 'at once': 100 } as const
+
+/** What `work` comes to; it looks at the signal itself, and is left behind if it does not end soon after it. */
+async function untilStopped<T>(
+  io: Pick<Io, 'stop' | 'clock'>,
+  work: Promise<T>,
+  stops: keyof typeof PATIENCE_MS = 'by itself',
+): Promise<T> {
+  const done = new AbortController()
+  try {
+    return await Promise.race([work, patience(io, PATIENCE_MS[stops], done.signal)])
+  } finally {
+    done.abort()
+  }
+}
+
+async function patience({ stop, clock }: Pick<Io, 'stop' | 'clock'>, ms: number, done: AbortSignal): Promise<never> {
+  await new Promise<void>((resolve) => {
+    if (stop.aborted) resolve()
+    stop.addEventListener('abort', () => resolve(), { once: true, signal: done })
+  })
+  await clock.wait(ms, done)
+  throw new CommandError(ms === PATIENCE_MS['at once'] ? 'stopped' : 'stopped, with work left behind')
 }

@@ -110,7 +110,7 @@ test('--json is one line: an array of accounts with their snapshots', async () =
 
 test.each([
   [['42'], 1, 'there is no account 42: plimsoll accounts list shows all'],
-  [['9', 'x'], 2, 'a hub id is a whole number'],
+  [['9', 'x'], 1, 'no account has the domain x'],
   [['--from', 'yesterday'], 2, 'a time is like 2026-11-21T10:00:00Z, or how long ago: 7d'],
   [['--from', '1d', '--to', '2d'], 2, '--from must be before --to'],
   [['--csv', '--json'], 2, "'--csv' cannot be used with option '--json'"],

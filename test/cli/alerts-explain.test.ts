@@ -209,7 +209,7 @@ test('an account that nobody knows is refused with a way out', async () => {
     out: '',
     err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
   })
-  expect(await explain('acme')).toMatchObject({ code: 2, out: '' })
+  expect(await explain('acme')).toMatchObject({ code: 1, out: '' })
 })
 
 test('each attempt is told, and what waits for whom until when; nothing is written', async () => {

@@ -141,7 +141,7 @@ describe('the exit code', () => {
 
   test.each([
     ['an option that there is not', ['--bogus'], /^PLIMSOLL UNKNOWN - wrong usage: .*--bogus/],
-    ['a hub id that is none', ['acme'], /^PLIMSOLL UNKNOWN - wrong usage: .*acme/],
+    ['a hub id that is none', ['0'], /^PLIMSOLL UNKNOWN - wrong usage: .*can't be '0'/],
     ['two forms at once', ['--json', '--csv'], /^PLIMSOLL UNKNOWN - wrong usage: /],
     ['no config', ['--config', 'nowhere.yaml'], /^PLIMSOLL UNKNOWN - .*nowhere\.yaml/],
   ])('is 3 for %s', async (_, args, line) => {

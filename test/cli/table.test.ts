@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { printFacts } from '../../src/cli/facts.ts'
 import type { Io } from '../../src/cli/io.ts'
+import { printFacts } from '../../src/cli/say.ts'
 import { named, printTable, spare, whole } from '../../src/cli/table.ts'
 import { anIo } from '../support/an-io.ts'
 

@@ -2,23 +2,23 @@ import { expect, test } from 'vitest'
 import { plimsollHere } from '../support/command.ts'
 
 test.each([
-  ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help tells more)"],
-  ['accounts lst', "unknown command 'lst': did you mean list? (plimsoll accounts --help tells more)"],
+  ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)"],
+  ['accounts lst', "unknown command 'lst': did you mean list? (plimsoll accounts --help shows more)"],
   [
     'accounts show 0',
-    "account can't be '0': an account is its hub id, such as 1234567, or its domain (plimsoll accounts show --help tells more)",
+    "account can't be '0': an account is its hub id, such as 1234567, or its domain (plimsoll accounts show --help shows more)",
   ],
-  ['accounts show', "missing required argument 'account' (plimsoll accounts show --help tells more)"],
+  ['accounts show', "missing required argument 'account' (plimsoll accounts show --help shows more)"],
   [
     'accounts list --state asleep',
-    "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled (plimsoll accounts list --help tells more)",
+    "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled (plimsoll accounts list --help shows more)",
   ],
   [
     'alerts log --since 2x',
-    "--since can't be '2x': a time is like 2026-11-21T10:00:00Z, or how long ago: 7d (plimsoll alerts log --help tells more)",
+    "--since can't be '2x': a time is like 2026-11-21T10:00:00Z, or how long ago: 7d (plimsoll alerts log --help shows more)",
   ],
-  ['status --jsn', "unknown option '--jsn': did you mean --json? (plimsoll status --help tells more)"],
-  ['accounts history --from 1h --to 2h', '--from must be before --to (plimsoll accounts history --help tells more)'],
+  ['status --jsn', "unknown option '--jsn': did you mean --json? (plimsoll status --help shows more)"],
+  ['accounts history --from 1h --to 2h', '--from must be before --to (plimsoll accounts history --help shows more)'],
 ])('wrong usage, plimsoll %s, is one line with the way out, and exit code 2', async (line, said) => {
   expect(await plimsollHere(line.split(' '), '/')).toEqual({ code: 2, out: '', err: `plimsoll: ${said}\n` })
 })
@@ -27,13 +27,13 @@ test('wrong usage of check is unknown to a monitoring system, in the line that i
   expect(await plimsollHere(['check', '--foo'], '/')).toEqual({
     code: 3,
     out: "PLIMSOLL UNKNOWN - wrong usage: unknown option '--foo'\n",
-    err: "plimsoll: unknown option '--foo' (plimsoll check --help tells more)\n",
+    err: "plimsoll: unknown option '--foo' (plimsoll check --help shows more)\n",
   })
 })
 
 test('a config that is not there is said to be not there, with the ways to name one', async () => {
   const err =
-    'plimsoll: there is no config file NAME: name it with --config FILE or PLIMSOLL_CONFIG; the README has a small one to begin with\n'
+    'plimsoll: there is no config file NAME: name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init\n'
   const said = (name: string) => ({ code: 1, out: '', err: err.replace('NAME', name) })
   expect(await plimsollHere(['status'], '/')).toEqual(said('config/plimsoll.yaml'))
   expect(await plimsollHere(['status', '-c', 'x.yaml'], '/')).toEqual(said('x.yaml'))

@@ -191,7 +191,7 @@ test('wrong usage exits with 2 and says how it goes', async () => {
     expect(err).not.toBe('')
   }
   expect((await plimsoll(['acounts'], scene.folder)).err).toBe(
-    "plimsoll: unknown command 'acounts': did you mean accounts? (plimsoll --help tells more)\n",
+    "plimsoll: unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)\n",
   )
 })
 

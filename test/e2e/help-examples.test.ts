@@ -44,6 +44,7 @@ beforeAll(async () => {
   mkdirSync(at('config'))
   copyFileSync(await scene.configFile(), at('config/plimsoll.yaml'))
   copyFileSync(at('config/plimsoll.yaml'), at('new.yaml'))
+  writeFileSync(at('secret.txt'), 'a-client-secret')
   writeFileSync(at('token.txt'), await refreshTokenFor(scene.sandbox.url, BEFORE))
   writeFileSync(
     at('fleet.csv'),

@@ -52,10 +52,12 @@ const NEED_DATA: Record<string, string[]> = {
   'accounts poll': ['7'],
   'accounts history': ['7'],
   'accounts uninstall': ['7'],
+  'accounts reconnect-link': ['7'],
   'alerts list': [],
   'alerts log': [],
   'alerts explain': ['7'],
   'alerts ack': ['abcdef'],
+  'alerts unack': ['abcdef'],
   'alerts silence': ['--match', 'account=7', '--for', '1h', '--comment', 'x'],
   'alerts unsilence': ['x'],
   'alerts silences': [],
@@ -70,7 +72,7 @@ const NEED_DATA: Record<string, string[]> = {
   doctor: [],
 }
 const MAKE_DATA = ['start', 'demo', 'accounts connect', 'accounts import']
-const NEED_NONE = ['sandbox', 'config check', 'config schema', 'config print', 'schema', 'completion']
+const NEED_NONE = ['init', 'sandbox', 'config check', 'config schema', 'config print', 'schema', 'completion']
 
 test('of each command it is said whether it needs data, makes them, or neither', async () => {
   const all = (await helpTexts()).map(({ path }) => path.join(' '))

@@ -69,9 +69,9 @@ const COMMANDS: [command: string, count: (text: string) => number][] = [
   ['config print', (text) => text.match(/account-\d+\.example\.com/g)?.length ?? 0],
 ]
 
-function start(command: string, which: 'stdout' | 'stderr' = 'stdout', file = config) {
+function start(command: string, which: 'stdout' | 'stderr' = 'stdout', file = config, ...more: string[]) {
   const pipe = openPipe()
-  const args = [MAIN, ...command.split(' '), '--config', file]
+  const args = [MAIN, ...command.split(' '), '--config', file, ...more]
   const { child, ended } = spawnInto(pipe, which, [process.execPath, ...args], folder)
   return { pipe, child, ended: ended.then(({ said, ...end }) => ({ ...end, said: said.replace(PROGRESS, '') })) }
 }
@@ -124,7 +124,7 @@ test('all problems of a config reach a slow reader of standard error, and the en
 test('what a shell asks for its completion is whole, too', async () => {
   const file = join(folder, 'receivers.yaml')
   writeFileSync(file, `receivers:\n${HUB_IDS.map((hubId) => `  a-receiver-for-account-${hubId}: {}\n`).join('')}`)
-  const [text, { code }] = await readLate(start('__complete receivers -- alerts test', 'stdout', file))
+  const [text, { code }] = await readLate(start('__complete alerts test', 'stdout', file, ''))
   expect({ code, names: linesOf(text).length }).toEqual({ code: 0, names: FLEET })
 })
 

@@ -1,7 +1,21 @@
+import { existsSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
+import { loadConfig } from '../../config/load.ts'
+import { type Notice, renderProblem } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
+import { isCronExpression } from '../../jobs/clock.ts'
 import { missingData } from '../app/missing-data.ts'
 import { CommandError, type Io } from './io.ts'
+
+const WAY_OUT = 'name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init'
+
+/** The config that a command runs on. Throws CommandError with every problem of the file. */
+export function readConfig(io: Io, file: string): { config: Config; notices: Notice[] } {
+  if (!existsSync(resolve(io.cwd, file))) throw new CommandError(`there is no config file ${file}: ${WAY_OUT}`)
+  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
+  if (result.ok) return result
+  throw new CommandError(result.problems.map((problem) => renderProblem(file, problem)).join('\n'))
+}
 
 /** What a command does where there is no installation yet. */
 export type WithoutData = 'refuses' | 'begins'

@@ -1,33 +1,14 @@
-import type { Command } from 'commander'
 import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
 import { timedAlert } from '../views/open-alert-json.ts'
 import { withMarks } from '../views/silenced.ts'
-import { addAck } from './alerts-ack.ts'
-import { addAlertsExplain } from './alerts-explain.ts'
-import { addAlertsLog } from './alerts-log.ts'
-import { addSilences } from './alerts-silence.ts'
-import { addAlertsTest } from './alerts-test.ts'
+import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { type CommonOptions, withConfig, withExample, withJson } from './options.ts'
 import { say } from './say.ts'
 import { accountCells, howFull, momentCell, named, number, printTable, spare, state, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
-export function addAlerts(program: Command, io: Io): void {
-  const alerts = program
-    .command('alerts')
-    .description('alerts: what is open, what was; silence, acknowledge, test receivers')
-  withExample(withJson(withConfig(alerts.command('list'))), 'plimsoll alerts list')
-    .description('list the alerts that are open, worst first')
-    .action((options: CommonOptions) => list(io, options))
-  addAlertsLog(alerts, io)
-  addAck(alerts, io)
-  addSilences(alerts, io)
-  addAlertsExplain(alerts, io)
-  addAlertsTest(alerts, io)
-}
-
-async function list(io: Io, options: CommonOptions): Promise<void> {
+/** `plimsoll alerts list`. */
+export async function list(io: Io, options: CommonOptions): Promise<void> {
   const now = io.clock.now()
   const alerts = await withParts(io, options.config, async ({ store, keys, registry, silences }) =>
     withMarks(await readOpenAlerts(store, keys, await registry.alerting()), await silences.active(now), now),

@@ -1,0 +1,82 @@
+import { InvalidArgumentError } from 'commander'
+import { parseDuration } from '../../config/duration.ts'
+import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
+import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
+import { parseMoment } from '../text/parse-moment.ts'
+
+/** What is written on the command line, read: each throws InvalidArgumentError, which is wrong usage. */
+
+/** What most commands take. */
+export interface CommonOptions {
+  config: string
+  json?: boolean
+}
+
+/** An account as people name it: its hub id, or its domain in lower case. */
+export type AccountName = number | string
+
+export function parseAccount(text: string): AccountName {
+  const name = text.trim().toLowerCase()
+  if (name !== '' && !/^\d+$/.test(name)) return name
+  const hubId = Number(name)
+  if (Number.isSafeInteger(hubId) && hubId > 0) return hubId
+  throw new InvalidArgumentError('An account is its hub id, such as 1234567, or its domain.')
+}
+
+export function parseAccounts(text: string, before: readonly AccountName[] | undefined): AccountName[] {
+  return [...(before ?? []), parseAccount(text)]
+}
+
+export function parseEach(text: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), text]
+}
+
+export function parseCount(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('A whole number, such as 50.')
+  return Number(text)
+}
+
+/** A moment (ISO 8601), or how long ago one was: ms. */
+export function parseTime(text: string, now: number): number {
+  const ago = parseDuration(text)
+  const at = ago === undefined ? parseMoment(text) : now - ago
+  if (at === undefined) throw new InvalidArgumentError('A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.')
+  return at
+}
+
+export function parseEnd(text: string): number {
+  const at = parseMoment(text)
+  if (at === undefined) throw new InvalidArgumentError('A time is like 2026-11-21T18:00:00Z.')
+  return at
+}
+
+export function parseLength(text: string): number {
+  const length = parseDuration(text)
+  if (length === undefined || length <= 0) throw new InvalidArgumentError('A duration is like 20s, 30m, 2h or 1d.')
+  return length
+}
+
+export function parseHours(text: string): number {
+  const length = parseLength(text)
+  if (length < 3_600_000) throw new InvalidArgumentError('A duration of an hour or more, such as 30d.')
+  return length
+}
+
+export function parseRoles(text: string): ReadonlySet<Role> {
+  const roles = text.split(',').map((role) => role.trim())
+  if (!roles.every(isRole)) throw new InvalidArgumentError(`Roles are ${ROLES.join(', ')}, with commas between them.`)
+  return new Set(roles)
+}
+
+export function parseTokenName(text: string): string {
+  const fault = faultOfName(text)
+  if (fault !== undefined) throw new InvalidArgumentError(`${fault[0]?.toUpperCase()}${fault.slice(1)}.`)
+  return text
+}
+
+export function parseScopes(text: string): Scope[] {
+  const given = text.split(',').map((scope) => scope.trim())
+  const unknown = given.find((scope) => !SCOPES.some((known) => known === scope))
+  if (unknown !== undefined) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}; several with commas.`)
+  return SCOPES.filter((scope) => given.includes(scope))
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plimsollHere } from '../support/command.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-init-'))
+  writeFileSync(join(folder, 'secret.txt'), 'a-client-secret\n')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const APP = ['--client-id', 'my-app', '--client-secret-file', 'secret.txt', '--public-url', 'http://127.0.0.1:8088']
+const MAIL = ['--smtp', 'smtps://user:pass@mail.example.com:465', '--mail-to', 'ops@example.com,ann@example.com']
+const HOOK = ['--webhook', 'https://hooks.example.com/plimsoll']
+const init = (...args: string[]) => plimsollHere(['init', ...args], folder)
+const at = (name: string) => join(folder, name)
+
+test.each([
+  ['mail', MAIL, 'mail: { type: email'],
+  ['webhook', HOOK, 'hook: { type: webhook'],
+  ['both', [...MAIL, ...HOOK], '{ to: [mail, hook] }'],
+])(
+  'with flags for %s it writes a short config that config check accepts, for this user alone',
+  async (name, flags, line) => {
+    const file = `sub/${name}.yaml`
+    const { code, out, err } = await init(...APP, ...flags, '-c', file)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain(`wrote ${file}`)
+    const text = readFileSync(at(file), 'utf8')
+    expect(text).toContain(line)
+    expect(text.trim().split('\n').length).toBeLessThan(17)
+    expect(statSync(at(file)).mode & 0o777).toBe(0o600)
+    expect(await plimsollHere(['config', 'check', file], folder)).toMatchObject({ code: 0 })
+  },
+)
+
+test('a file that is there stays as it is, unless --force is given', async () => {
+  writeFileSync(at('mine.yaml'), 'mine')
+  expect(await init(...APP, ...HOOK, '-c', 'mine.yaml')).toMatchObject({
+    ...{ code: 1, err: 'plimsoll: mine.yaml is there already: --force overwrites it\n' },
+  })
+  expect(readFileSync(at('mine.yaml'), 'utf8')).toBe('mine')
+  expect((await init(...APP, ...HOOK, '-c', 'mine.yaml', '--force')).code).toBe(0)
+  expect(readFileSync(at('mine.yaml'), 'utf8')).toContain('my-app')
+})
+
+test('without a terminal what is missing is wrong usage that names the flags', async () => {
+  expect(await init('--client-id', 'x')).toMatchObject({
+    ...{ code: 2, out: '' },
+    err: expect.stringContaining(
+      'it also takes --client-secret-file, --public-url, --smtp with --mail-to, or --webhook (',
+    ),
+  })
+  expect((await init(...APP, '--smtp', 'smtp://localhost:25')).err).toContain('takes --mail-to (')
+  expect((await init(...APP, '--mail-to', 'a@example.com')).err).toContain('takes --smtp (')
+})
+
+test('a config that would not work is not written, with all its problems', async () => {
+  const { code, err } = await init(...APP, '--webhook', 'ftp://x', '--client-secret-file', 'none.txt', '-c', 'bad.yaml')
+  expect(code).toBe(1)
+  expect(err).toContain('bad.yaml was not written')
+  expect(err).toContain('none.txt')
+  expect(err).toContain('receivers.hook.url')
+  expect(() => statSync(at('bad.yaml'))).toThrow()
+})
+
+/** What a user types, as a terminal hands it over. */
+async function* typed(...lines: string[]): AsyncGenerator<Buffer> {
+  for (const line of lines) yield Buffer.from(`${line}\n`)
+}
+
+test('on a terminal it asks for what is not given, and takes an empty line for no', async () => {
+  const stdin = () => typed('secret.txt', 'http://127.0.0.1:8088', '', 'https://hooks.example.com/plimsoll')
+  const args = ['init', '--client-id', 'my-app', '-c', 'asked.yaml']
+  const { code, out } = await plimsollHere(args, folder, { isTerminal: true, stdin })
+  expect(code).toBe(0)
+  expect(out).not.toContain('client id')
+  expect(out).not.toContain('Who gets the alerts')
+  expect(readFileSync(at('asked.yaml'), 'utf8')).toContain('clientSecretFile: "secret.txt"')
+  const ended = await plimsollHere(['init', '-c', 'none.yaml'], folder, { isTerminal: true, stdin: () => typed('x') })
+  expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('--client-secret-file') })
+})
