@@ -118,10 +118,9 @@ export function subjectOf({
   if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
   if (kind === 'delivery')
     return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
-  if (kind === 'poll')
-    return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope that lets them be read'
+  if (kind === 'poll') return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope to read them'
   if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
-  return level === 'critical' ? 'tokens: to be authorised again' : 'tokens: refresh keeps failing'
+  return level === 'critical' ? 'tokens: must be reconnected' : 'tokens: refresh keeps failing'
 }
 
 /** An alert that is open, without the numbers of its last reading. */

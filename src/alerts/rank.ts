@@ -11,8 +11,8 @@ export interface Ranked {
   daysLeft?: number
 }
 
-/** By what happens if no one acts: all tokens end, no alert arrives, an account's token ends, its limits go unread, a limit is reached. */
-const KINDS: readonly AlertKind[] = ['fleet', 'delivery', 'token', 'poll', 'limit', 'limit-changed', 'test']
+/** By what happens if no one acts: all tokens end, one account's token ends, no alert arrives, limits go unread, a limit is reached. */
+const KINDS: readonly AlertKind[] = ['fleet', 'token', 'delivery', 'poll', 'limit', 'limit-changed', 'test']
 
 /** Compared number by number; less is worse. */
 export type Rank = readonly [kind: number, level: number, daysLeft: number, percent: number, usage: number]

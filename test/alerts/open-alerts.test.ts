@@ -54,7 +54,7 @@ test('what concerns the whole fleet comes before what concerns one account, and 
   expect(found[0]).not.toHaveProperty('hubDomain')
   expect(found.map(subjectOf)).toEqual([
     'tokens: none can be refreshed',
-    'tokens: to be authorised again',
+    'tokens: must be reconnected',
     'tokens: refresh keeps failing',
     'custom properties',
   ])
@@ -72,6 +72,6 @@ test('a poll alert is listed by its cause, and the low coverage of the fleet by 
   expect(found.map(subjectOf)).toEqual([
     'limits: too many accounts without a fresh reading',
     'limits: polls keep failing',
-    'limits: no scope that lets them be read',
+    'limits: no scope to read them',
   ])
 })

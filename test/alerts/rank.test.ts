@@ -5,9 +5,9 @@ const overall = { metric: 'customProperties.overall' }
 const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
   ['no token can be refreshed', { kind: 'fleet', level: 'critical' }],
   ['many accounts are not read', { kind: 'fleet', level: 'warning' }],
-  ['a receiver is switched off', { kind: 'delivery', level: 'critical' }],
   ['a token must be reconnected', { kind: 'token', level: 'critical' }],
   ['a refresh keeps failing', { kind: 'token', level: 'warning' }],
+  ['a receiver is switched off', { kind: 'delivery', level: 'critical' }],
   ['polls keep failing', { kind: 'poll', level: 'warning' }],
   ['over the limit', { kind: 'limit', level: 'critical', series: overall, percent: 130, daysLeft: 0 }],
   ['at the limit', { kind: 'limit', level: 'critical', series: overall, percent: 100, daysLeft: 0 }],

@@ -26,7 +26,7 @@ async function openThree() {
 
 test('accounts are narrowed by alert, tag, reading and state, all at once', async () => {
   const { found } = await openThree()
-  expect(await found('')).toEqual([1, 2, 3])
+  expect(await found('')).toEqual([2, 1, 3])
   expect(await found('alert=open')).toEqual([2])
   expect(await found('alert=warning')).toEqual([])
   expect(await found('alert=critical&state=active&q=example')).toEqual([2])
@@ -37,14 +37,14 @@ test('accounts are narrowed by alert, tag, reading and state, all at once', asyn
 
 test('accounts are ordered by what the address says, and a column says how they are ordered', async () => {
   const { found, get } = await openThree()
-  expect(await found('order=desc')).toEqual([3, 2, 1])
+  expect(await found('sort=hubId&order=desc')).toEqual([3, 2, 1])
   expect(await found('sort=domain')).toEqual([3, 2, 1])
   expect(await found('sort=nearest')).toEqual([2, 1, 3])
   const { text } = await get('/accounts?sort=domain&q=example&state=active')
   expect(text).toContain(
     'aria-sort="ascending"><a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=domain&amp;order=desc">Domain',
   )
-  expect(text).toContain('<a class="sort" href="/accounts?q=example&amp;state=active">Hub id</a>')
+  expect(text).toContain('<a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=hubId">Hub id</a>')
 })
 
 test('the page says how many accounts are in which state, and how near each is to a limit', async () => {

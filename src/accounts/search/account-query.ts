@@ -1,8 +1,8 @@
 import type { AccountState } from '../../redis/keys.ts'
 import type { Tag } from '../match-account.ts'
 
-/** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. */
-export const ACCOUNT_SORTS = ['hubId', 'domain', 'refresh', 'poll', 'nearest'] as const
+/** What a list of accounts can be ordered by. Accounts that have nothing of it come last, by hubId. `worst`: by state, then by the nearest limit. */
+export const ACCOUNT_SORTS = ['worst', 'hubId', 'domain', 'refresh', 'poll', 'nearest'] as const
 export type AccountSort = (typeof ACCOUNT_SORTS)[number]
 
 /** `open`: of any level. */
@@ -53,6 +53,7 @@ export function parsePlace(text: string, sort: AccountSort): Place | undefined {
   if (key === undefined) return { hubId }
   if (sort === 'hubId') return undefined
   if (sort === 'domain') return { hubId, key }
+  if (sort === 'worst') return /^[0-5]:(-?\d{1,15}(\.\d{1,12})?)?$/.test(key) ? { hubId, key } : undefined
   const number = Number(key)
   return Number.isFinite(number) && key.trim() !== '' ? { hubId, key: number } : undefined
 }

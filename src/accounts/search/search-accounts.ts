@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import type { Keys } from '../../redis/keys.ts'
+import { type AccountState, type Keys, PARTITIONS } from '../../redis/keys.ts'
 import type { Account } from '../account.ts'
 import { matchesAccount } from '../match-account.ts'
 import type { Registry } from '../registry.ts'
@@ -27,7 +27,10 @@ export interface AccountPage {
  */
 export async function searchAccounts(deps: SearchDeps, query: AccountQuery): Promise<AccountPage> {
   const isBackward = query.before !== undefined
-  const found = await firstOf(deps, query, query.limit + 1)
+  const entries = await matchingEntries(deps, query)
+  const limit = query.limit + 1
+  const found =
+    query.sort === 'worst' ? await worstFirst(deps, query, entries, limit) : await firstOf(deps, query, entries, limit)
   // The entries before that place are gone.
   if (isBackward && found.length === 0) return searchAccounts(deps, { ...query, before: undefined, after: undefined })
   const isMore = found.length > query.limit
@@ -40,8 +43,54 @@ export async function searchAccounts(deps: SearchDeps, query: AccountQuery): Pro
   }
 }
 
-async function firstOf(deps: SearchDeps, query: AccountQuery, limit: number): Promise<Place[]> {
-  const entries = await matchingEntries(deps, query)
+/** Of states whose accounts are few, only these are looked up. */
+const FEW_IN_STATE = 1_000
+
+/** Those that lost their token, those about to, all others; of each state the nearest to a limit first. */
+const WORST_FIRST = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
+
+async function worstFirst(deps: SearchDeps, query: AccountQuery, entries: Entries | undefined, limit: number) {
+  const isBackward = query.before !== undefined
+  const from = query.before ?? query.after
+  const [begun, score = ''] = String(from?.key ?? '').split(':')
+  const inState = from && { hubId: from.hubId, ...(score === '' ? {} : { key: Number(score) }) }
+  const states = [...WORST_FIRST.entries()]
+  if (query.descending !== isBackward) states.reverse()
+  const first = Math.max(
+    0,
+    states.findIndex(([n]) => String(n) === begun),
+  )
+  const found: Place[] = []
+  for (const [n, state] of states.slice(first)) {
+    if (found.length >= limit) break
+    if (query.state !== undefined && query.state !== state) continue
+    const at = String(n) === begun ? inState : undefined
+    const within = { after: isBackward ? undefined : at, before: isBackward ? (at ?? LAST) : undefined }
+    const few = entries ?? (await entriesOf(deps, state))
+    const some = await firstOf(deps, { ...query, ...within, sort: 'nearest', state }, few, limit - found.length)
+    found.push(...some.map(({ hubId, key = '' }) => ({ hubId, key: `${n}:${key}` })))
+  }
+  return found
+}
+
+/** Before which every account of a state is. */
+const LAST: Place = { hubId: Number.MAX_SAFE_INTEGER }
+
+/** Undefined where they are too many to be looked up. */
+async function entriesOf({ registry }: SearchDeps, state: AccountState): Promise<Entries | undefined> {
+  if (state === 'active') return undefined
+  const numbers = Array.from({ length: PARTITIONS }, (_, number) => number)
+  const parts = await Promise.all(numbers.map((number) => registry.inPartition(number, FEW_IN_STATE + 1, 0, [state])))
+  if (parts.some((hubIds) => hubIds.length > FEW_IN_STATE)) return undefined
+  return parts.map((hubIds) => hubIds.map((hubId) => ({ hubId, domain: '' })))
+}
+
+async function firstOf(
+  deps: SearchDeps,
+  query: AccountQuery,
+  entries: Entries | undefined,
+  limit: number,
+): Promise<Place[]> {
   const found: Place[] = []
   for (const stretch of stretchesOf(query)) {
     const wanted = limit - found.length

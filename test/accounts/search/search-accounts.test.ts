@@ -50,8 +50,25 @@ async function pagesOf(
   throw new Error('the pages do not end')
 }
 
+/** What has the worst consequence first. */
+const STATES = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
+
 /** What the list should be. */
-function modelOf(accounts: readonly ListedAccount[], query: AccountFilter & AccountOrder): number[] {
+function modelOf(accounts: readonly ListedAccount[], { sort, ...query }: AccountFilter & AccountOrder): number[] {
+  if (sort !== 'worst') return modelBy(accounts, { ...query, sort })
+  const states = query.descending ? STATES.toReversed() : STATES
+  return states.flatMap((state) =>
+    modelBy(
+      accounts.filter((account) => account.state === state),
+      { ...query, sort: 'nearest' },
+    ),
+  )
+}
+
+function modelBy(
+  accounts: readonly ListedAccount[],
+  query: AccountFilter & AccountOrder & { sort: Exclude<AccountSort, 'worst'> },
+): number[] {
   const keyOf = (account: ListedAccount) =>
     query.sort === 'hubId'
       ? account.hubId

@@ -28,7 +28,7 @@ export function accountsAddress(asked: AccountsAddress, change: Partial<Accounts
     ...(alert === undefined ? {} : { alert }),
     ...(tag === undefined ? {} : { tag }),
     ...(stale ? { stale: '1' } : {}),
-    ...(sort === 'hubId' ? {} : { sort }),
+    ...(sort === 'worst' ? {} : { sort }),
     ...(descending ? { order: 'desc' } : {}),
     ...(after === undefined ? {} : { after: placeText(after) }),
     ...(before === undefined ? {} : { before: placeText(before) }),

@@ -8,6 +8,7 @@ import { type Html, html } from '../../../text/html.ts'
 import type { AccountsAddress } from './accounts-address.ts'
 
 const SORT_NAMES: Record<AccountSort, string> = {
+  worst: 'worst first',
   hubId: 'hub id',
   domain: 'domain',
   refresh: 'next refresh',

@@ -67,7 +67,7 @@ async function showAccounts(deps: AccountsPageDeps, request: FastifyRequest, rep
 
 function addressOf(query: unknown): AccountsAddress {
   const { q: text, stale, order, ...given } = check(ACCOUNT_SEARCH, query)
-  const sort = given.sort || 'hubId'
+  const sort = given.sort || 'worst'
   return {
     ...{ text: text.trim(), sort, descending: order === 'desc', stale: stale === '1' },
     ...{ state: given.state || undefined, alert: given.alert || undefined, tag: given.tag || undefined },

@@ -10,16 +10,11 @@ import { table } from '../parts/table.ts'
 /** The accounts that are nearest to a limit, each with that limit. */
 export function nearestTable(limits: readonly NearLimit[], alerts: readonly TimedAlert[]): Html {
   const rows = limits.map((limit) => [
-    accountLink(limit),
-    seriesName(limit),
+    html`${accountLink(limit)}<br><span class="soft">${seriesName(limit)}</span>`,
     fullness(limit, levelOf(limit, alerts)),
     daysLeftOf(limit),
   ])
-  return html`${table(
-    'Nearest limits',
-    [{ title: 'Account' }, { title: 'What' }, { title: 'How full' }, { title: 'Days left' }],
-    rows,
-  )}
+  return html`${table('Nearest limits', [{ title: 'Account' }, { title: 'Used' }, { title: 'Days left' }], rows)}
 <p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
 }
 

@@ -46,8 +46,8 @@ export function actionsOf(status: FleetStatus, health: HealthReport): Action[] {
   return [
     ...stuck.map(({ name, detail }): Action => ({ level: 'critical', verb: `Fix ${name}`, says: detail })),
     ...undone.map((says): Action => ({ level: 'critical', verb: 'Start a daemon', says })),
-    ...receiverActions(status),
     ...tokenActions(status),
+    ...receiverActions(status),
     ...pollActions(status),
     ...limitActions(status),
   ]

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encodeState } from '../../../src/alerts/alert-state.ts'
+import { axeFaults, type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
+import { startRedis, type TestRedis } from '../../support/redis-server.ts'
+import { ADMIN_TOKEN, openLastingServer, openState } from '../open-server.ts'
+
+/** 25 accounts with 87 alerts about limits, most of them critical, and one that has lost its token. */
+const DEAD = 1013
+const HEIGHT = 2_000
+
+let redis: TestRedis
+let pages: BrowserPages
+let server: Awaited<ReturnType<typeof openLastingServer>>
+beforeAll(async () => {
+  redis = await startRedis()
+  server = await openLastingServer(redis)
+  const { connectAccount, steps, keys, clock, deps } = server
+  let alerts = 0
+  for (let hubId = 1001; hubId <= 1025; hubId++) {
+    await connectAccount({ hubId, hubDomain: `customer-${hubId}.example.com` })
+    const partition = keys.partition(keys.partitionOf(hubId))
+    for (let type = 0; type < 4 && alerts < 87; type++, alerts++) {
+      const said = { level: 'critical' as const, usage: 1_000 + type, limit: 1_000, at: clock.now() }
+      const state = { ...openState(type === 3 ? 'warning' : 'critical', 'full', clock.now() - 60_000), said }
+      await steps.hset(keys.account(hubId).alerts, `type/2-${type}`, encodeState(state))
+    }
+    await steps.sadd(partition.alerting, hubId)
+  }
+  const lost = openState('critical', 'token', clock.now() - 1_000)
+  await steps.hset(keys.account(DEAD).alerts, 'token', encodeState(lost))
+  await steps.hset(keys.account(DEAD).account, { state: 'reauthorize' })
+  const { state } = keys.partition(keys.partitionOf(DEAD))
+  await steps.zrem(state.active, DEAD)
+  await steps.zadd(state.reauthorize, DEAD, DEAD)
+  await deps.receiverStore.see(['ops-mail'], clock.now())
+  pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
+})
+afterAll(async () => {
+  await pages?.close()
+  await server?.close()
+  await redis?.stop()
+})
+
+test('among 87 alerts about limits the one dead token is the first line of every list', async () => {
+  const name = `customer-${DEAD}.example.com`
+  const { page } = await pages.visit('/')
+  const needed = page.locator('.needs-action li')
+  expect(await needed.first().textContent()).toBe(`Reconnect ${name}: its refresh token is refused`)
+  expect(await needed.first().locator('a').getAttribute('href')).toBe(`/accounts/${DEAD}`)
+  expect(await needed.count()).toBeLessThanOrEqual(7)
+  for (const path of ['/', '/alerts']) {
+    const visited = await pages.visit(path)
+    const line = await visited.page.locator('.by-account summary').first().textContent()
+    expect(line).toMatch(new RegExp(`^${name}: 4 critical, 1 warning; worst: tokens`))
+  }
+  const accounts = await pages.visit('/accounts')
+  expect(await accounts.page.locator('tbody tr a').first().textContent()).toBe(name)
+  const status = await server.get('/api/v1/status')
+  expect(status.json.alerts.worst[0]).toMatchObject({ hubId: DEAD, kind: 'token' })
+  const { items } = (await server.get('/api/v1/alerts')).json
+  expect(items).toHaveLength(88)
+  expect(items[0]).toMatchObject({ hubId: DEAD, kind: 'token' })
+})
+
+test('the status page of 25 accounts and 88 alerts is read without scrolling for long', {
+  timeout: 240_000,
+}, async () => {
+  for (const look of LOOKS) {
+    const { page, faults } = await pages.visit('/', look)
+    if (look.device === 'desktop') {
+      expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThanOrEqual(HEIGHT)
+    }
+    expect([...faults, ...(await axeFaults(page))]).toEqual([])
+    await screenshot(page, 'status of one dead token', look)
+  }
+})
+
+test('accounts and alerts that are chosen are acknowledged, or silenced, in one go', async () => {
+  const { page } = await pages.visit('/alerts')
+  await page.getByLabel('All alerts of customer-1001.example.com').check()
+  await page.getByLabel('All alerts of customer-1002.example.com').check()
+  await page.getByRole('button', { name: 'Acknowledge selected' }).click()
+  await page.getByText('Acknowledged: no notification until it gets worse.').waitFor()
+  await pages.visit('/alerts?mark=acknowledged')
+  expect(await page.locator('.by-account > li').count()).toBe(2)
+
+  await pages.visit('/alerts')
+  await page.getByLabel('All alerts of customer-1003.example.com').check()
+  await page.locator('#account-1004 summary').click()
+  await page.locator('#account-1004 input[name=alert]').first().check()
+  await page.getByLabel('Comment').fill('moving')
+  await page.getByRole('button', { name: 'Silence selected' }).click()
+  await page.getByText('Silenced: no notification before the silence ends.').waitFor()
+  const silences = await server.silences.active(server.clock.now())
+  expect(silences.map(({ comment }) => comment)).toEqual(['moving', 'moving'])
+  expect(silences.map(({ matchers }) => matchers.find(({ name }) => name === 'account')?.value).sort()).toEqual([
+    '1003',
+    '1004',
+  ])
+
+  await pages.visit('/alerts')
+  await page.getByRole('button', { name: 'Acknowledge selected' }).click()
+  await page.getByText('Nothing was chosen').waitFor()
+})
