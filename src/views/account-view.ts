@@ -176,7 +176,7 @@ function becauseOf({ nextPollAt, pollBecause: stored, pollBlocked, pollFailure }
 /** How the provider's count of a token's life differs from ours. */
 export function driftText(driftMs: number): string {
   const seconds = Math.round(Math.abs(driftMs) / 1_000)
-  return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it said`
+  return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it promised`
 }
 
 /** An account as the API tells it: times in ISO 8601, null = never. */

@@ -104,9 +104,9 @@ function standingOf(account: PlannedAccount, series: readonly CurrentSeries[], n
   const watch = watchText(account)
   return [
     ...(state === 'reauthorize'
-      ? [`it is not read until somebody connects it again: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
+      ? [`it is not read until it is connected again: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
       : []),
-    ...(state === 'parked' ? [`the provider told us to wait until ${formatMoment(parkedUntil)}`] : []),
+    ...(state === 'parked' ? [`the provider asked to wait until ${formatMoment(parkedUntil)}`] : []),
     ...(watch === undefined ? [] : [watch]),
     ...(pollFailure === null
       ? []
@@ -250,7 +250,7 @@ function explainPolls(settings: ExplainSettings, facts: AccountFacts, now: numbe
   const { pollFailure, polledAt } = account
   const why =
     pollFailure !== null
-      ? `polls fail since ${formatMoment(pollFailure.since)}; told from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
+      ? `polls fail since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
       : (watchText(account) ?? (polledAt === null ? 'it was never polled' : 'the last poll read what it should'))
   return explainOwn(settings, facts, POLL_FIELD, why, now)
 }

@@ -36,7 +36,7 @@ export function heldBack(
     )
   }
   const route = routeOf(routes, alert)
-  if (route === undefined) hold('no-route', null, 'no route is for it: nobody is told')
+  if (route === undefined) hold('no-route', null, 'no route matches it: no receiver is notified')
   const quiet = quietUntil(routes, alert, now)
   if (quiet !== undefined && route !== undefined) {
     hold('quiet-hours', quiet, `quiet hours of routes[${routes.indexOf(route)}] until ${formatMoment(quiet)}`)
@@ -48,11 +48,11 @@ export function heldBack(
     hold(
       'acknowledged',
       until,
-      `acknowledged by ${by} ${formatMoment(at)}${said}: told again if it gets worse, or from ${formatMoment(until)} on`,
+      `acknowledged by ${by} ${formatMoment(at)}${said}: repeats if it gets worse, or from ${formatMoment(until)} on`,
     )
   }
   for (const trouble of fleet.filter((open) => speaksFor(open, alert))) {
-    hold('fleet', null, `the alert about the whole fleet speaks for it (${FLEET_SUBJECT[trouble]})`)
+    hold('fleet', null, `the alert about all accounts is sent in its place (${FLEET_SUBJECT[trouble]})`)
   }
   if (state?.pending?.sinceFirstReading === true && firstRun === 'digest') {
     hold(

@@ -35,7 +35,7 @@ function reason(because: Because, labels: Labels): string {
     case 'failed':
       return 'the last poll failed'
     case 'told':
-      return 'the provider said to wait until then'
+      return 'the provider asked to wait until then'
     case 'budget':
       return `${reason(because.instead, labels)}; it was due earlier, but limits.callsPerHour had no room`
   }

@@ -54,6 +54,6 @@ export function heldText(held: HeldBecause): string {
     case 'quiet-hours':
       return 'quiet hours'
     case 'fleet':
-      return `the alert about the whole fleet (${held.trouble})`
+      return `the alert about all accounts (${held.trouble})`
   }
 }

@@ -246,7 +246,7 @@ test('a silence and an acknowledgement are named with who, until when and why, a
     ['silence', `silenced by ann until 2026-11-21 11:00 UTC (${silence.id}: they know)`],
     [
       'acknowledged',
-      'acknowledged by bob 2026-11-21 09:55 UTC: told again if it gets worse, or from 2026-11-22 10:00 UTC on',
+      'acknowledged by bob 2026-11-21 09:55 UTC: repeats if it gets worse, or from 2026-11-22 10:00 UTC on',
     ],
     ['waiting', `for ops-mail: is held back by silence ${silence.id} until 2026-11-21 11:00 UTC`],
   ])

@@ -22,16 +22,16 @@ test('a chart says from where to where, which level holds since when, and when i
 test('a limit that moved is told, and a time in which nothing was read', () => {
   const track = [[stand(2, 10, 450, 500)], [stand(12, 20, 450, 500), stand(20, 30, 450, 600)]]
   expect(storyOf({ ...base, track }, 'in 30 days')).toBe(
-    'Unchanged at 450 of 600 since 2026-10-24 10:00 UTC. The limit became 600 at 2026-11-11 10:00 UTC. Nothing was read for a part of the time.',
+    'Unchanged at 450 of 600 since 2026-10-24 10:00 UTC. The limit moved to 600 at 2026-11-11 10:00 UTC. Nothing was read for a part of the time.',
   )
 })
 
 test('a limit that was not known for a while has not moved by that; nor has one that was not known at first', () => {
   const track = [[stand(0, 5, 0, null), stand(5, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460)]]
-  expect(storyOf({ ...base, track }, 'in 30 days')).not.toContain('The limit became')
+  expect(storyOf({ ...base, track }, 'in 30 days')).not.toContain('The limit moved')
   expect(geometryOf({ ...base, track }, 170).moved).toEqual([])
   const moved = [[stand(0, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460, 900)]]
-  expect(storyOf({ ...base, track: moved }, 'in 30 days')).toContain('The limit became 900 at 2026-11-11 10:00 UTC.')
+  expect(storyOf({ ...base, track: moved }, 'in 30 days')).toContain('The limit moved to 900 at 2026-11-11 10:00 UTC.')
   expect(geometryOf({ ...base, track: moved }, 170).moved).toHaveLength(1)
 })
 

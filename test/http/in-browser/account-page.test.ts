@@ -83,6 +83,38 @@ test('without scripts the page shows the same', async () => {
   await context.close()
 })
 
+test('without scripts its buttons work, and an uninstall is confirmed', { timeout: 60_000 }, async () => {
+  const context = await pages.browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  await server.connectAccount({ hubId: 4714, hubDomain: 'leaving.example.com' })
+  await page.goto(`${server.server.url}/accounts/4714`)
+  await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Poll now' }).click()
+  expect(await page.getByRole('status').first().textContent()).toBe('Polled: its limits were read.')
+  await page.getByRole('button', { name: 'Refresh now' }).click()
+  expect(await page.getByLabel('Reconnect link').inputValue()).toContain('/install?account=4714&')
+  expect(await page.getByRole('button', { name: 'Copy reconnect link' }).isVisible()).toBe(false)
+  await page.getByRole('link', { name: 'Uninstall' }).click()
+  await page.getByRole('link', { name: 'Cancel' }).click()
+  await page.getByRole('link', { name: 'Uninstall' }).click()
+  await page.getByLabel('Reason').fill('left us')
+  await page.getByRole('button', { name: 'Uninstall' }).click()
+  expect(await page.locator('.verdict').last().textContent()).toContain('Reason: left us.')
+  await context.close()
+})
+
+test('the reconnect link is copied by keyboard', async () => {
+  const { page, faults } = await pages.visit(PATHS.account)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy reconnect link' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate('navigator.clipboard.readText()')
+  expect(copied).toBe(await page.getByLabel('Reconnect link').inputValue())
+  expect(faults).toEqual([])
+})
+
 test('the numbers of a series come as CSV, each change of them', async () => {
   const { text, headers } = await server.get('/accounts/4711/series.csv?id=type%2F0-2&range=30d')
   expect(headers['content-type']).toContain('text/csv')

@@ -23,7 +23,7 @@ import { seriesPage } from './series-page.ts'
 import { isLeaving } from './verdict.ts'
 
 /** The page shows the newest notifications; `alerts explain` has all of them. */
-const MOST_TOLD = { transitions: 30, attempts: 1_000 }
+const MOST_NOTIFIED = { transitions: 30, attempts: 1_000 }
 
 /** Everything about one account but its tokens, and each of its series. */
 export function serveAccountPage(app: FastifyInstance, deps: PagesDeps): void {
@@ -141,6 +141,6 @@ async function readAsked(deps: PagesDeps, request: FastifyRequest, range: RangeN
 export async function readAccount(deps: PagesDeps, hubId: number, range?: RangeName) {
   const [view, history] = await Promise.all([readAccountView(deps, hubId), deps.history.changes(hubId)])
   if (view === undefined) return undefined
-  const explained = await explainView(deps, view, MOST_TOLD)
+  const explained = await explainView(deps, view, MOST_NOTIFIED)
   return { view, explained, all: accountSeries(deps.explain, explained, history, range, deps.clock.now()) }
 }

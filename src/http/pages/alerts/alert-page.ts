@@ -17,6 +17,8 @@ export interface AlertPage {
   alert: TimedAlert
   /** Why it stands where it stands, in a sentence; undefined where nothing more is known. */
   why: string | undefined
+  /** The rule that decides now, with its place in the config. */
+  rule: Html | undefined
   /** How its series moved, where it is about one. */
   chart: Html | undefined
   /** Newest first. */
@@ -30,14 +32,14 @@ export interface AlertPage {
 }
 
 /** The full story of one alert, and what can be done about it. */
-export function alertPage({ alert, why, chart, transitions, covers, tags, token, now }: AlertPage): Html {
+export function alertPage({ alert, why, rule, chart, transitions, covers, tags, token, now }: AlertPage): Html {
   const form = readSilenceForm({ ...matchersFor(alert), for: '4h' })
   return html`<dl class="facts">
 <div><dt>Level</dt><dd>${levelBadge(alert.level)}</dd></div>
 <div><dt>Account</dt><dd>${whoseOf(alert)}</dd></div>
 <div><dt>How full</dt><dd>${fullnessOf(alert)}</dd></div>
 <div><dt>Since</dt><dd>${when(Date.parse(alert.since), now)} <span class="soft">${formatTime(alert.since)}</span></dd></div>
-<div><dt>Rule</dt><dd>${cleanText(alert.rule)}</dd></div>
+<div><dt>Rule</dt><dd>${rule ?? cleanText(alert.rule)}</dd></div>
 <div><dt>Acknowledged</dt><dd>${whoKnows(alert, now)}</dd></div>
 <div><dt>Silenced</dt><dd>${alert.silencedBy === undefined ? 'no' : html`by <a href="/alerts#${alert.silencedBy}">${alert.silencedBy}</a>`}</dd></div>
 <div><dt>Alert</dt><dd><code>${idOf(alert)}</code></dd></div>

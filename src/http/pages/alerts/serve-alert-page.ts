@@ -16,6 +16,7 @@ import type { Actions } from '../../actions.ts'
 import { Problem } from '../../problem.ts'
 import { check, oneOf, parseHubId } from '../../query.ts'
 import { type RangeName, rangeChoice, seriesChart } from '../account/account-series.ts'
+import { ruleText } from '../account/series-table.ts'
 import { RANGE, readAccount } from '../account/serve-account-page.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
@@ -58,7 +59,7 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   const why = about.why ?? lastMessage(transitions)
   const token = request.mayWrite ? formToken(request) : undefined
   const covers = token === undefined ? undefined : await coveredBy(deps, readSilenceForm(matchersFor(alert)))
-  const body = html`${flash(request.query)}${alertPage({ alert, why, chart: about.chart, transitions, covers, token, now, tags: deps.silences.tagNames })}`
+  const body = html`${flash(request.query)}${alertPage({ alert, why, chart: about.chart, rule: about.rule, transitions, covers, token, now, tags: deps.silences.tagNames })}`
   return showOperatorPage(request, reply, { at: '/alerts', title: alertTitle(alert), body })
 }
 
@@ -83,9 +84,14 @@ function notOpen(id: string): Problem {
 async function aboutSeries(deps: PagesDeps, { hubId, field, series }: OpenAlert, range: RangeName | undefined) {
   const read = hubId === null || series === undefined ? undefined : await readAccount(deps, hubId, range)
   const shown = read?.all.find(field)
-  if (read === undefined || shown === undefined) return { why: undefined, chart: undefined }
+  if (read === undefined || shown === undefined) return { why: undefined, chart: undefined, rule: undefined }
   const choice = rangeChoice(read.all, (one) => `?account=${hubId}&range=${one}`)
-  return { why: shown.explained?.why, chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}` }
+  const rule = shown.explained?.rule
+  return {
+    why: shown.explained?.why,
+    rule: rule == null ? undefined : ruleText(rule),
+    chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}`,
+  }
 }
 
 /** Kinds that are not about a number say in words what happened, and what to do. */

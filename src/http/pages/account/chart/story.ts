@@ -32,7 +32,7 @@ function movement(stands: readonly Stand[], first: Stand, last: Stand): string {
 
 function lastMove(stands: readonly Stand[]): string[] {
   const last = limitMoves(stands).at(-1)
-  return last === undefined ? [] : [`The limit became ${formatCount(last.limit)} at ${formatMoment(last.at)}.`]
+  return last === undefined ? [] : [`The limit moved to ${formatCount(last.limit)} at ${formatMoment(last.at)}.`]
 }
 
 /** When the level that holds now was entered last. */
