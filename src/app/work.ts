@@ -1,4 +1,4 @@
-import { ackUrls } from './ack-links.ts'
+import { mailLinks } from './mail-links.ts'
 import type { Parts } from './parts.ts'
 import { createReceivers } from './receivers.ts'
 import { type Hands, workerDeps } from './worker-deps.ts'
@@ -10,8 +10,8 @@ export interface Work extends ReturnType<typeof workerDeps> {
 
 /** Throws, with nothing begun, if something of the config can't be used. */
 export function openWork(parts: Parts, hands: Hands): Work {
-  const ackUrl = ackUrls(parts.vault, parts.config)
-  const receivers = createReceivers(parts.config, (alert) => ackUrl(alert, parts.clock.now()))
+  const { config, vault, clock } = parts
+  const receivers = createReceivers(config, mailLinks(config, vault, clock))
   const deps = workerDeps(parts, hands, receivers)
   return {
     ...deps,

@@ -1,5 +1,5 @@
 import { mailEncryption } from '../../config/receivers.ts'
-import { verifyLogin } from '../delivery/email/verify-login.ts'
+import { verifyLogin } from '../delivery/email/send-email.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { type Finding, fail, ok } from './finding.ts'
 

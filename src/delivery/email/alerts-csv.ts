@@ -1,6 +1,6 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
 import { csvLine } from '../../text/csv.ts'
-import { percentOf } from './percent-of.ts'
+import { percentOf } from './describe-alert.ts'
 
 export interface AlertsCsv {
   filename: string

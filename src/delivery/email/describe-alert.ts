@@ -1,12 +1,13 @@
 import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
+import { sayBecause } from '../../alerts/evaluation/because.ts'
 import { countedRecords, countsRecords, seriesName } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
+import { formatDaysLeft, formatDaysRange } from '../../text/days-left.ts'
 import { countOf, formatCount, formatDays, formatPercent } from '../../text/format-number.ts'
+import { formatSpan } from '../../text/format-span.ts'
+import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
 import { type DescribedRecords, describeRecords } from './describe-records.ts'
-import { type Fact, factsOf } from './facts.ts'
-import { type MailLinks, NO_LINKS, safeUrl } from './mail-links.ts'
-import { percentOf } from './percent-of.ts'
-import { silenceCommand } from './silence-command.ts'
+import { type Action, actionsOf, type MailLinks, safeUrl } from './mail-links.ts'
 
 export type Badge = 'CRITICAL' | 'WARNING' | 'RESOLVED' | 'TEST'
 
@@ -28,37 +29,35 @@ export interface DescribedAlert {
   daysLeft?: string
   facts: Fact[]
   records?: DescribedRecords
+  /** The account's page, or that of the status. */
   url?: string
-  acknowledgeUrl?: string
-  /** What to type to hear no more of it. */
-  silence?: string
+  actions: Action[]
 }
 
-export function describeAlert(alert: Alert, now: number, links: MailLinks = NO_LINKS): DescribedAlert {
+export interface Fact {
+  name: string
+  value: string
+}
+
+export function describeAlert(alert: Alert, now: number, links: MailLinks = {}): DescribedAlert {
+  const { kind, status, reason, limit, daysLeft } = alert
   const percent = percentOf(alert)
-  const daysLeft = alert.status === 'firing' ? daysLeftOf(alert) : undefined
   const records = describeRecords(alert, links.record)
   const url = safeUrl(alert.url)
-  const canBeTaken = alert.status === 'firing' && alert.kind !== 'test'
-  const acknowledgeUrl = canBeTaken ? safeUrl(links.acknowledge?.(alert)) : undefined
-  const silence = canBeTaken ? silenceCommand(alert) : undefined
+  const hasColumns = kind === 'limit' && reason !== 'uninstalled' && percent !== undefined
   return {
     badge: badgeOf(alert),
-    subject: accountName(alert) ?? (alert.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
+    subject: accountName(alert) ?? (kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
     headline: headlineOf(alert),
-    topic:
-      alert.kind === 'limit' && alert.reason !== 'uninstalled' && percent !== undefined
-        ? topicOf(alert)
-        : headlineOf(alert),
-    happened: whatHappened(alert) + changedOften(alert),
+    topic: hasColumns ? topicOf(alert) : headlineOf(alert),
+    happened: whatHappened(alert),
     ...(percent !== undefined && { percent }),
-    ...(alert.limit !== undefined && { limit: formatCount(alert.limit) }),
-    ...(daysLeft !== undefined && { daysLeft }),
+    ...(limit !== undefined && { limit: formatCount(limit) }),
+    ...(status === 'firing' && daysLeft !== undefined && { daysLeft: daysLeft <= 0 ? 'full' : formatDays(daysLeft) }),
     facts: factsOf(alert, now, links),
     ...(records !== undefined && { records }),
     ...(url !== undefined && { url }),
-    ...(acknowledgeUrl !== undefined && { acknowledgeUrl }),
-    ...(silence !== undefined && { silence }),
+    actions: actionsOf(alert, links),
   }
 }
 
@@ -74,31 +73,32 @@ export function accountName({ account }: Alert): string | undefined {
   return domain === '' ? `account ${account.hubId}` : `${domain} (${account.hubId})`
 }
 
-/** The matter in a few words, without the account: `custom properties 96 % of 1,000`, `reauthorisation needed`. */
+/** The effect in a few words, without the account: `custom properties 96 % of 1,000`, `tokens can't be refreshed`. */
 export function headlineOf(alert: Alert): string {
-  if (alert.reason === 'uninstalled') return 'app uninstalled, alert closed'
-  if (alert.series !== undefined) return seriesHeadline(alert, alert.series)
-  if (alert.kind === 'token' || alert.kind === 'poll') return topicOf(alert)
-  return firstSentence(alert.message) ?? topicOf(alert)
+  const { kind, series, usage, reason } = alert
+  if (reason === 'uninstalled') return 'app uninstalled, alert closed'
+  if (series === undefined) return kind === 'token' || kind === 'poll' ? topicOf(alert) : firstSentence(alert)
+  if (kind === 'limit-changed') return limitChanged(alert)
+  if (countsRecords(series) && usage !== undefined) return countedRecords(series, usage)
+  return `${seriesName(series)} ${forecastThatCounts(alert) ?? standingOf(alert)}`.trimEnd()
 }
 
-/** What a headline is about where numbers and accounts are left out. */
-export function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
-  const resolved = status === 'resolved'
+/** What a headline is about, without numbers and accounts. */
+function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
+  const isOver = status === 'resolved'
   switch (kind) {
     case 'token':
-      if (rule === UNINSTALL_RULE) return resolved ? 'uninstall is over' : 'uninstall cannot be finished'
-      if (resolved) return 'token is kept alive again'
-      // Refreshing that merely fails for long is a warning; a token that can't be saved any more is critical.
-      return level === 'critical' ? 'reauthorisation needed' : 'token refresh keeps failing'
+      if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
+      if (isOver) return 'tokens are refreshed again'
+      // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
+      return level === 'critical' ? "tokens can't be refreshed, connect it again" : "tokens can't be refreshed for now"
     case 'poll':
-      if (cause === 'scopes')
-        return resolved ? 'limits can be watched again' : 'limits cannot be watched: scope missing'
-      return resolved ? 'readings are fresh again' : 'no fresh reading'
+      if (isOver) return 'limits are read again'
+      return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"
     case 'fleet':
-      return resolved ? 'accounts work again' : 'many accounts fail the same way'
+      return isOver ? 'accounts work again' : 'many accounts fail the same way'
     case 'delivery':
-      return resolved ? 'alerts are delivered again' : 'alerts cannot be delivered'
+      return isOver ? 'alerts are delivered again' : "alerts can't be delivered"
     case 'test':
       return 'this receiver works'
     case 'limit-changed':
@@ -108,99 +108,158 @@ export function topicOf({ kind, status, level, rule, series, cause }: Alert): st
   }
 }
 
-/** `96 % of 1,000`; less where less is known. */
-export function standingOf(alert: Alert): string {
-  const percent = percentOf(alert)
-  if (percent !== undefined && alert.limit !== undefined)
-    return `${formatPercent(percent)} of ${formatCount(alert.limit)}`
-  if (percent !== undefined) return formatPercent(percent)
-  return alert.usage === undefined ? '' : formatCount(alert.usage)
+/** Of an alert that is about no number, what its message begins with. */
+function firstSentence(alert: Alert): string {
+  const [first = ''] = cleanText(alert.message ?? '', 600).split(/(?<=[.!?])\s/, 1)
+  return first.replace(/\.$/, '') || topicOf(alert)
 }
 
-function seriesHeadline(alert: Alert, series: NonNullable<Alert['series']>): string {
-  if (alert.kind === 'limit-changed') return limitChangedHeadline(alert)
-  if (countsRecords(series) && alert.usage !== undefined) return countedRecords(series, alert.usage)
-  const urgent = alert.status === 'firing' ? forecastThatCounts(alert) : ''
-  return `${seriesName(series)} ${standingOf(alert)}`.trimEnd() + urgent
-}
-
-function limitChangedHeadline(alert: Alert): string {
+function limitChanged(alert: Alert): string {
   const percent = percentOf(alert)
   const used = percent === undefined ? '' : `, ${formatPercent(percent)} used`
   return `${topicOf(alert)} is now ${formatCount(alert.limit ?? 0)}${used}`
 }
 
-/** Said in the headline only where the days left, and not the usage, made the alert. */
-function forecastThatCounts({ daysLeft, threshold, percent }: Alert): string {
-  if (daysLeft === undefined || daysLeft <= 0) return ''
-  if (threshold?.daysLeft === undefined || daysLeft > threshold.daysLeft) return ''
+/** `96 % of 1,000`; less where less is known. */
+function standingOf(alert: Alert): string {
+  const { limit, usage } = alert
+  const percent = percentOf(alert)
+  if (percent === undefined) return usage === undefined ? '' : formatCount(usage)
+  return limit === undefined ? formatPercent(percent) : `${formatPercent(percent)} of ${formatCount(limit)}`
+}
+
+/** Share of the limit that is used; undefined where it is not known. */
+export function percentOf({ percent, usage, limit }: Pick<Alert, 'percent' | 'usage' | 'limit'>): number | undefined {
+  if (percent !== undefined) return percent
+  return usage === undefined || limit === undefined || limit <= 0 ? undefined : (usage / limit) * 100
+}
+
+/** Only where the days left, and not the usage, made the alert. */
+function forecastThatCounts({ status, daysLeft, threshold, percent }: Alert): string | undefined {
+  if (status !== 'firing' || daysLeft === undefined || daysLeft <= 0) return undefined
+  if (threshold?.daysLeft === undefined || daysLeft > threshold.daysLeft) return undefined
   const usageWouldDo = threshold.percent !== undefined && percent !== undefined && percent >= threshold.percent
-  return usageWouldDo ? '' : `, full in ${formatDays(daysLeft)}`
+  const used = percent === undefined ? '' : `, ${formatPercent(percent)} used`
+  return usageWouldDo ? undefined : `full in ${formatDays(daysLeft)}${used}`
+}
+
+/** How long a resolved alert was open: `3 h`. */
+export function lastedFor({ status, since, measuredAt }: Alert): string | undefined {
+  const ms = Date.parse(measuredAt) - Date.parse(since)
+  return status === 'resolved' && ms >= 0 ? formatSpan(ms) : undefined
 }
 
 function whatHappened(alert: Alert): string {
   const message = alert.kind === 'limit' ? '' : cleanText(alert.message ?? '', 600)
-  if (message !== '') return message
-  if (alert.reason === 'uninstalled') return 'The app was uninstalled from this account. The alert is closed.'
-  return sentence(`${changeOf(alert)}: ${headlineOf(alert)}${movedLimit(alert)}`)
+  const { reason, supersedes = [] } = alert
+  const closed = reason === 'uninstalled' ? 'The app was uninstalled from this account. The alert is closed.' : ''
+  const change = `${changeOf(alert)}: ${headlineOf(alert)}${movedLimit(alert)}.`
+  // Only the newest transition of an alert is sent; the others are counted.
+  const often =
+    supersedes.length === 0 ? '' : ` It changed ${countOf(supersedes.length + 1, 'time')} since the last message.`
+  return (message || closed || change) + often
 }
 
-/** A level may be entered, or left, though usage stood still. */
+/** A level may be entered, or left, though usage did not change. */
 function movedLimit({ limit, previous }: Alert): string {
   if (previous?.limit === undefined || limit === undefined || previous.limit === limit) return ''
   return ` (the limit was ${formatCount(previous.limit)})`
 }
 
-function changeOf({ reason, level, previous, kind, because }: Alert): string {
+function changeOf(alert: Alert): string {
+  const { reason, level, previous, kind } = alert
+  const from = previous === undefined ? '' : `from ${previous.level} `
   switch (reason) {
     case 'entered':
-      return kind === 'limit-changed' ? 'changed' : `now ${level}`
+      return kind === 'limit-changed' ? 'Changed' : `Now ${level}`
     case 'escalated':
-      return `got worse, ${previous === undefined ? '' : `from ${previous.level} `}to ${level}`
+      return `Got worse, ${from}to ${level}`
     case 'worse':
-      return `got worse, still ${level}`
+      return `Got worse, still ${level}`
     case 'eased':
-      return `got better, ${previous === undefined ? '' : `from ${previous.level} `}to ${level}`
+      return `Got better, ${from}to ${level}`
     case 'recovered':
-      return recovery(because)
+      return recovery(alert)
     case 'repeat':
-      return `still ${level}`
+      return `Still ${level}`
     case 'uninstalled':
-      return 'closed'
+      return 'Closed'
     case 'test':
-      return 'test'
+      return 'Test'
   }
 }
 
-/** An alert also ends when nobody looks any more: nothing got better then. */
-function recovery(because: Alert['because']): string {
-  switch (because?.is) {
-    case 'off':
-    case 'no-rule':
-      return 'no longer watched'
-    case 'gone':
-      return 'no longer reported'
-    default:
-      return 'back to normal'
-  }
+/** An alert also ends when its series is no longer watched: nothing got better then. */
+function recovery(alert: Alert): string {
+  const is = alert.because?.is
+  if (is === 'off' || is === 'no-rule') return 'No longer watched'
+  if (is === 'gone') return 'No longer reported'
+  const lasted = lastedFor(alert)
+  return lasted === undefined ? 'Back to normal' : `Back to normal after ${lasted}`
 }
 
-function daysLeftOf({ daysLeft }: Alert): string | undefined {
-  if (daysLeft === undefined) return undefined
-  return daysLeft <= 0 ? 'full' : formatDays(daysLeft)
+/** Below the bar: since when, how bad, why, what to do. */
+function factsOf(alert: Alert, now: number, links: MailLinks): Fact[] {
+  const { kind, series, since, measuredAt, status } = alert
+  if (kind === 'test') return []
+  const lasted = lastedFor(alert)
+  const facts: [string, string | undefined][] = [
+    lasted === undefined
+      ? ['Since', formatTimeAndAge(since, now)]
+      : ['Lasted', `${lasted}, from ${formatTime(since)} to ${formatTime(measuredAt)}`],
+    [series !== undefined && countsRecords(series) ? 'Records' : 'Usage', usageOf(alert)],
+    ['Change', changedSince(alert)],
+    ['Forecast', status === 'firing' ? forecastOf(alert) : undefined],
+    ['Measured', series === undefined ? undefined : formatTimeAndAge(measuredAt, now)],
+    ['Why now', whyNow(alert, links.rule)],
+    ['To do', status === 'firing' && series !== undefined ? toDo(kind, series.metric) : undefined],
+  ]
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }
 
-/** Only the newest transition of an alert is told; the others are counted. */
-function changedOften({ supersedes = [] }: Alert): string {
-  return supersedes.length === 0 ? '' : ` It changed ${countOf(supersedes.length + 1, 'time')} since the last message.`
+function usageOf(alert: Alert): string | undefined {
+  const { usage, limit, remaining } = alert
+  if (usage === undefined) return undefined
+  if (limit === undefined) return formatCount(usage)
+  const left = remaining ?? limit - usage
+  const percent = percentOf(alert)
+  const share = percent === undefined ? '' : ` (${formatPercent(percent)})`
+  const rest = left < 0 ? `${formatCount(-left)} over the limit` : `${formatCount(left)} left`
+  return `${formatCount(usage)} of ${formatCount(limit)}${share}, ${rest}`
 }
 
-function firstSentence(message: string | undefined): string | undefined {
-  const text = cleanText(message ?? '', 600)
-  const [first = ''] = text.split(/(?<=[.!?])\s/, 1)
-  return first === '' ? undefined : first.replace(/\.$/, '')
+/** `up 73 since 2026-11-21 16:05 CET (924 → 997 of 1,000)`. */
+function changedSince({ previous, usage, limit }: Alert): string | undefined {
+  if (previous === undefined) return undefined
+  const since = `since ${formatTime(previous.measuredAt)}`
+  if (previous.usage === undefined || usage === undefined) return `${previous.level} ${since}`
+  const moved = usage - previous.usage
+  const of = (number: number | undefined) => (number === undefined ? '' : ` of ${formatCount(number)}`)
+  const before = previous.limit === undefined || previous.limit === limit ? '' : of(previous.limit)
+  const numbers = `${formatCount(previous.usage)}${before} → ${formatCount(usage)}${of(limit)}`
+  return `${moved === 0 ? 'unchanged' : `${moved > 0 ? 'up' : 'down'} ${formatCount(Math.abs(moved))}`} ${since} (${numbers})`
 }
 
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+function forecastOf({ daysLeft, daysLeftRange }: Alert): string | undefined {
+  if (daysLeft === undefined || daysLeft <= 0) return daysLeft === undefined ? undefined : 'full'
+  const range = daysLeftRange === undefined ? '' : formatDaysRange(daysLeft, daysLeftRange)
+  return `${formatDaysLeft(daysLeft)} at this pace${range}`
+}
+
+/** What decided, and which rule that was; nothing for kinds that no rule decides about. */
+function whyNow({ kind, rule, reason, because }: Alert, placeOf: MailLinks['rule']): string | undefined {
+  if (kind === 'limit-changed') return 'the provider moved the limit'
+  if (kind !== 'limit' || reason === 'uninstalled') return undefined
+  const place = placeOf?.(rule)
+  const name = `rule ${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
+  return because === undefined ? name : `${sayBecause(because)}; ${name}`
+}
+
+/** Kinds without a series have it in their message. */
+function toDo(kind: Alert['kind'], metric: string): string {
+  if (kind === 'limit-changed') return 'Check that the account has enough room left.'
+  const what = metric.startsWith('associations.')
+    ? 'Remove associations of these records'
+    : 'Delete custom properties that are not in use'
+  return `${what}, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.`
 }

@@ -11,7 +11,7 @@ export interface DescribedRecords {
   left?: string
 }
 
-export interface DescribedRecord {
+interface DescribedRecord {
   /** Absent where labels are not kept. */
   label?: string
   id: string
@@ -23,46 +23,36 @@ export interface DescribedRecord {
 const MOST_LEFT = 5
 
 export function describeRecords(alert: Alert, pageOf: RecordPage | undefined): DescribedRecords | undefined {
-  const { records } = alert
-  if (records === undefined) return undefined
-  const { items, left = [], total } = records
-  if (items.length === 0 && left.length === 0) return undefined
-  const gone = leftNote(left)
+  const { items = [], left = [], total = 0 } = alert.records ?? {}
+  if (items.length + left.length === 0) return undefined
+  const added = items.filter(({ isNew }) => isNew === true).length
+  const shown =
+    items.length < total ? `${formatCount(items.length)} of ${formatCount(total)} shown` : formatCount(total)
   return {
-    note: noteOf(items, total),
+    note: added === 0 ? shown : `${shown}, ${formatCount(added)} new`,
     rows: items.map((record) => describeRecord(record, alert, pageOf)),
-    ...(gone !== undefined && { left: gone }),
+    ...(left.length > 0 && { left: leftNote(left) }),
   }
 }
 
-function noteOf(items: readonly AlertRecord[], total: number): string {
-  const shown =
-    items.length < total ? `${formatCount(items.length)} of ${formatCount(total)} shown` : formatCount(items.length)
-  const added = items.filter(({ isNew }) => isNew === true).length
-  return added === 0 ? shown : `${shown}, ${formatCount(added)} new`
-}
-
-function leftNote(left: readonly { objectId: number | string; label?: string }[]): string | undefined {
-  if (left.length === 0) return undefined
-  const named = left.slice(0, MOST_LEFT).map((record) => {
-    const label = labelOf(record.label)
-    return label === undefined ? `#${record.objectId}` : `${label} (#${record.objectId})`
+function leftNote(left: readonly { objectId: number | string; label?: string }[]): string {
+  const named = left.slice(0, MOST_LEFT).map(({ objectId, label }) => {
+    const name = labelOf(label)
+    return name === undefined ? `#${objectId}` : `${name} (#${objectId})`
   })
   const more = left.length > named.length ? [`${formatCount(left.length - named.length)} more`] : []
   return `No longer among them: ${[...named, ...more].join(', ')}`
 }
 
+/** A record at an association limit is of the type that the associations start from. */
 function describeRecord(
   { label, objectId, usage, isNew }: AlertRecord,
   { account, series }: Alert,
   pageOf: RecordPage | undefined,
 ): DescribedRecord {
   const name = labelOf(label)
-  // A record that runs into an association limit is of the type that the associations start from.
-  const url =
-    account === undefined || series?.from === undefined
-      ? undefined
-      : safeUrl(pageOf?.(account.hubId, series.from, objectId))
+  const hasPage = account !== undefined && series?.from !== undefined
+  const url = hasPage ? safeUrl(pageOf?.(account.hubId, series.from ?? '', objectId)) : undefined
   return {
     ...(name !== undefined && { label: name }),
     id: String(objectId),
@@ -73,7 +63,5 @@ function describeRecord(
 }
 
 function labelOf(label: string | undefined): string | undefined {
-  if (label === undefined) return undefined
-  const text = cleanText(label)
-  return text === '' ? '(no name)' : text
+  return label === undefined ? undefined : cleanText(label) || '(no name)'
 }

@@ -1,10 +1,10 @@
 import { countOf, formatPercent } from '../../text/format-number.ts'
 import { Html, html } from '../../text/html.ts'
-import { barOf } from './bar.ts'
-import type { DescribedAlert } from './describe-alert.ts'
+import type { Fact } from './describe-alert.ts'
 import type { DescribedRecords } from './describe-records.ts'
-import type { Fact } from './facts.ts'
-import type { DescribedRow, MailContent } from './mail-content.ts'
+import type { ListedAlert, MailContent } from './mail-content.ts'
+import type { Action } from './mail-links.ts'
+import { barOf, ownHeading } from './text-part.ts'
 
 const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
@@ -17,8 +17,7 @@ const LINE_STYLE = '1px solid #e2e6eb'
 const LINE = `border-top:${LINE_STYLE}`
 const CELL = 'padding:20px 28px'
 const LINK_COLOUR = '#0b5cc4'
-const BUTTON =
-  'display:inline-block;margin-top:10px;padding:11px 16px;font-size:14px;line-height:20px;font-weight:600;text-decoration:none'
+const BUTTON = `display:inline-block;margin:10px 6px 0 0;padding:11px 14px;font-size:14px;line-height:20px;font-weight:600;text-decoration:none;border:1px solid ${LINK_COLOUR}`
 
 const COLOURS: Record<string, string> = { CRITICAL: '#c0271d', WARNING: '#b25000', RESOLVED: '#14764a' }
 const OTHER_COLOUR = '#2a5bb8'
@@ -36,7 +35,7 @@ const STYLE_SHEET = new Html(`
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 td, th, div, a { font-family: ${FONTS}; }
 .badge { font-size: 11px; padding: 2px 6px; white-space: nowrap; }
-.rows td { border-top: ${LINE_STYLE}; }
+.rows td, .rows th[colspan] { border-top: ${LINE_STYLE}; }
 .rows a { color: ${LINK_COLOUR}; }
 .rows i { color: ${QUIET_COLOUR}; font-style: normal; }
 .rows b { color: #ffffff; background: ${OTHER_COLOUR}; }
@@ -53,7 +52,7 @@ ${BADGE_RULES}
   .quiet { color: #a3acb9 !important; }
   .line { border-color: #333b47 !important; }
   .track { background: #333b47 !important; }
-  .rows td { border-color: #333b47; }
+  .rows td, .rows th { border-color: #333b47; }
   .rows a { color: #8ab8ff; }
   .rows i { color: #a3acb9; }
   .plain { border-color: #4a5566 !important; color: #8ab8ff !important; }
@@ -128,16 +127,17 @@ function noteRow(note: string, mark: Html = NOTHING): Html {
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${note}</td></tr>`
 }
 
-function sectionRow(alert: DescribedAlert, below: boolean): Html {
-  const { badge, subject, happened, percent, facts, records, silence } = alert
+function sectionRow(alert: ListedAlert, below: boolean): Html {
+  const { badge, subject, happened, percent, facts, records, actions } = alert
+  const heading = ownHeading(alert)
   return html`<tr><td class="cell line" style="${CELL}${below ? `;${LINE}` : ''}">
+${heading !== undefined ? html`<div class="text" style="${TEXT};font-size:15px;line-height:22px;padding-bottom:12px;word-break:break-word"><b><bdi>${heading}</bdi></b></div>` : NOTHING}
 <div class="text" style="${TEXT};font-size:14px;line-height:22px;word-break:break-word">${badgeMark(badge)} &nbsp;<b><bdi>${subject}</bdi></b></div>
 <div class="text" style="${TEXT};font-size:18px;line-height:26px;padding-top:10px;word-break:break-word">${happened}</div>
 ${percent === undefined ? NOTHING : fullnessBar(percent, badge)}
 ${facts.length === 0 ? NOTHING : factsTable(facts)}
-${linksRow(alert)}
+${actionsRow(actions)}
 ${records === undefined ? NOTHING : recordsTable(records)}
-${silence === undefined ? NOTHING : html`<div class="quiet" style="${QUIET};font-size:12px;line-height:18px;padding-top:16px;word-break:break-word">To silence it: <code>${silence}</code></div>`}
 </td></tr>
 `
 }
@@ -166,25 +166,20 @@ function factsTable(facts: Fact[]): Html {
   return html`<table class="text" width="100%" cellpadding="3" cellspacing="0" border="0" style="${TABLE};margin:14px 0 0 -3px;font-size:14px;line-height:20px">${rows}</table>`
 }
 
-/** Both look like buttons, so that a thumb finds them. */
-function linksRow({ url, acknowledgeUrl }: DescribedAlert): Html {
-  if (url === undefined && acknowledgeUrl === undefined) return NOTHING
-  const acknowledge =
-    acknowledgeUrl === undefined
-      ? NOTHING
-      : html`<a class="button" href="${acknowledgeUrl}" style="${BUTTON};margin-right:10px;color:#ffffff;background:${LINK_COLOUR};border:1px solid ${LINK_COLOUR}">Acknowledge</a>`
-  const look =
-    url === undefined
-      ? NOTHING
-      : html`<a class="button plain" href="${url}" style="${BUTTON};color:${LINK_COLOUR};border:1px solid #c3cad4">${linkText(url)}</a>`
-  return html`<div style="padding-top:6px">${acknowledge}${look}</div>`
+/** They look like buttons, so that a thumb finds them; the first is what to do first. */
+function actionsRow(actions: Action[]): Html {
+  const buttons = actions.map(({ name, url }, n) => {
+    const [look, kind] = n === 0 ? [`color:#ffffff;background:${LINK_COLOUR}`, ''] : [`color:${LINK_COLOUR}`, ' plain']
+    return html`<a class="button${kind}" href="${url}" style="${BUTTON};${look}">${name}</a> `
+  })
+  return actions.length === 0 ? NOTHING : html`<div style="padding-top:6px">${buttons}</div>`
 }
 
 function recordsTable({ rows, note, left }: DescribedRecords): Html {
   const areNamed = rows.some(({ label }) => label !== undefined)
   const lines = rows.map(
     ({ label, id, usage, isNew, url }) =>
-      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : NOTHING}</td>` : NOTHING}<td nowrap>${recordLink(id, url)}${isNew && !areNamed ? NEW : NOTHING}</td><td align="right" nowrap>${usage}</td></tr>
+      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : NOTHING}</td>` : NOTHING}<td nowrap>${url === undefined ? html`<i>${id}</i>` : linked(id, url)}${isNew && !areNamed ? NEW : NOTHING}</td><td align="right" nowrap>${usage}</td></tr>
 `,
   )
   const table = html`
@@ -194,37 +189,35 @@ ${lines}</table>`
   return html`<div class="text" style="${TEXT};font-size:14px;font-weight:600;padding-top:18px">Records <span class="quiet" style="${QUIET};font-weight:400">(${note})</span></div>${rows.length === 0 ? NOTHING : table}${left === undefined ? NOTHING : html`<div class="quiet" style="${QUIET};font-size:13px;line-height:18px;padding-top:6px;word-break:break-word">${left}</div>`}`
 }
 
-function recordLink(id: string, url: string | undefined): Html {
-  return url === undefined ? html`<i>${id}</i>` : html`<a href="${url}">${id}</a>`
-}
-
 const NEW = html` <b class="badge">NEW</b>`
 
-/** One row for each alert. Kept short, with what cells can inherit on the table: there may be hundreds of them. */
+/** A row for each account and each alert. Kept short, with what cells can inherit on the table: there may be hundreds of them. */
 function rankedTable(rows: Html[]): Html {
   return html`<tr><td class="cell line" style="${CELL};${LINE}"><table class="text rows" width="100%" cellpadding="6" cellspacing="0" border="0" style="${TABLE};border-collapse:collapse;font-size:13px;line-height:18px">
-<tr>${heading('Account', 'left', '40%')}${heading('What')}${heading('Fullness', 'right')}${heading('Left', 'right')}</tr>
+<tr>${heading('What')}${heading('Fullness', 'right')}${heading('Left', 'right')}</tr>
 ${rows}</table></td></tr>`
 }
 
-function tableRow({ badge, subject, topic, percent, limit, daysLeft, sinceLast, url }: DescribedRow): Html {
-  const account = html`<td><b class="badge ${badge}">${badge}</b>${sinceLast === undefined ? NOTHING : html` <i>${sinceLast}</i>`}<br>${accountCell(subject, url)}</td>`
-  const what = html`<bdi>${topic}</bdi>`
+function tableRow({ badge, heading, topic, percent, limit, daysLeft, sinceLast, url }: ListedAlert): Html {
+  const account =
+    heading === undefined ? NOTHING : html`<tr><th align="left" colspan="3">${linked(heading, url)}</th></tr>`
+  const moved = sinceLast === undefined ? NOTHING : html` <i>${sinceLast}</i>`
+  const what = html`<b class="badge ${badge}">${badge}</b>${moved} <bdi>${topic}</bdi>`
   // What is no share of anything has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
-    return html`<tr valign="top">${account}<td colspan="3">${what}</td></tr>
+    return html`${account}<tr valign="top"><td colspan="3">${what}</td></tr>
 `
   }
-  return html`<tr valign="top">${account}<td>${what}</td><td align="right" nowrap>${percent === undefined ? NOTHING : fullness(percent, limit)}</td><td align="right" nowrap>${daysLeft ?? ''}</td></tr>
+  return html`${account}<tr valign="top"><td>${what}</td><td align="right" nowrap>${percent === undefined ? NOTHING : fullness(percent, limit)}</td><td align="right" nowrap>${daysLeft ?? ''}</td></tr>
 `
 }
 
-function heading(name: string, align: 'left' | 'right' = 'left', width = ''): Html {
-  return html`<th class="quiet" scope="col" align="${align}"${width === '' ? NOTHING : html` width="${width}"`} style="${LABEL};font-size:12px;white-space:nowrap">${name}</th>`
+function heading(name: string, align: 'left' | 'right' = 'left'): Html {
+  return html`<th class="quiet" scope="col" align="${align}" style="${LABEL};font-size:12px;white-space:nowrap">${name}</th>`
 }
 
-function accountCell(subject: string, url: string | undefined): Html {
-  const name = html`<bdi>${subject}</bdi>`
+function linked(text: string, url: string | undefined): Html {
+  const name = html`<bdi>${text}</bdi>`
   return url === undefined ? name : html`<a href="${url}">${name}</a>`
 }
 
@@ -238,8 +231,4 @@ function badgeMark(badge: string): Html {
 
 function colourOf(badge: string): string {
   return COLOURS[badge] ?? OTHER_COLOUR
-}
-
-function linkText(url: string): string {
-  return url.includes('/accounts/') ? 'Open the account in Plimsoll' : 'Open in Plimsoll'
 }

@@ -1,18 +1,77 @@
 import type { Alert } from '../../alerts/alert.ts'
 
-/** Where a mail may lead besides the page that the alert itself names. What is not given is not in the mail. */
+type LinkOf = (alert: Alert) => string | undefined
+
+/** Where a mail leads. What is not given is not in the mail. */
 export interface MailLinks {
-  /** A signed address that confirms that somebody has taken an alert up. */
-  acknowledge?: (alert: Alert) => string | undefined
-  /** The provider's own page of a record. */
+  /** The alert's page. */
+  open?: LinkOf
+  /** Connects the alert's account, and no other. */
+  reconnect?: LinkOf
+  /** A signed address that acknowledges the alert. */
+  acknowledge?: LinkOf
+  /** The form of a silence, filled in. */
+  silence?: LinkOf
+  /** The runbook's section. */
+  runbook?: LinkOf
+  /** The provider's page of a record. */
   record?: RecordPage
-  /** Where a rule stands in the config: `thresholds[1]`. */
+  /** Where the config has a rule: `thresholds line 31`. */
   rule?: (name: string) => string | undefined
+}
+
+export interface Action {
+  name: string
+  url: string
+}
+
+/** What there is to do about an alert, the first first. */
+export function actionsOf(alert: Alert, links: MailLinks): Action[] {
+  const { kind, status } = alert
+  const isFiring = status === 'firing' && kind !== 'test'
+  // A limit that moved stays not open: it has no page, and nothing to acknowledge.
+  const isOpen = isFiring && kind !== 'limit-changed'
+  const open = isOpen ? links.open?.(alert) : undefined
+  const actions: [name: string, url: string | undefined][] = [
+    open === undefined
+      ? [alert.account === undefined ? 'Open Plimsoll' : 'Open account', alert.url]
+      : ['Open alert', open],
+    ['Reconnect', isFiring && wantsReconnect(alert) ? links.reconnect?.(alert) : undefined],
+    ['Acknowledge', isOpen ? links.acknowledge?.(alert) : undefined],
+    ['Silence', isFiring ? links.silence?.(alert) : undefined],
+    ['Runbook', isFiring ? links.runbook?.(alert) : undefined],
+  ]
+  return actions.flatMap(([name, given]) => {
+    const url = safeUrl(given)
+    return url === undefined ? [] : [{ name, url }]
+  })
+}
+
+/** The refresh token is refused, or a scope is missing: only the customer can help. */
+function wantsReconnect({ kind, level, cause, rule }: Alert): boolean {
+  return kind === 'token' ? level === 'critical' && rule === 'token' : kind === 'poll' && cause === 'scopes'
 }
 
 export type RecordPage = (hubId: number, objectTypeId: string, objectId: number | string) => string | undefined
 
-export const NO_LINKS: MailLinks = {}
+/** The provider's own site, for links to it; undefined where the app is installed from another host, such as a stand-in. */
+export function crmSite(installUrl: string): string | undefined {
+  const { protocol, hostname, origin } = new URL(installUrl)
+  return protocol === 'https:' && /^app(-[a-z0-9]+)?\.hubspot\.com$/.test(hostname) ? origin : undefined
+}
+
+/**
+ * The provider's page of a record, as its API names it in the `url` of an object
+ * (https://developers.hubspot.com/docs/guides/crm/using-object-apis).
+ */
+export function recordPages(installUrl: string): RecordPage {
+  const site = crmSite(installUrl)
+  if (site === undefined) return () => undefined
+  return (hubId, objectTypeId, objectId) =>
+    /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => /^[1-9]\d{0,19}$/.test(String(id)))
+      ? `${site}/contacts/${hubId}/record/${objectTypeId}/${objectId}`
+      : undefined
+}
 
 /** Only what a browser opens: an address may be made of strangers' strings. */
 export function safeUrl(url: string | undefined): string | undefined {

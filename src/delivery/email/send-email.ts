@@ -1,10 +1,9 @@
 import type { Secret } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
-import { type MailLinks, NO_LINKS } from './mail-links.ts'
-import { renderEmail } from './render-email.ts'
-import { failureCode, replyCode, smtpFailure } from './smtp-failure.ts'
-import { type SmtpServer, smtpServer } from './smtp-server.ts'
+import { renderEmail } from './mail-content.ts'
+import type { MailLinks } from './mail-links.ts'
+import { failureCode, replyCode, type SmtpServer, smtpFailure, smtpServer } from './smtp.ts'
 import { messageId, threadRoot } from './thread.ts'
 
 /** So few that no mail server minds, so many that one stuck mail does not hold the others up. */
@@ -28,7 +27,7 @@ export interface EmailOptions {
 
 /** A receiver that gets each message as a mail. Throws if the URL can't be used. */
 export function createEmailReceiver(options: EmailOptions): Receiver {
-  const { name, from, to, timeoutMs = 60_000, links = NO_LINKS } = options
+  const { name, from, to, timeoutMs = 60_000, links = {} } = options
   const server = smtpServer(name, options.smtp)
   // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
   const transport = createTransport(server, options.tls, timeoutMs)
@@ -71,7 +70,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
  * A pool of connections to a mail server; whoever makes it closes it. The library is loaded with the first: commands, and
  * daemons without a mail server, do without its megabytes.
  */
-export async function createTransport(
+async function createTransport(
   { host, port, secure, auth }: SmtpServer,
   tls: 'required' | 'optional',
   timeoutMs: number,
@@ -121,4 +120,23 @@ function accepted(taken: number, refused: number): AttemptOutcome {
   if (refused === 0) return { outcome: 'delivered' }
   const of = `${formatCount(refused)} of ${formatCount(taken + refused)} recipients`
   return { outcome: 'delivered', detail: `${of} refused by the mail server` }
+}
+
+/** Connects and logs in as a mail would, and sends nothing. Returns why that failed, for people; nothing if it worked. */
+export async function verifyLogin({
+  name,
+  smtp,
+  tls,
+  timeoutMs,
+}: Pick<EmailOptions, 'name' | 'smtp' | 'tls'> & { timeoutMs: number }): Promise<string | undefined> {
+  const server = smtpServer(name, smtp)
+  const transport = await createTransport(server, tls, timeoutMs)
+  try {
+    await transport.verify()
+    return undefined
+  } catch (error) {
+    return smtpFailure(error, server.secrets)
+  } finally {
+    transport.close()
+  }
 }

@@ -1,84 +1,85 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
 import { byConsequence } from '../../alerts/rank.ts'
-import { metricName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
-import { countAccounts } from './count-accounts.ts'
-import { accountName, badgeOf, headlineOf, standingOf, topicOf } from './describe-alert.ts'
-import { periodicSubject } from './periodic-digest.ts'
+import { accountName, badgeOf, headlineOf, lastedFor } from './describe-alert.ts'
 
+/** As much as mail programs show, beside the account's name. */
+const LONGEST = 60
+/** All of it: names, effects and causes may be strangers' words. */
 const MAX_LENGTH = 180
 
-/** The subject line: how bad, where, what. The end says how much more there is, and is never cut off. */
+/** The subject line: how bad, where, what. How much more there is, and how long it lasted, is never cut off. */
 export function subjectOf(message: Message): string {
-  const alerts = message.data.alerts.toSorted(byConsequence)
-  const badge = `[${badgeOfMessage(message, alerts[0])}] `
-  const { what, end } = subjectParts(message, alerts)
-  const room = MAX_LENGTH - badge.length - end.length
-  return `${badge}${shorten(withoutEncodedWords(cleanText(what, 2 * MAX_LENGTH)), room)}${end}`
+  const { type, data } = message
+  const alerts = data.alerts.toSorted(byConsequence)
+  const [first] = alerts
+  const badge = `[${badgeOfMessage(message)}] `
+  if (type === 'alert.digest' || first === undefined) return badge + digestOf(data)
+  const end = endOf(first, data)
+  const account = accountName(first)
+  const room = LONGEST - badge.length - end.length
+  // Where all accounts are meant they are part of the effect.
+  const what =
+    account === undefined
+      ? shown(effectOf(first), MAX_LENGTH - badge.length - end.length)
+      : `${shown(account, 100)}: ${shown(effectOf(first), room - 2)}`
+  return badge + what + end
 }
 
-export function badgeOfMessage({ type }: Message, worst: Alert | undefined): string {
+export function badgeOfMessage({ type, data }: Message): string {
   if (type === 'alert.digest') return 'DIGEST'
   if (type === 'alert.test') return 'TEST'
-  if (type === 'alert.resolved' || worst === undefined) return 'RESOLVED'
-  return badgeOf(worst)
+  const firing = data.alerts.filter(({ status }) => status === 'firing')
+  const worst = firing.find(({ level }) => level === 'critical') ?? firing[0]
+  return type === 'alert.resolved' || worst === undefined ? 'RESOLVED' : badgeOf(worst)
 }
 
-function subjectParts({ type, data }: Message, alerts: readonly Alert[]): { what: string; end: string } {
-  const [first] = alerts
-  if (data.period !== undefined) return { what: periodicSubject(data), end: '' }
-  if (type === 'alert.digest') return { what: digestSummary(alerts, data.truncated), end: '' }
-  if (first === undefined) return { what: 'nothing to report', end: '' }
-  const more = alerts.length - 1 + data.truncated
-  if (more === 0) return { what: accountAndHeadline(first), end: '' }
-  const { accounts } = countAccounts(alerts)
-  // What was left out may be about accounts that nothing here names.
-  const atLeast = data.truncated > 0 ? '+' : ''
-  const end =
-    accounts > 1
-      ? ` and ${formatCount(more)} more (${formatCount(accounts)}${atLeast} accounts)`
-      : ` and ${formatCount(more)} more`
-  return { what: accounts > 1 ? groupOfAccounts(first, alerts) : accountAndHeadline(first), end }
+function endOf(first: Alert, { alerts, truncated }: Message['data']): string {
+  const more = alerts.length - 1 + truncated
+  const accounts = accountsIn(alerts)
+  // What was left out may be about accounts that are not named here.
+  if (accounts > 1 && truncated > 0) return ` and ${formatCount(more)} more (${formatCount(accounts)}+ accounts)`
+  if (accounts > 1) return ` (${formatCount(accounts)} accounts)`
+  if (more > 0) return ` and ${formatCount(more)} more`
+  const lasted = lastedFor(first)
+  return lasted === undefined ? '' : ` after ${lasted}`
 }
 
-/** `25 accounts: 3 critical, 10 warning`. */
-export function digestSummary(alerts: readonly Alert[], truncated: number): string {
-  const { accounts, critical, warning } = countAccounts(alerts)
-  const levels = [
-    critical > 0 && `${formatCount(critical)} critical`,
-    warning > 0 && `${formatCount(warning)} warning`,
-    truncated > 0 && `${countOf(truncated, 'more alert')}`,
-  ].filter(isText)
-  return `${countOf(accounts, 'account')}${levels.length > 0 ? ': ' : ''}${levels.join(', ')}`
+function digestOf(data: Message['data']): string {
+  const { period } = data
+  return `${period === undefined ? 'first readings' : period === 'week' ? 'weekly' : 'daily'}: ${totalOf(data)}`
 }
 
-function accountAndHeadline(first: Alert): string {
-  return [accountName(first), headlineOf(first)].filter(isText).join(': ')
+/** The number before the pair that it is about: the end is what may be cut off. */
+function effectOf(alert: Alert): string {
+  const headline = headlineOf(alert)
+  const at = alert.series?.from === undefined ? -1 : headline.lastIndexOf(': ')
+  if (at < 0) return headline
+  return `${headline.slice(at + 2).replace('the association limit', 'the limit')}, ${headline.slice(0, at)}`
 }
 
-/** What all have in common stands in front; where they have nothing in common, the worst one speaks for them. */
-function groupOfAccounts(first: Alert, alerts: readonly Alert[]): string {
-  const common = commonTopic(first, alerts)
-  if (common === undefined) return accountAndHeadline(first)
-  return `${common}: ${[accountName(first), standingOf(first)].filter(isText).join(' ')}`
+/** `3 critical, 10 warning in 12 accounts`; of a digest that comes every day also what it does not show. */
+export function totalOf({ alerts, truncated, totals }: Message['data']): string {
+  const firing = (level: Alert['level']) =>
+    totals?.[level] ?? alerts.filter((alert) => alert.status === 'firing' && alert.level === level).length
+  const counts: [number, string][] = [
+    [firing('critical'), 'critical'],
+    [firing('warning'), 'warning'],
+    [alerts.filter(({ status }) => status === 'resolved').length, 'resolved'],
+    [totals === undefined ? truncated : 0, 'more'],
+  ]
+  const named = counts.flatMap(([count, name]) => (count > 0 ? [`${formatCount(count)} ${name}`] : []))
+  const accounts = totals?.accounts ?? accountsIn(alerts)
+  if (named.length === 0) return 'nothing is open, all within thresholds'
+  return named.join(', ') + (accounts === 0 ? '' : ` in ${countOf(accounts, 'account')}`)
 }
 
-function commonTopic(first: Alert, alerts: readonly Alert[]): string | undefined {
-  const metric = first.series?.metric
-  if (
-    alerts.some((alert) => alert.kind !== first.kind || alert.cause !== first.cause || alert.series?.metric !== metric)
-  )
-    return undefined
-  if (metric === undefined) return topicOf(first)
-  return first.kind === 'limit-changed' ? `limit of ${metricName(metric)} changed` : metricName(metric)
+export function accountsIn(alerts: readonly Alert[]): number {
+  return new Set(alerts.flatMap(({ account }) => account?.hubId ?? [])).size
 }
 
-/** Mail programs decode `=?utf-8?q?...?=` wherever it stands: a label could so bring back what cleaning took out. */
-function withoutEncodedWords(text: string): string {
-  return text.replaceAll('=?', '= ?')
-}
-
-function isText(text: string | false | undefined): text is string {
-  return typeof text === 'string' && text !== ''
+/** Mail programs decode `=?utf-8?q?...?=` wherever it is: a label could so bring back what cleaning took out. */
+function shown(text: string, room: number): string {
+  return shorten(cleanText(text, 2 * MAX_LENGTH).replaceAll('=?', '= ?'), room)
 }

@@ -1,8 +1,6 @@
 import { formatPercent } from '../../text/format-number.ts'
-import { barOf } from './bar.ts'
-import type { DescribedAlert } from './describe-alert.ts'
 import type { DescribedRecords } from './describe-records.ts'
-import type { DescribedRow, MailContent } from './mail-content.ts'
+import type { ListedAlert, MailContent } from './mail-content.ts'
 
 const BAR_WIDTH = 30
 const NAME_WIDTH = 13
@@ -10,59 +8,72 @@ const NAME_WIDTH = 13
 /** The mail as plain text: nothing in it that the other part has alone. */
 export function textPart({ summary, sections, rows, omitted, csv, footer }: MailContent): string {
   const blocks = [
-    ...(summary === undefined ? [] : [summary]),
-    ...sections.map(sectionText),
-    ...(rows.length === 0 ? [] : [rows.map(rowText).join('\n\n')]),
-    ...(omitted === undefined ? [] : [omitted]),
-    ...(csv === undefined ? [] : [`Attached as a table: ${csv.filename}`]),
+    summary ?? [],
+    sections.map(sectionText),
+    rows.length === 0 ? [] : rows.map(rowText).join('\n').trimStart(),
+    omitted ?? [],
+    csv === undefined ? [] : `Attached as a table: ${csv.filename}`,
     `-- \n${footer}`,
-  ]
+  ].flat()
   return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n`
 }
 
-function sectionText(alert: DescribedAlert): string {
-  const { badge, subject, happened, percent, facts, records } = alert
-  const parts = [`[${badge}] ${subject}\n${happened}`]
-  if (percent !== undefined) parts.push(bar(percent))
-  if (facts.length > 0) parts.push(facts.map(({ name, value }) => named(name, value)).join('\n'))
-  if (records !== undefined) parts.push(recordsText(records))
-  const links = linksText(alert)
-  if (links !== '') parts.push(links)
-  return parts.join('\n\n')
+function sectionText(alert: ListedAlert): string {
+  const { badge, subject, happened, percent, facts, records, actions } = alert
+  const named = (name: string, value: string) => `${name.padEnd(NAME_WIDTH)}${value}`
+  const parts = [
+    ownHeading(alert) ?? [],
+    `[${badge}] ${subject}\n${happened}`,
+    percent === undefined ? [] : barText(percent),
+    facts.map(({ name, value }) => named(name, value)).join('\n'),
+    records === undefined ? [] : recordsText(records),
+    actions.map(({ name, url }) => named(name, url)).join('\n'),
+  ].flat()
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** A section names its account itself: above it is only what it does not have. */
+export function ownHeading({ heading, subject }: ListedAlert): string | undefined {
+  return heading === subject ? undefined : heading
 }
 
 function recordsText({ note, rows, left }: DescribedRecords): string {
   const lines = rows.flatMap(({ label, id, usage, isNew, url }) => [
-    [...(label === undefined ? [] : [label]), `#${id}`, usage, ...(isNew ? ['new'] : [])]
+    [label ?? [], `#${id}`, usage, isNew ? 'new' : []]
+      .flat()
       .map((cell) => `  ${cell}`)
       .join(''),
-    ...(url === undefined ? [] : [`    ${url}`]),
+    url === undefined ? [] : `    ${url}`,
   ])
-  return [`Records (${note})`, ...lines, ...(left === undefined ? [] : [left])].join('\n')
+  return [`Records (${note})`, ...lines.flat(), left ?? []].flat().join('\n')
 }
 
-function linksText({ url, acknowledgeUrl, silence }: DescribedAlert): string {
-  return [
-    ...(acknowledgeUrl === undefined ? [] : [named('Acknowledge', acknowledgeUrl)]),
-    ...(url === undefined ? [] : [named('Page', url)]),
-    ...(silence === undefined ? [] : [named('Silence', silence)]),
-  ].join('\n')
-}
-
-function named(name: string, value: string): string {
-  return `${name.padEnd(NAME_WIDTH)}${value}`
-}
-
-function rowText({ badge, subject, headline, daysLeft, sinceLast, url }: DescribedRow): string {
-  const left = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft) ? '' : `, ${daysLeft} left`
+function rowText({ badge, heading, headline, daysLeft, sinceLast, url }: ListedAlert): string {
+  const isSaid = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft)
   const moved = sinceLast === undefined ? '' : ` (${sinceLast})`
-  return [`[${badge}]${moved} ${subject}`, `  ${headline}${left}`, ...(url === undefined ? [] : [`  ${url}`])].join(
-    '\n',
-  )
+  const line = `  [${badge}]${moved} ${headline}${isSaid ? '' : `, ${daysLeft} left`}`
+  return heading === undefined ? line : [`\n${heading}`, url === undefined ? [] : `  ${url}`, line].flat().join('\n')
 }
 
-function bar(percent: number): string {
+function barText(percent: number): string {
   const { filled, over, empty } = barOf(percent, BAR_WIDTH)
   const beyond = over === 0 ? '' : `┃${'█'.repeat(over)}`
   return `${'█'.repeat(filled)}${beyond}${'░'.repeat(empty)} ${formatPercent(percent)}`
+}
+
+/** A bar of fullness in parts of its width: up to the limit, and beyond, which moves the limit's mark in from the end. */
+interface Bar {
+  filled: number
+  over: number
+  empty: number
+}
+
+/** Full only at 100 %, empty only at 0; over only where usage is over the limit. */
+export function barOf(percent: number, width = 100): Bar {
+  if (percent > 100) {
+    const filled = Math.min(width - 1, Math.max(1, Math.floor((100 / percent) * width)))
+    return { filled, over: width - filled, empty: 0 }
+  }
+  const filled = percent > 0 ? Math.max(1, Math.floor((percent / 100) * width)) : 0
+  return { filled, over: 0, empty: width - filled }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
-import { renderEmail } from '../../../src/delivery/email/render-email.ts'
+import { renderEmail } from '../../../src/delivery/email/mail-content.ts'
 import { subjectOf } from '../../../src/delivery/email/subject.ts'
 import { aMessage, anAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
@@ -31,25 +31,27 @@ The limit went down from 1,000 to 500: usage is now 96 % (480).
 
 ████████████████████████████░░ 96 %
 
-Usage        480 of 500 (96 %), 20 left
-Changed      +2 since 2026-11-21 09:45 UTC, then 478 of 1,000 (47.8 %, warning)
-Why now      told whenever the provider moves a limit
 Since        2026-11-21 10:00 UTC (5 minutes ago)
+Usage        480 of 500 (96 %), 20 left
+Change       up 2 since 2026-11-21 09:45 UTC (478 of 1,000 → 480 of 500)
 Measured     2026-11-21 10:00 UTC (5 minutes ago)
+Why now      the provider moved the limit
+To do        Check that the account has enough room left.
 
-Page         https://plimsoll.example.com/accounts/123
-Silence      plimsoll alerts silence --match account=123 --match series=customProperties.overall --match kind=limit-changed --for 2h --comment "..."
+Open account https://plimsoll.example.com/accounts/123
 
 -- 
 Sent by Plimsoll, 2026-11-21 10:00 UTC.
 `)
-  expect(words(html)).toContain('then 478 of 1,000 (47.8 %, warning)')
+  expect(words(html)).toContain('478 of 1,000 → 480 of 500')
 })
 
 test('several limits that moved share a subject, and each has a row or a section', () => {
   const changes = [1, 2, 3].map((hubId) => onAccount(hubId, aChange()))
   const message = aMessage(changes)
-  expect(subjectOf(message)).toContain('limit of custom properties changed: account-1.example.com (1)')
+  expect(subjectOf(message)).toBe(
+    '[WARNING] account-1.example.com (1): limit of custom properties is n… (3 accounts)',
+  )
   expect(renderEmail(message, NOW).text.match(/The limit went down/g)).toHaveLength(3)
   const digest = renderEmail({ ...message, type: 'alert.digest' }, NOW)
   expect(digest.text.match(/limit of custom properties is now 500, 96 % used/g)).toHaveLength(3)
@@ -61,7 +63,7 @@ test('a level that is entered because the limit moved says so', () => {
   const alert = anAlert({ reason: 'entered', usage: 480, limit: 500, remaining: 20, previous })
   const { text } = renderEmail(aMessage([alert]), NOW)
   expect(text).toContain('Now critical: custom properties 96 % of 500 (the limit was 1,000).')
-  expect(text).toContain('Changed      unchanged since 2026-11-21 09:45 UTC, then 480 of 1,000 (48 %, ok)')
+  expect(text).toContain('Change       unchanged since 2026-11-21 09:45 UTC (480 of 1,000 → 480 of 500)')
   const unmoved = anAlert({ reason: 'entered', previous: { ...previous, limit: 1_000 } })
   expect(renderEmail(aMessage([unmoved]), NOW).text).toContain('Now critical: custom properties 96 % of 1,000.')
 })
@@ -69,10 +71,10 @@ test('a level that is entered because the limit moved says so', () => {
 test('an account that can not be watched is not one whose polls fail', () => {
   const about = (cause: 'scopes' | 'failing', status: 'firing' | 'resolved' = 'firing') =>
     subjectOf(aMessage([aTokenAlert({ ...{ kind: 'poll', rule: 'poll', level: 'warning', cause, status } })]))
-  expect(about('scopes')).toBe('[WARNING] acme.example.com (123): limits cannot be watched: scope missing')
-  expect(about('failing')).toBe('[WARNING] acme.example.com (123): no fresh reading')
+  expect(about('scopes')).toBe("[WARNING] acme.example.com (123): limits can't be read: scope missing")
+  expect(about('failing')).toBe("[WARNING] acme.example.com (123): limits can't be read: polls fail")
   const both = (['scopes', 'failing'] as const).map((cause, n) =>
     onAccount(n + 1, aTokenAlert({ kind: 'poll', rule: 'poll', level: 'warning', cause })),
   )
-  expect(subjectOf(aMessage(both))).toContain('account-1.example.com (1): limits cannot be watched')
+  expect(subjectOf(aMessage(both))).toContain("account-1.example.com (1): limits can't be read")
 })

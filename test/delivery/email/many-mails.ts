@@ -1,6 +1,5 @@
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import type { MailLinks } from '../../../src/delivery/email/mail-links.ts'
-import { recordPages } from '../../../src/delivery/email/record-page.ts'
+import { type MailLinks, recordPages } from '../../../src/delivery/email/mail-links.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, onAccount } from '../example-messages.ts'
 
 /** What whoever makes up labels, domains and names might try. */
@@ -54,10 +53,14 @@ export function hostileAlerts(text: string): Alert[] {
 }
 
 export const LINKS: MailLinks = {
+  open: ({ id, account }) => `https://plimsoll.example.com/alerts/${id}?account=${account?.hubId}`,
+  reconnect: () => `https://plimsoll.example.com/install?account=123&signature=${'s'.repeat(43)}`,
+  silence: ({ rule }) => `https://plimsoll.example.com/silences/new?${new URLSearchParams({ rule: rule.toWellFormed() })}`,
+  runbook: ({ kind }) => `https://plimsoll.example.com/runbook/${kind}`,
   acknowledge: ({ id }) =>
     `https://plimsoll.example.com/acknowledge/${id}?until=1795300000000&signature=${'s'.repeat(43)}`,
   record: recordPages('https://app.hubspot.com/oauth/authorize'),
-  rule: () => 'thresholds[1]',
+  rule: () => 'thresholds line 31',
 }
 
 const recovered: Partial<Alert> = { status: 'resolved', reason: 'recovered', usage: 720, percent: 72, remaining: 280 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderEmail } from '../../../src/delivery/email/render-email.ts'
+import { renderEmail } from '../../../src/delivery/email/mail-content.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
 /** What a reader of the HTML part reads. */
@@ -28,15 +28,15 @@ Got worse, from warning to critical: custom properties 96 % of 1,000.
 
 ████████████████████████████░░ 96 %
 
-Usage        960 of 1,000 (96 %), 40 left
-Changed      +20 since 2026-11-21 09:45 UTC, then 940 (warning)
-Forecast     about 6 days left at this pace
-Why now      critical from 95 % used; rule customProperties.overall
 Since        2026-11-20 09:00 UTC (25 hours ago)
+Usage        960 of 1,000 (96 %), 40 left
+Change       up 20 since 2026-11-21 09:45 UTC (940 → 960 of 1,000)
+Forecast     about 6 days left at this pace
 Measured     2026-11-21 10:00 UTC (5 minutes ago)
+Why now      rule customProperties.overall
+To do        Delete custom properties that are not in use, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.
 
-Page         https://plimsoll.example.com/accounts/123
-Silence      plimsoll alerts silence --match account=123 --match series=customProperties.overall --for 2h --comment "..."
+Open account https://plimsoll.example.com/accounts/123
 
 -- 
 Sent by Plimsoll, 2026-11-21 10:00 UTC.
@@ -47,7 +47,7 @@ Sent by Plimsoll, 2026-11-21 10:00 UTC.
     const read = readable(html)
     for (const line of text
       .split('\n')
-      .filter((line) => /^(Got worse|Usage|Changed|Forecast|Why now|Since|Measured)/.test(line))) {
+      .filter((line) => /^(Got worse|Usage|Change|Forecast|Why now|Since|Measured|To do)/.test(line))) {
       expect(read).toContain(line.replace(/\s+/g, ' '))
     }
     expect(html).toContain('href="https://plimsoll.example.com/accounts/123"')
@@ -74,7 +74,7 @@ describe('what happened', () => {
       { reason: 'eased', level: 'warning', previous: fromCritical },
       'Got better, from critical to warning: custom',
     ],
-    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal: custom properties 96 % of 1,000.'],
+    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal after 25 h: custom properties 96 % of 1,000.'],
     [
       'ended with its rule',
       { reason: 'recovered', status: 'resolved', because: { is: 'no-rule' } },
@@ -95,13 +95,8 @@ describe('what happened', () => {
     ['uninstalled', { reason: 'uninstalled', status: 'resolved' }, 'The app was uninstalled from this account.'],
     ['test', { kind: 'test', reason: 'test' }, 'Test: custom properties 96 % of 1,000.'],
     ['over the limit', { usage: 1020, percent: 102, remaining: -20 }, '1,020 of 1,000 (102 %), 20 over the limit'],
-    ['unchanged', { usage: 940 }, 'unchanged since 2026-11-21 09:45 UTC, then 940 (warning)'],
-    ['fallen', { usage: 900 }, '-40 since 2026-11-21 09:45 UTC, then 940 (warning)'],
-    [
-      'several conditions',
-      { threshold: { percent: 95, remaining: 20, daysLeft: 1 } },
-      'critical from 95 % used, at 20 left, or when full within 1 day; rule customProperties.overall',
-    ],
+    ['unchanged', { usage: 940 }, 'unchanged since 2026-11-21 09:45 UTC (940 → 940 of 1,000)'],
+    ['fallen', { usage: 900 }, 'down 40 since 2026-11-21 09:45 UTC (940 → 900 of 1,000)'],
     [
       'foretold',
       { daysLeft: 12.3, daysLeftRange: { earliest: 9.1, latest: 19.2 } },
@@ -117,7 +112,7 @@ describe('what happened', () => {
     [
       'resolved',
       { status: 'resolved', reason: 'recovered' },
-      'no longer critical from 95 % used; rule customProperties.overall',
+      '25 h, from 2026-11-20 09:00 UTC to 2026-11-21 10:00 UTC',
     ],
   ] as const)('%s', (_name, overrides, expected) => {
     const { text, html } = renderEmail(aMessage([anAlert(overrides)]), NOW)
@@ -250,7 +245,7 @@ describe('a group', () => {
     const alerts = [onAccount(1, resolved), onAccount(2, warning), onAccount(3, anAlert())]
     const { text, html } = renderEmail(aMessage(alerts, { truncated: 4 }), NOW)
     for (const part of [text, readable(html)]) {
-      expect(part).toContain('7 alerts, the first 3: 1 critical, 1 warning, 1 resolved.')
+      expect(part).toContain('7 alerts, the first 3: 1 critical, 1 warning, 1 resolved in 3 accounts.')
       expect(part).toContain('4 more alerts not shown.')
       const order = ['(3)', '(2)', '(1)'].map((account) => part.indexOf(`example.com ${account}`, 100))
       expect(order).toEqual([...order].sort((a, b) => a - b))
@@ -278,17 +273,44 @@ test('a digest ranks accounts by how urgent they are, a row each, and says how m
     onAccount(4, anAlert({ percent: 99, usage: 990 })),
   ]
   const { text, html } = renderEmail(aMessage(alerts, { type: 'alert.digest', truncated: 1 }), NOW)
-  expect(text).toContain('4 accounts: 2 critical, 2 warning, 1 more alert.')
+  expect(text).toContain('First readings of new accounts: 2 critical, 2 warning, 1 more in 4 accounts.')
   expect(text).toContain(
-    '[CRITICAL] account-4.example.com (4)\n  custom properties 99 % of 1,000, 6.5 days left\n  https://',
+    'account-4.example.com (4)\n  https://plimsoll.example.com/accounts/4\n  [CRITICAL] custom properties 99 % of 1,000, 6.5 days left\n',
   )
   const rows = readable(html)
-  expect(rows).toContain('Account What Fullness Left')
-  expect(rows).toContain('CRITICAL account-4.example.com (4) custom properties 99 % of 1,000 6.5 days')
-  expect(rows).toContain(
-    'CRITICAL account-3.example.com (3) Contacts → Companies: 212 records at the association limit',
-  )
+  expect(rows).toContain('What Fullness Left')
+  expect(rows).toContain('account-4.example.com (4) CRITICAL custom properties 99 % of 1,000 6.5 days')
+  expect(rows).toContain('account-3.example.com (3) CRITICAL Contacts → Companies: 212 records at the association limit')
   expect(rows).toContain('1 more alert not shown.')
   const order = [3, 4, 2, 1].map((hubId) => rows.indexOf(`account-${hubId}.`))
   expect(order).toEqual([...order].sort((a, b) => a - b))
+})
+
+describe('an account with several alerts', () => {
+  const series = { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'Ships' }
+  const own = [anAlert({ level: 'warning', percent: 81, usage: 810 }), anAlert({ id: 'a-2', series }), anAtLimitAlert()]
+  const other = onAccount(7, anAlert({ level: 'warning', percent: 90 }))
+  const line = 'acme.example.com (123): 2 critical, 1 warning; worst: Contacts → Companies: 212 records at the association limit'
+
+  test('has one line for all of them, and its alerts below, in a mail of its own', () => {
+    const { subject, text, html } = renderEmail(aMessage(own), NOW)
+    expect(subject).toBe('[CRITICAL] acme.example.com (123): 212 records at the limit, Contacts → Compan… and 2 more')
+    for (const part of [text, readable(html)]) expect(part.split(line)).toHaveLength(2)
+    expect(text.startsWith(line)).toBe(true)
+  })
+
+  test('in a digest, before the accounts that are better off', () => {
+    const { text, html } = renderEmail(aMessage([other, ...own], { type: 'alert.digest' }), NOW)
+    for (const part of [text, readable(html)]) {
+      expect(part.split(line)).toHaveLength(2)
+      const order = [line, '212 records', 'Ships', 'custom properties 81 %', 'account-7'].map((what) => part.indexOf(what))
+      if (part === text) expect(order).toEqual(order.toSorted((a, b) => a - b))
+    }
+  })
+})
+
+test('the first trouble is the worst by consequence, and the badge the worst level', () => {
+  const failing = onAccount(7, aTokenAlert({ level: 'warning' }))
+  const { subject } = renderEmail(aMessage([anAlert(), failing]), NOW)
+  expect(subject).toBe("[CRITICAL] account-7.example.com (7): tokens can't be refreshed for… (2 accounts)")
 })

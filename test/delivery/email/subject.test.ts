@@ -21,7 +21,7 @@ describe('the subject of', () => {
     [
       'a resolved alert',
       aMessage([resolved], { type: 'alert.resolved' }),
-      '[RESOLVED] acme.example.com (123): custom properties 72 % of 1,000',
+      '[RESOLVED] acme.example.com (123): custom properties 72 % of 1,000 after 25 h',
     ],
     [
       'an object type',
@@ -56,7 +56,7 @@ describe('the subject of', () => {
     [
       'an alert for the days that are left',
       aMessage([anAlert({ percent: 70, usage: 700, daysLeft: 5.26, threshold: { percent: 95, daysLeft: 7 } })]),
-      '[CRITICAL] acme.example.com (123): custom properties 70 % of 1,000, full in 5.3 days',
+      '[CRITICAL] acme.example.com (123): custom properties full in 5.3 days, 70 % used',
     ],
     [
       'an alert for the days that are left, of which there are none',
@@ -73,26 +73,30 @@ describe('the subject of', () => {
       aMessage([anAlert({ kind: 'limit-changed', level: 'warning', reason: 'entered', limit: 500, usage: 480 })]),
       '[WARNING] acme.example.com (123): limit of custom properties is now 500, 96 % used',
     ],
-    ['a token that is lost', aMessage([aTokenAlert()]), '[CRITICAL] acme.example.com (123): reauthorisation needed'],
+    [
+      'a token that is lost',
+      aMessage([aTokenAlert()]),
+      "[CRITICAL] acme.example.com (123): tokens can't be refreshed, connect it again",
+    ],
     [
       'a token that may yet be saved',
       aMessage([aTokenAlert({ level: 'warning' })]),
-      '[WARNING] acme.example.com (123): token refresh keeps failing',
+      "[WARNING] acme.example.com (123): tokens can't be refreshed for now",
     ],
     [
       'an uninstall that hangs',
       aMessage([aTokenAlert({ level: 'warning', rule: 'uninstall' })]),
-      '[WARNING] acme.example.com (123): uninstall cannot be finished',
+      '[WARNING] acme.example.com (123): uninstall not finished: token not deleted',
     ],
     [
       'an account that left',
       aMessage([anAlert({ status: 'resolved', reason: 'uninstalled' })], { type: 'alert.resolved' }),
-      '[RESOLVED] acme.example.com (123): app uninstalled, alert closed',
+      '[RESOLVED] acme.example.com (123): app uninstalled, alert closed after 25 h',
     ],
     [
       'an account that is not read',
       aMessage([aTokenAlert({ kind: 'poll', level: 'warning', message: 'No reading for 2 hours.' })]),
-      '[WARNING] acme.example.com (123): no fresh reading',
+      "[WARNING] acme.example.com (123): limits can't be read: polls fail",
     ],
     [
       'a fleet alert',
@@ -119,22 +123,22 @@ describe('the subject of', () => {
     [
       'three accounts',
       aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)]),
-      '[CRITICAL] custom properties: acme.example.com (123) 96 % of 1,000 and 2 more (3 accounts)',
+      '[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000 (3 accounts)',
     ],
     [
       'three accounts and more that are not shown',
       aMessage([onAccount(7, warning), anAlert(), onAccount(8, warning)], { truncated: 1500 }),
-      '[CRITICAL] custom properties: acme.example.com (123) 96 % of 1,000 and 1,502 more (3+ accounts)',
+      '[CRITICAL] acme.example.com (123): custom properties… and 1,502 more (3+ accounts)',
     ],
     [
       'two accounts whose tokens are lost',
       aMessage([aTokenAlert(), onAccount(7, aTokenAlert())]),
-      '[CRITICAL] reauthorisation needed: acme.example.com (123) and 1 more (2 accounts)',
+      "[CRITICAL] acme.example.com (123): tokens can't be refreshed, connec… (2 accounts)",
     ],
     [
       'two accounts with different troubles',
       aMessage([onAccount(7, warning), aTokenAlert()]),
-      '[CRITICAL] acme.example.com (123): reauthorisation needed and 1 more (2 accounts)',
+      "[CRITICAL] acme.example.com (123): tokens can't be refreshed, connec… (2 accounts)",
     ],
     [
       'one account with three series',
@@ -144,7 +148,7 @@ describe('the subject of', () => {
     [
       'a group in which the worst is over',
       aMessage([resolved, onAccount(7, warning)]),
-      '[WARNING] custom properties: account-7.example.com (7) 86 % of 1,000 and 1 more (2 accounts)',
+      '[WARNING] account-7.example.com (7): custom properties 86 % of 1,000 (2 accounts)',
     ],
     [
       'a digest',
@@ -152,12 +156,12 @@ describe('the subject of', () => {
         Array.from({ length: 13 }, (_, index) => onAccount(index, index < 3 ? anAlert() : warning)),
         { type: 'alert.digest' },
       ),
-      '[DIGEST] 13 accounts: 3 critical, 10 warning',
+      '[DIGEST] first readings: 3 critical, 10 warning in 13 accounts',
     ],
     [
       'a digest in which accounts have several alerts',
       aMessage([anAlert(), anAtLimitAlert({ level: 'warning' })], { type: 'alert.digest', truncated: 40 }),
-      '[DIGEST] 1 account: 1 critical, 40 more alerts',
+      '[DIGEST] first readings: 1 critical, 1 warning, 40 more in 1 account',
     ],
   ])('%s', (_name, message, expected) => {
     expect(subjectOf(message)).toBe(expected)
@@ -192,6 +196,6 @@ describe('what strangers put in', () => {
       expect(Array.from(subject).length).toBeLessThanOrEqual(180)
       expect(subject.isWellFormed()).toBe(true)
     }
-    expect(subjectOf(aMessage(alerts))).toMatch(/ and 2 more \(3 accounts\)$/)
+    expect(subjectOf(aMessage(alerts))).toMatch(/ \(3 accounts\)$/)
   })
 })

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Alert, Message } from '../../../src/alerts/alert.ts'
-import { mailLinks } from '../../../src/app/mail-links.ts'
-import type { MailLinks } from '../../../src/delivery/email/mail-links.ts'
-import { recordPages } from '../../../src/delivery/email/record-page.ts'
-import { renderEmail } from '../../../src/delivery/email/render-email.ts'
-import { silenceCommand } from '../../../src/delivery/email/silence-command.ts'
+import { describeAlert } from '../../../src/delivery/email/describe-alert.ts'
+import { renderEmail } from '../../../src/delivery/email/mail-content.ts'
+import { type MailLinks, recordPages } from '../../../src/delivery/email/mail-links.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
 function both(alert: Alert, links?: MailLinks): [text: string, html: string] {
@@ -15,14 +13,14 @@ function both(alert: Alert, links?: MailLinks): [text: string, html: string] {
 describe('why now', () => {
   const because = { is: 'holds', level: 'critical', asks: 'percent', threshold: 95, value: 96 } as const
 
-  test('names what decided, the rule, and where that stands in the config', () => {
+  test('names what decided, the rule, and where the config has it', () => {
     const [text] = both(anAlert({ because }), { rule: (name) => `the place of ${name}` })
     expect(text).toContain(
       'Why now      96 % is at or over the critical 95 %; rule customProperties.overall (the place of customProperties.overall)',
     )
   })
 
-  test('is silent about a place that nobody knows', () => {
+  test('names no place that is not known', () => {
     expect(both(anAlert({ because }))[0]).toContain('critical 95 %; rule customProperties.overall\n')
   })
 })
@@ -34,8 +32,13 @@ test('only the newest of several changes is told, and how many there were', () =
   for (const part of both(anAlert())) expect(part).not.toContain('since the last message')
 })
 
-describe('acknowledging', () => {
-  const links = { acknowledge: ({ id }: Alert) => `https://plimsoll.example.com/acknowledge/${id}?a=1&b=2` }
+describe('what there is to do', () => {
+  const to = (name: string) => (alert: Alert) => `https://plimsoll.example.com/${name}/${alert.id}?a=1&b=2`
+  const links = {
+    ...{ open: to('open'), reconnect: to('reconnect'), acknowledge: to('acknowledge') },
+    ...{ silence: to('silence'), runbook: to('runbook') },
+  }
+  const named = (alert: Alert) => describeAlert(alert, NOW, links).actions.map(({ name }) => name)
 
   test('is a button, and a line of text', () => {
     const [text, html] = both(anAlert(), links)
@@ -43,46 +46,22 @@ describe('acknowledging', () => {
     expect(html).toContain('href="https://plimsoll.example.com/acknowledge/a-1?a=1&amp;b=2"')
   })
 
-  test.each<[string, Alert]>([
-    ['what is over', anAlert({ status: 'resolved', reason: 'recovered' })],
-    ['a test', aTokenAlert({ kind: 'test', reason: 'test' })],
-  ])('is not asked of %s', (_name, alert) => {
-    for (const part of both(alert, links)) expect(part).not.toMatch(/acknowledge|alerts silence/i)
-  })
+  const lost = ['Open alert', 'Reconnect', 'Acknowledge', 'Silence', 'Runbook']
+  test.each<[string, Alert, string[]]>([
+    ['a limit', anAlert(), ['Open alert', 'Acknowledge', 'Silence', 'Runbook']],
+    ['a token that is lost', aTokenAlert(), lost],
+    ['a scope that is missing', aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' }), lost],
+    ['a token that may yet be saved', aTokenAlert({ level: 'warning' }), lost.filter((name) => name !== 'Reconnect')],
+    ['a limit that moved', anAlert({ kind: 'limit-changed' }), ['Open account', 'Silence', 'Runbook']],
+    ['what is over', anAlert({ status: 'resolved', reason: 'recovered' }), ['Open account']],
+    ['a test', aTokenAlert({ kind: 'test', reason: 'test' }), ['Open account']],
+  ])('about %s', (_name, alert, names) => expect(named(alert)).toEqual(names))
 
   test('has no address but one that a browser opens', () => {
     for (const part of both(anAlert(), { acknowledge: () => 'javascript:alert(1)' })) {
-      expect(part).not.toMatch(/javascript|acknowledge/i)
+      expect(part).not.toMatch(/javascript|>Acknowledge|^Acknowledge/m)
     }
   })
-})
-
-describe('the command that silences', () => {
-  test.each<[string, Alert, string | undefined]>([
-    ['a series', anAlert(), '--match account=123 --match series=customProperties.overall'],
-    [
-      'an object type',
-      anAlert({ series: { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'x' } }),
-      '--match account=123 --match series=customProperties.objectType --match objectType=2-77',
-    ],
-    [
-      'a pair',
-      anAtLimitAlert(),
-      '--match account=123 --match series=associations.atLimit --match from=0-1 --match to=0-2',
-    ],
-    ['a token', aTokenAlert(), '--match account=123 --match kind=token'],
-  ])('names %s', (_name, alert, matchers) => {
-    expect(silenceCommand(alert)).toBe(`plimsoll alerts silence ${matchers} --for 2h --comment "..."`)
-  })
-
-  test.each(['$(reboot)', '`id`', 'a b', '; rm', '--for=1s', 'a"b', "a'b", '', '0-1\nreboot', 'x'.repeat(100)])(
-    'is not given where it would hold %o',
-    (objectTypeId) => {
-      expect(
-        silenceCommand(anAlert({ series: { metric: 'customProperties.objectType', objectTypeId } })),
-      ).toBeUndefined()
-    },
-  )
 })
 
 describe('records', () => {
@@ -128,21 +107,6 @@ describe('records', () => {
       'https://app-eu1.hubspot.com/contacts/1/record/2-77/3',
     )
   })
-})
-
-test('the config says where a rule stands, unless several go by its name', () => {
-  const rule = (name: string) => ({ name, on: '*' as const, match: {}, off: false })
-  const links = mailLinks({
-    provider: { installUrl: 'https://app.hubspot.com/oauth/authorize' },
-    thresholds: [rule('a'), rule('b'), rule('c'), rule('b')],
-  })
-  expect(['a', 'b', 'c', 'd'].map((name) => links.rule?.(name))).toEqual([
-    'thresholds[0]',
-    undefined,
-    'thresholds[2]',
-    undefined,
-  ])
-  expect(links.record?.(1, '0-1', 2)).toBe('https://app.hubspot.com/contacts/1/record/0-1/2')
 })
 
 describe('the table attached', () => {
@@ -201,8 +165,8 @@ describe('a digest that is not the first', () => {
     const message = aMessage([alert], { type: 'alert.digest' })
     const { text, html } = renderEmail({ ...message, data: { ...message.data, period: 'day', changes } }, NOW)
     const level = alert.level.toUpperCase()
-    expect(text).toContain(`[${level}]${says} acme.example.com (123)\n`)
+    expect(text).toContain(`[${level}]${says} `)
     expect(html.includes('<i>worse') || html.includes('<i>better') || html.includes('<i>new')).toBe(says !== '')
-    expect(renderEmail(message, NOW).text).toContain(`[${level}] acme.example.com (123)\n`)
+    expect(renderEmail(message, NOW).text).not.toMatch(/\((worse|better|new)\)/)
   })
 })

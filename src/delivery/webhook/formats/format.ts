@@ -1,5 +1,6 @@
 import type { Message } from '../../../alerts/alert.ts'
 import type { GroupBy } from '../../../alerts/groups/group.ts'
+import type { MailLinks } from '../../email/mail-links.ts'
 
 /** What a body may say beside the message. */
 export interface BodyContext {
@@ -8,6 +9,7 @@ export interface BodyContext {
   home: string
   /** What the alerts of one message have in common. */
   groupBy: readonly GroupBy[]
+  links?: MailLinks
 }
 
 /** The body of one format. Made anew for each attempt, and the same each time: copies can be compared. */

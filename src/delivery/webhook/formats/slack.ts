@@ -24,11 +24,11 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
  * stands: no label makes a link, calls a channel or puts on bold. Other services that take this shape show `text` alone,
  * so that is whole in itself.
  */
-export function slackBody(message: Message, { home }: BodyContext): string {
+export function slackBody(message: Message, { home, links }: BodyContext): string {
   const subject = subjectOf(message)
   const alerts = message.data.alerts
     .toSorted(byConsequence)
-    .map((alert) => describeAlert(alert, Date.parse(message.timestamp)))
+    .map((alert) => describeAlert(alert, Date.parse(message.timestamp), links))
   const shown = alerts.slice(0, MOST_ALERTS)
   const left = alerts.length - shown.length + message.data.truncated
   return JSON.stringify({
@@ -42,18 +42,21 @@ export function slackBody(message: Message, { home }: BodyContext): string {
   })
 }
 
-function wholeAlert({ badge, happened, facts, records, url }: DescribedAlert): object[] {
+function wholeAlert({ badge, happened, facts, records, actions }: DescribedAlert): object[] {
   const fields = facts.slice(0, MOST_FIELDS).map(({ name, value }) => plain(`${name}\n${value}`, MOST_FIELD))
   return [
     { ...section(`${MARK[badge]} ${happened}`), ...(fields.length > 0 && { fields }) },
     ...(records === undefined ? [] : [section(recordLines(records))]),
-    ...(url === undefined ? [] : [context(link(url, 'Open in Plimsoll'))]),
+    ...linksOf(actions),
   ]
 }
 
-function rowOf({ badge, subject, headline, url }: DescribedAlert): object[] {
-  const line = section(`${MARK[badge]} ${badge} ${subject}: ${headline}`)
-  return url === undefined ? [line] : [line, context(link(url, 'Open in Plimsoll'))]
+function rowOf({ badge, subject, headline, actions }: DescribedAlert): object[] {
+  return [section(`${MARK[badge]} ${badge} ${subject}: ${headline}`), ...linksOf(actions.slice(0, 1))]
+}
+
+function linksOf(actions: DescribedAlert['actions']): object[] {
+  return actions.length === 0 ? [] : [context(actions.map(({ name, url }) => link(url, name)).join(' · '))]
 }
 
 function recordLines({ note, rows }: NonNullable<DescribedAlert['records']>): string {

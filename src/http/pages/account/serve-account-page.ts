@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { reconnectLink } from '../../../accounts/reconnect-link.ts'
-import { crmSite } from '../../../delivery/email/record-page.ts'
+import { crmSite } from '../../../delivery/email/mail-links.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { csvLine } from '../../../text/csv.ts'
 import { iso } from '../../../text/format-time.ts'

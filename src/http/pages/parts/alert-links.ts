@@ -1,3 +1,4 @@
+import type { Alert } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import type { MatcherName } from '../../../alerts/silences/silence.ts'
 
@@ -7,7 +8,9 @@ export function alertPath({ id, hubId }: Pick<OpenAlert, 'id' | 'hubId'>): strin
 }
 
 /** What a silence of this very alert matches by, each name once; whoever wants more to be silent leaves some out. */
-export function matchersFor(alert: Pick<OpenAlert, 'hubId' | 'kind' | 'rule' | 'series' | 'level'>): SilenceFields {
+export function matchersFor(
+  alert: Pick<Alert, 'kind' | 'rule' | 'series' | 'level'> & Pick<OpenAlert, 'hubId'>,
+): SilenceFields {
   const { hubId, kind, rule, series, level } = alert
   return {
     ...(hubId === null ? {} : { account: String(hubId) }),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../../src/alerts/alert.ts'
-import { renderEmail } from '../../../../src/delivery/email/render-email.ts'
+import { renderEmail } from '../../../../src/delivery/email/mail-content.ts'
 import { openChromium } from '../../../support/chromium.ts'
 import { NOW } from '../../example-messages.ts'
 import { LINKS, MAILS } from '../many-mails.ts'
@@ -109,7 +109,9 @@ describe.each(LOOKS)('on a $device, $colorScheme', (look) => {
 
   test('what there is to do is large enough for a thumb', async () => {
     const { links } = await show('critical', window, look)
-    expect(links.map(({ href }) => new URL(href).pathname)).toEqual(['/acknowledge/a-1', '/accounts/123'])
+    expect(links.map(({ href }) => new URL(href).pathname)).toEqual([
+      ...['/alerts/a-1', '/acknowledge/a-1', '/silences/new', '/runbook/limit'],
+    ])
     for (const { height } of links) expect(height).toBeGreaterThanOrEqual(42)
   })
 

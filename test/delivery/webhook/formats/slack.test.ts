@@ -40,7 +40,7 @@ test('one alert is told whole: headline, what happened, the facts, where to look
   expect(text).toBe('[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000')
   expect(blocks.map(({ type }) => type)).toEqual(['header', 'section', 'context', 'context'])
   expect(blocks[1]).toMatchObject({ text: { text: expect.stringMatching(/^🔴 .*96 % of 1,000/) } })
-  expect(markupOf(parsed(aMessage()))[1]).toBe('<https://plimsoll.example.com/accounts/123|Open in Plimsoll>')
+  expect(markupOf(parsed(aMessage()))[1]).toBe('<https://plimsoll.example.com/accounts/123|Open account>')
 })
 
 test('records are named', () => {
