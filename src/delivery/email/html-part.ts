@@ -43,7 +43,6 @@ ${BADGE_RULES}
 @media (max-width: 480px) {
   .page { padding: 0 !important; }
   .cell { padding-left: 16px !important; padding-right: 16px !important; }
-  .button { display: block !important; margin-right: 0 !important; text-align: center !important; }
 }
 @media (prefers-color-scheme: dark) {
   .page { background: #14171c !important; }

@@ -4,10 +4,8 @@ import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type AlertsCsv, alertsCsv } from './alerts-csv.ts'
 import { type DescribedAlert, describeAlert } from './describe-alert.ts'
-import { htmlPart } from './html-part.ts'
 import type { MailLinks } from './mail-links.ts'
 import { accountsIn, badgeOfMessage, subjectOf, totalOf } from './subject.ts'
-import { textPart } from './text-part.ts'
 
 /** One of several alerts of a mail, which lists them account by account. */
 export interface ListedAlert extends DescribedAlert {
@@ -32,20 +30,6 @@ export interface MailContent {
   /** Attached where not every alert is shown whole. */
   csv?: AlertsCsv
   footer: string
-}
-
-export interface RenderedEmail {
-  subject: string
-  text: string
-  html: string
-  csv?: AlertsCsv
-}
-
-/** One readable mail for all alerts of a message, as plain text and as HTML. Ages count from `now`. */
-export function renderEmail(message: Message, now: number, links: MailLinks = {}): RenderedEmail {
-  const content = mailContent(message, now, links)
-  const { subject, csv } = content
-  return { subject, text: textPart(content), html: htmlPart(content), ...(csv !== undefined && { csv }) }
 }
 
 /** So many can be read one after the other; of more the worst are shown whole, and the rest is a table. */

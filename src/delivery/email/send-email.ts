@@ -1,9 +1,13 @@
+import type { Message } from '../../alerts/alert.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
-import { renderEmail } from './mail-content.ts'
+import type { AlertsCsv } from './alerts-csv.ts'
+import { htmlPart } from './html-part.ts'
+import { mailContent } from './mail-content.ts'
 import type { MailLinks } from './mail-links.ts'
 import { failureCode, replyCode, type SmtpServer, smtpFailure, smtpServer } from './smtp.ts'
+import { textPart } from './text-part.ts'
 import { messageId, threadRoot } from './thread.ts'
 
 /** So few that no mail server minds, so many that one stuck mail does not hold the others up. */
@@ -113,6 +117,20 @@ export function mailFor({ id, message, now }: OutgoingDelivery, from: string, li
     references: [root],
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   }
+}
+
+export interface RenderedEmail {
+  subject: string
+  text: string
+  html: string
+  csv?: AlertsCsv
+}
+
+/** One readable mail for all alerts of a message, as plain text and as HTML. Ages count from `now`. */
+export function renderEmail(message: Message, now: number, links: MailLinks = {}): RenderedEmail {
+  const content = mailContent(message, now, links)
+  const { subject, csv } = content
+  return { subject, text: textPart(content), html: htmlPart(content), ...(csv !== undefined && { csv }) }
 }
 
 /** Once the server has taken the mail for some, another attempt would bring those a second copy: said, not repeated. */

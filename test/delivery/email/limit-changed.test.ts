@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
-import { renderEmail } from '../../../src/delivery/email/mail-content.ts'
+import { renderEmail } from '../../../src/delivery/email/send-email.ts'
 import { subjectOf } from '../../../src/delivery/email/subject.ts'
 import { aMessage, anAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
@@ -50,7 +50,7 @@ test('several limits that moved share a subject, and each has a row or a section
   const changes = [1, 2, 3].map((hubId) => onAccount(hubId, aChange()))
   const message = aMessage(changes)
   expect(subjectOf(message)).toBe(
-    '[WARNING] account-1.example.com (1): limit of custom properties is n… (3 accounts)',
+    '[WARNING] account-1.example.com (1): limit of custom properties is now… (3 accounts)',
   )
   expect(renderEmail(message, NOW).text.match(/The limit went down/g)).toHaveLength(3)
   const digest = renderEmail({ ...message, type: 'alert.digest' }, NOW)

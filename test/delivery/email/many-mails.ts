@@ -55,7 +55,8 @@ export function hostileAlerts(text: string): Alert[] {
 export const LINKS: MailLinks = {
   open: ({ id, account }) => `https://plimsoll.example.com/alerts/${id}?account=${account?.hubId}`,
   reconnect: () => `https://plimsoll.example.com/install?account=123&signature=${'s'.repeat(43)}`,
-  silence: ({ rule }) => `https://plimsoll.example.com/silences/new?${new URLSearchParams({ rule: rule.toWellFormed() })}`,
+  silence: ({ rule }) =>
+    `https://plimsoll.example.com/silences/new?${new URLSearchParams({ rule: rule.toWellFormed() })}`,
   runbook: ({ kind }) => `https://plimsoll.example.com/runbook/${kind}`,
   acknowledge: ({ id }) =>
     `https://plimsoll.example.com/acknowledge/${id}?until=1795300000000&signature=${'s'.repeat(43)}`,

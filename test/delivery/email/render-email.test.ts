@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderEmail } from '../../../src/delivery/email/mail-content.ts'
+import { renderEmail } from '../../../src/delivery/email/send-email.ts'
 import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 
 /** What a reader of the HTML part reads. */
@@ -74,7 +74,11 @@ describe('what happened', () => {
       { reason: 'eased', level: 'warning', previous: fromCritical },
       'Got better, from critical to warning: custom',
     ],
-    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal after 25 h: custom properties 96 % of 1,000.'],
+    [
+      'recovered',
+      { reason: 'recovered', status: 'resolved' },
+      'Back to normal after 25 h: custom properties 96 % of 1,000.',
+    ],
     [
       'ended with its rule',
       { reason: 'recovered', status: 'resolved', because: { is: 'no-rule' } },
@@ -280,7 +284,9 @@ test('a digest ranks accounts by how urgent they are, a row each, and says how m
   const rows = readable(html)
   expect(rows).toContain('What Fullness Left')
   expect(rows).toContain('account-4.example.com (4) CRITICAL custom properties 99 % of 1,000 6.5 days')
-  expect(rows).toContain('account-3.example.com (3) CRITICAL Contacts → Companies: 212 records at the association limit')
+  expect(rows).toContain(
+    'account-3.example.com (3) CRITICAL Contacts → Companies: 212 records at the association limit',
+  )
   expect(rows).toContain('1 more alert not shown.')
   const order = [3, 4, 2, 1].map((hubId) => rows.indexOf(`account-${hubId}.`))
   expect(order).toEqual([...order].sort((a, b) => a - b))
@@ -290,11 +296,12 @@ describe('an account with several alerts', () => {
   const series = { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'Ships' }
   const own = [anAlert({ level: 'warning', percent: 81, usage: 810 }), anAlert({ id: 'a-2', series }), anAtLimitAlert()]
   const other = onAccount(7, anAlert({ level: 'warning', percent: 90 }))
-  const line = 'acme.example.com (123): 2 critical, 1 warning; worst: Contacts → Companies: 212 records at the association limit'
+  const line =
+    'acme.example.com (123): 2 critical, 1 warning; worst: Contacts → Companies: 212 records at the association limit'
 
   test('has one line for all of them, and its alerts below, in a mail of its own', () => {
     const { subject, text, html } = renderEmail(aMessage(own), NOW)
-    expect(subject).toBe('[CRITICAL] acme.example.com (123): 212 records at the limit, Contacts → Compan… and 2 more')
+    expect(subject).toBe('[CRITICAL] acme.example.com (123): 212 records at the limit, Contacts… and 2 more')
     for (const part of [text, readable(html)]) expect(part.split(line)).toHaveLength(2)
     expect(text.startsWith(line)).toBe(true)
   })
@@ -303,7 +310,9 @@ describe('an account with several alerts', () => {
     const { text, html } = renderEmail(aMessage([other, ...own], { type: 'alert.digest' }), NOW)
     for (const part of [text, readable(html)]) {
       expect(part.split(line)).toHaveLength(2)
-      const order = [line, '212 records', 'Ships', 'custom properties 81 %', 'account-7'].map((what) => part.indexOf(what))
+      const order = [line, '212 records', 'Ships', 'custom properties 81 %', 'account-7'].map((what) =>
+        part.indexOf(what),
+      )
       if (part === text) expect(order).toEqual(order.toSorted((a, b) => a - b))
     }
   })
@@ -312,5 +321,5 @@ describe('an account with several alerts', () => {
 test('the first trouble is the worst by consequence, and the badge the worst level', () => {
   const failing = onAccount(7, aTokenAlert({ level: 'warning' }))
   const { subject } = renderEmail(aMessage([anAlert(), failing]), NOW)
-  expect(subject).toBe("[CRITICAL] account-7.example.com (7): tokens can't be refreshed for… (2 accounts)")
+  expect(subject).toBe("[CRITICAL] account-7.example.com (7): tokens can't be refreshed for now (2 accounts)")
 })

@@ -36,17 +36,17 @@ describe('the subject of', () => {
     [
       'records at their limit',
       aMessage([anAtLimitAlert({ usage: 1212 })]),
-      '[CRITICAL] acme.example.com (123): Contacts → Companies: 1,212 records at the association limit',
+      '[CRITICAL] acme.example.com (123): 1,212 records at the limit, Contacts → Compani…',
     ],
     [
       'one record near its limit',
       aMessage([anAtLimitAlert({ usage: 1, series: { metric: 'associations.nearLimit', ...pair } })]),
-      '[CRITICAL] acme.example.com (123): Contacts → Companies: 1 record near the association limit',
+      '[CRITICAL] acme.example.com (123): 1 record near the limit, Contacts → Companies',
     ],
     [
       'the fullest record',
       aMessage([anAlert({ series: { metric: 'associations.fullest', ...pair }, percent: 92.34, limit: 10_000 })]),
-      '[CRITICAL] acme.example.com (123): Contacts → Companies: fullest record 92.3 % of 10,000',
+      '[CRITICAL] acme.example.com (123): fullest record 92.3 % of 10,000, Contacts → Co…',
     ],
     [
       'more than the limit',
@@ -143,7 +143,7 @@ describe('the subject of', () => {
     [
       'one account with three series',
       aMessage([warning, anAtLimitAlert(), anAlert({ series: contacts })]),
-      '[CRITICAL] acme.example.com (123): Contacts → Companies: 212 records at the association limit and 2 more',
+      '[CRITICAL] acme.example.com (123): 212 records at the limit, Contacts… and 2 more',
     ],
     [
       'a group in which the worst is over',
