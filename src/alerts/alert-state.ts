@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SampleRecord } from '../limits/samples.ts'
 import { NOBODY } from '../redis/steps.ts'
-import type { Alert, AlertKind, AlertLevel, AlertReason, PollCause } from './alert.ts'
+import type { Alert, AlertKind, AlertLevel, AlertReason } from './alert.ts'
 
 /** The field of an account's token alert among its alert states. */
 export const TOKEN_FIELD = 'token'
@@ -110,8 +110,8 @@ export interface SeriesState {
   pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
   /** The level is in force by the forecast alone: nothing else would hold it. */
   foreseen?: true
-  /** Of a poll alert: what it was told with. */
-  cause?: PollCause
+  /** Of a poll or fleet alert: what it was sent with. */
+  cause?: Alert['cause'] & {}
   /** It was at both levels since it opened: whoever gets alerts of either knows of it. */
   wasAtBoth?: true
   /** Somebody knows: it is not told again before it gets worse. */

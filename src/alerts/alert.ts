@@ -8,6 +8,9 @@ export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'rep
 /** What keeps an account from being polled: a scope that was not granted, or polls that fail. */
 export type PollCause = 'scopes' | 'failing'
 
+/** What all accounts suffer from. */
+export type FleetCause = 'credentials' | 'refused' | 'unreachable' | 'throttled' | 'clock' | 'coverage' | 'data'
+
 /** The rule of a token alert that is about an uninstall. */
 export const UNINSTALL_RULE = 'uninstall'
 
@@ -44,8 +47,8 @@ export interface Alert {
   reason: AlertReason
   /** The name of the rule that decided; for kinds without rules the kind itself. */
   rule: string
-  /** Of a poll alert. */
-  cause?: PollCause
+  /** Of a poll or fleet alert. */
+  cause?: PollCause | FleetCause
   account?: { hubId: number; hubDomain: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
   usage?: number

@@ -3,7 +3,7 @@ import { parseSeriesId, type SeriesName, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
-import { type AlertKind, type AlertLevel, type PollCause, UNINSTALL_RULE } from './alert.ts'
+import { type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
 import type { FleetTrouble } from './kinds/fleet-alert.ts'
 import { byConsequence, type Ranked } from './rank.ts'
@@ -19,8 +19,8 @@ export interface OpenAlert {
   rule: string
   /** The series' id; `token` for the account's tokens, `poll` for what keeps it from being polled; the fleet's trouble. */
   field: string
-  /** Of a poll alert. */
-  cause?: PollCause
+  /** Of a poll or fleet alert. */
+  cause?: SeriesState['cause'] & {}
   /** Null for an alert about the whole fleet. */
   hubId: number | null
   hubDomain?: string

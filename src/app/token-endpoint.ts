@@ -14,7 +14,8 @@ export function openEndpoint(parts: Parts, config: () => Config): TokenEndpoint 
   return new TokenEndpoint({
     text: endpointText(store, keys),
     settings: live(() => endpointSettings(config())),
-    announce: (...change) => endpointAnnouncer(store, keys, fleetAnnouncements(config()))(...change),
+    announce: (...change) =>
+      endpointAnnouncer(store, keys, fleetAnnouncements(config()), (now) => parts.due.nearestExpiry(now))(...change),
     skewMs: () => parts.provider.skewMs(),
     machine: hostname(),
     alerted: async () => {

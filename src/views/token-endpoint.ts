@@ -1,9 +1,8 @@
+import { ENDPOINT_CAUSE, firstExpiry } from '../alerts/kinds/fleet-alert.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatSpan } from '../text/format-span.ts'
 import { iso } from '../text/format-time.ts'
-import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { decodeEndpoint } from '../tokens/endpoint/state.ts'
 
 import type { FleetStatusShape, TokenEndpointShape } from './shapes/fleet-status.ts'
@@ -32,20 +31,12 @@ export function skewText(clockSkewMs: number): string {
   return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
 }
 
-const WRONG: Record<Cause, string> = {
-  credentials: 'client secret rejected',
-  refused: 'refresh tokens of many accounts refused at once',
-  unreachable: 'provider unreachable',
-  throttled: 'provider throttles every refresh',
-}
-
 /** `Failing: client secret rejected, 24 accounts, first token expires in 4 min`; `works`. */
 export function endpointText({ at, tokenEndpoint, tokens, accounts }: FleetStatusShape): string {
   if (tokenEndpoint === null || tokenEndpoint.breaker === 'closed') return 'works'
   const { active, failing, parked } = accounts.byState
-  const left = tokens.nearestExpiryAt === null ? undefined : Date.parse(tokens.nearestExpiryAt) - Date.parse(at)
-  const first =
-    left === undefined ? '' : left <= 0 ? ', first token expired' : `, first token expires in ${formatSpan(left)}`
-  const cause = tokenEndpoint.cause === null ? 'provider fails' : WRONG[tokenEndpoint.cause]
+  const { nearestExpiryAt } = tokens
+  const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(Date.parse(nearestExpiryAt), Date.parse(at))}`
+  const cause = tokenEndpoint.cause === null ? 'provider fails' : ENDPOINT_CAUSE[tokenEndpoint.cause]
   return `${tokenEndpoint.breaker === 'open' ? 'Failing' : 'Recovering'}: ${cause}, ${countOf(active + failing + parked, 'account')}${first}`
 }

@@ -50,7 +50,7 @@ test('all accounts deleted at once are one trouble of the fleet, and none is giv
   const told = await eventually('the fleet alert', async () =>
     (await alertsOf(scene)).find(({ kind }) => kind === 'fleet'),
   )
-  expect(told.message).toContain('The provider refuses the refresh tokens of many accounts at once')
+  expect(told.message).toContain('refresh tokens of many accounts refused at once')
   expect(await breakerOf(daemon.url)).toMatchObject({ breaker: 'open', cause: 'refused' })
   expect((await alertsOf(scene)).filter(({ kind }) => kind === 'token')).toEqual([])
   const states = new Set(await Promise.all(hubIds.map((hubId) => stateOf(daemon.url, hubId))))

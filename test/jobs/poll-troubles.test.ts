@@ -363,7 +363,7 @@ describe('many accounts that are not read', () => {
     expect((await Promise.all(HUBS.map((hubId) => one.alerts(hubId)))).flat()).toEqual([])
     const told = await one.alerts(0)
     expect(outline(told)).toEqual(['fleet firing entered'])
-    expect(told[0]?.message).toContain('Polls of 10 of 10 accounts fail at once (the provider answered 503)')
+    expect(told[0]?.message).toContain("Limits of 10 of 10 accounts can't be read (the provider answered 503)")
 
     one.says.properties = () => ({ ok: true, value: properties(10) })
     await one.poll(HUBS.slice(1))
@@ -401,7 +401,9 @@ describe('many accounts that are not read', () => {
     expect(await one.coverage()).toMatchObject({ polled: 10, stale: 3, failing: 0 })
     expect(await one.stale()).toEqual([1, 2, 3])
     const [told] = await one.alerts(0)
-    expect(told?.message).toContain('3 of 10 accounts have had no reading for 26 h: 70 % are covered, 95 % should be.')
+    expect(told?.message).toContain(
+      'Limits of 3 of 10 accounts were not read for 26 h: 70 % are covered, 95 % should be.',
+    )
     one.clock.move(DAY)
     await one.look()
     await one.poll()

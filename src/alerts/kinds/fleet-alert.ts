@@ -4,7 +4,9 @@ import type { DATA } from '../../redis/data-trouble.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
-import type { Breaker, Cause } from '../../tokens/endpoint/breaker.ts'
+import { formatSpan } from '../../text/format-span.ts'
+import { formatMoment } from '../../text/format-time.ts'
+import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
 import type { EndpointDeps } from '../../tokens/endpoint/token-endpoint.ts'
 import { type News, tellNews } from './told-alert.ts'
@@ -19,95 +21,103 @@ export type FleetAnnouncer = (
   stored: string,
   message: string,
   now: number,
+  /** Of those that the token endpoint may have. */
+  cause?: Cause,
 ) => AlertWrites
 
 /** The alert about what keeps all accounts from being refreshed, or read. `page`: the status page. */
 export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): FleetAnnouncer {
-  return (trouble, is, stored, message, now) => {
-    const news: News = is === 'over' ? { is, message } : { is, level: 'critical', message }
+  return (trouble, is, stored, message, now, cause) => {
+    const why = trouble === 'token-endpoint' ? cause : trouble
+    const news: News = is === 'over' ? { is, message } : { is, level: 'critical', message, ...(why && { cause: why }) }
     return tellNews({ field: trouble, stored, url: page, now }, news, repeatEveryMs)
   }
 }
 
-interface EndpointNews {
-  trouble: 'token-endpoint' | 'clock'
-  is: News['is']
-  message: string
-}
-
-/** The provider's clock and ours: beyond this somebody must act. */
+/** The provider's clock and ours: beyond this the clock must be set. */
 const SKEW_LIMIT_MS = 60_000
 
-/** The alerts about what all accounts suffer from at the token endpoint. */
-export function endpointAnnouncer(store: Store, keys: Keys, announce: FleetAnnouncer): EndpointDeps['announce'] {
-  return async (before, state, now) => {
-    const news = newsOf(before, state, now)
-    if (news.length === 0) return NO_ALERT_WRITES
-    // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
-    const open = await store.hmget(keys.account(NOBODY).alerts, ...news.map(({ trouble }) => trouble))
-    return news
-      .map(({ trouble, is, message }, n) => announce(trouble, is, open[n] ?? '', message, now))
-      .reduce(bothWrites)
-  }
-}
+/** When the first access token ends of those that are kept alive, ms. */
+export type NearestExpiry = (now: number) => Promise<number | undefined>
 
-/** A trouble that lasts is news each time: the alert knows when it is repeated. `before`: undefined where it is lost. */
-function newsOf(before: EndpointState | undefined, state: EndpointState, now: number): EndpointNews[] {
-  const { breaker, skewMs } = state
-  const news: EndpointNews[] = []
-  const say = (trouble: EndpointNews['trouble'], is: News['is'], message: string) => news.push({ trouble, is, message })
-  if (breaker.is === 'open') say('token-endpoint', 'firing', describeTrouble(breaker))
-  if (breaker.is === 'closed' && before?.breaker.is !== 'closed') {
-    say('token-endpoint', 'over', describeRecovery(before?.breaker.since, now))
+/** The alerts about what all accounts suffer from at the token endpoint. */
+export function endpointAnnouncer(
+  store: Store,
+  keys: Keys,
+  announce: FleetAnnouncer,
+  nearestExpiry: NearestExpiry,
+): EndpointDeps['announce'] {
+  return async (before, state, now) => {
+    const { breaker, skewMs } = state
+    const isNew = (was: (state: EndpointState) => boolean) => before === undefined || !was(before)
+    const isOver = breaker.is === 'closed' && isNew((was) => was.breaker.is === 'closed')
+    const isAhead = skewMs !== null && Math.abs(skewMs) >= SKEW_LIMIT_MS
+    const isRight = isClockRight(state) && isNew(isClockRight)
+    // A trouble that lasts is news each time: the alert knows when it is repeated.
+    if (!(breaker.is === 'open' || isOver || isAhead || isRight)) return NO_ALERT_WRITES
+    // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
+    const [endpoint, clock] = await store.hmget(keys.account(NOBODY).alerts, 'token-endpoint', 'clock')
+    const cause = breaker.cause ?? 'unreachable'
+    const fires = (message: string) => announce('token-endpoint', 'firing', endpoint ?? '', message, now, cause)
+    const writes: AlertWrites[] = []
+    // The first token to end is searched for only where the alert is sent.
+    if (breaker.is === 'open' && fires('').entries.length > 0)
+      writes.push(fires(describeTrouble(cause, state, await nearestExpiry(now), now)))
+    if (isOver)
+      writes.push(
+        announce('token-endpoint', 'over', endpoint ?? '', 'Tokens of all accounts are refreshed again.', now),
+      )
+    if (isAhead) writes.push(announce('clock', 'firing', clock ?? '', describeSkew(skewMs), now))
+    if (isRight)
+      writes.push(announce('clock', 'over', clock ?? '', "This machine's clock agrees with the provider's again.", now))
+    return writes.reduce(bothWrites, NO_ALERT_WRITES)
   }
-  if (skewMs !== null && Math.abs(skewMs) >= SKEW_LIMIT_MS) say('clock', 'firing', describeSkew(skewMs))
-  if (isClockRight(state) && (before === undefined || !isClockRight(before))) {
-    say('clock', 'over', "This machine's clock agrees with the provider's again.")
-  }
-  return news
 }
 
 function isClockRight({ skewMs }: EndpointState): boolean {
   return skewMs !== null && Math.abs(skewMs) < SKEW_LIMIT_MS / 2
 }
 
-const WHAT: Record<Cause, string> = {
-  credentials:
-    'The provider refuses the app itself: check provider.clientId and provider.clientSecret, and the app in the ' +
-    "provider's developer account",
+/** What is wrong at the token endpoint, in a few words. */
+export const ENDPOINT_CAUSE: Record<Cause, string> = {
+  credentials: 'client secret rejected',
+  refused: 'refresh tokens of many accounts refused at once',
+  unreachable: 'provider unreachable',
+  throttled: 'provider throttles every refresh',
+}
+
+const TO_DO: Record<Cause, string> = {
+  credentials: "Check provider.clientId and provider.clientSecret, and the app in the provider's developer account.",
   refused:
-    'The provider refuses the refresh tokens of many accounts at once: was the app suspended or deleted, or do ' +
-    'provider.clientId and provider.clientSecret belong to another app?',
-  unreachable: "The provider's token endpoint fails: see its status page, and this machine's network and name service",
-  throttled: 'The provider answers every token request with 429: another system may be using up its limit',
+    'Was the app suspended or deleted, or do provider.clientId and provider.clientSecret belong to another app? Check ' +
+    "the provider's developer account.",
+  unreachable: "Check the provider's status page, and this machine's network and name service.",
+  throttled: 'The provider answers every token request with 429: find out what else uses up its limit.',
 }
 
-/** What is wrong, why we think so, what is done about it. */
-function describeTrouble({ cause, detail }: Breaker): string {
+/** `first token expires in 4 min`. */
+export function firstExpiry(expiresAt: number, now: number): string {
+  return expiresAt <= now ? 'first token expired' : `first token expires in ${formatSpan(expiresAt - now)}`
+}
+
+/** What is wrong, how bad it is, what to do, what Plimsoll does. */
+function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expiresAt: number | undefined, now: number) {
+  const accounts = countOf(fleet, 'account')
+  const first =
+    expiresAt === undefined ? '' : `${accounts}, ${firstExpiry(expiresAt, now)} (${formatMoment(expiresAt)}). `
   return (
-    `${WHAT[cause ?? 'unreachable']} (${detail}). No account was changed: one at a time is tried as a probe, and all ` +
-    'are refreshed, nearest to expiry first, as soon as one works.'
+    `All ${accounts}: tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}). ${first}${TO_DO[cause]} The provider's ` +
+    `answer: ${breaker.detail}. No account was changed: one at a time is tried, and all are refreshed, nearest to ` +
+    'expiry first, as soon as one works.'
   )
-}
-
-function describeRecovery(since: number | undefined, now: number): string {
-  return since === undefined
-    ? 'Tokens are refreshed again.'
-    : `Tokens are refreshed again; the trouble lasted ${lasted(now - since)}.`
 }
 
 function describeSkew(skewMs: number): string {
   const which = skewMs > 0 ? 'behind' : 'ahead of'
   return (
-    `This machine's clock is ${lasted(Math.abs(skewMs))} ${which} the provider's. Tokens would seem to live longer or ` +
+    `This machine's clock is ${formatSpan(Math.abs(skewMs))} ${which} the provider's. Tokens would seem to live longer or ` +
     'shorter than they do: set the clock (NTP).'
   )
-}
-
-function lasted(ms: number): string {
-  const seconds = Math.round(ms / 1_000)
-  if (seconds < 120) return `${seconds} s`
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
 /** What is found of the fleet's readings, as a sweep sees it. */
@@ -142,12 +152,12 @@ function describe(
   const todo = 'plimsoll accounts list --stale names those without a fresh reading'
   if (trouble === 'failing') {
     return (
-      `Polls of ${formatCount(failing)} of ${countOf(polled, 'account')} fail at once${why}. Each is tried again and ` +
-      `again, and none gets an alert of its own meanwhile: see the provider's status page; ${todo}.`
+      `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${why}. Check the provider's ` +
+      `status page; ${todo}. Each is tried again, and none gets an alert of its own meanwhile.`
     )
   }
   return (
-    `${formatCount(stale)} of ${countOf(polled, 'account')} have had no reading for ${hours(freshnessMs)}: ` +
+    `Limits of ${formatCount(stale)} of ${countOf(polled, 'account')} were not read for ${formatSpan(freshnessMs)}: ` +
     `${formatPercent(((polled - stale) / polled) * 100)} are covered, ${formatPercent(objective * 100)} should be` +
     `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${why}`}. plimsoll status shows what ` +
     `is overdue and the state of the token endpoint; ${todo}.`
@@ -155,10 +165,5 @@ function describe(
 }
 
 function describeOver({ polled, stale }: Coverage): string {
-  return `Limits are read as they should be: ${formatCount(polled - stale)} of ${countOf(polled, 'account')} have a fresh reading.`
-}
-
-function hours(ms: number): string {
-  const minutes = Math.round(ms / 60_000)
-  return minutes < 120 ? `${minutes} min` : `${formatCount(Math.round(minutes / 60))} h`
+  return `Limits are read again: ${formatCount(polled - stale)} of ${countOf(polled, 'account')} have a fresh reading.`
 }

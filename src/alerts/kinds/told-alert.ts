@@ -1,6 +1,6 @@
 import { parseSeriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES, NOBODY } from '../../redis/steps.ts'
-import type { Alert, AlertLevel, AlertReason, PollCause } from '../alert.ts'
+import type { Alert, AlertLevel, AlertReason } from '../alert.ts'
 import {
   atLevel,
   decodeState,
@@ -35,7 +35,7 @@ export interface Telling {
   level: AlertLevel
   /** Default: the kind. */
   rule?: string
-  cause?: PollCause
+  cause?: SeriesState['cause'] & {}
   message: string
 }
 
@@ -68,7 +68,7 @@ export function closeAlert(subject: ToldSubject, message: string): AlertWrites {
 }
 
 /** What is found of a trouble now. */
-export type News = { is: 'firing'; level: AlertLevel; message: string } | { is: 'over'; message: string }
+export type News = ({ is: 'firing' } & Pick<Telling, 'level' | 'cause' | 'message'>) | { is: 'over'; message: string }
 
 /** The alert about what lasts: told when it opens, gets worse or better, now and then, and when it is over. */
 export function tellNews(subject: ToldSubject, news: News, repeatEveryMs: number): AlertWrites {
@@ -89,7 +89,7 @@ function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
   return RANK[to] > RANK[from] ? 'escalated' : 'eased'
 }
 
-function withCause(state: SeriesState, cause: PollCause | undefined): SeriesState {
+function withCause(state: SeriesState, cause: SeriesState['cause']): SeriesState {
   return cause === undefined ? state : { ...state, cause }
 }
 

@@ -16,7 +16,9 @@ export const alertKind = z
 export const alertReason = z
   .enum(REASONS)
   .describe('What the alert did; `worse`: at the same level, it is worse than the last message said.')
-const cause = z.enum(['scopes', 'failing']).describe('Of a poll alert: scopes are missing, or polls fail.')
+const cause = z
+  .enum(['scopes', 'failing', 'credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'data'])
+  .describe('Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from.')
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')
 

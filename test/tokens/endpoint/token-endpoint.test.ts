@@ -29,7 +29,7 @@ const tooMany = (retryAfterMs?: number) =>
 function installation(more: Partial<EndpointDeps> = {}) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
-  const announce = endpointAnnouncer(redis.store, keys, fleetAlerts)
+  const announce = endpointAnnouncer(redis.store, keys, fleetAlerts, async (now) => now + 4 * 60 * SECOND)
   const daemon = (of: Partial<EndpointDeps> = {}) =>
     openEndpoint(redis.store, keys, clock, { announce, ...more, ...of })
   return {
@@ -133,7 +133,13 @@ describe('the alert about the fleet', () => {
     await Promise.all([one.room(0, undefined), two.room(0, undefined)])
     const told = await outbox()
     expect(told.map(({ reason }) => reason)).toEqual(['entered', 'repeat', 'recovered'])
-    expect(told[2]).toMatchObject({ status: 'resolved', message: expect.stringContaining('lasted 26 h') })
+    expect(told[0]).toMatchObject({
+      cause: 'unreachable',
+      message: expect.stringMatching(
+        /^All 1,000 accounts: tokens can't be refreshed \(provider unreachable\)\. 1,000 accounts, first token expires in 4 min \(/,
+      ),
+    })
+    expect(told[2]).toMatchObject({ status: 'resolved', message: 'Tokens of all accounts are refreshed again.' })
     expect(new Set(told.map(({ id }) => String(id).split('-')[0])).size).toBe(1)
     expect(new Set(told.map(({ id }) => id)).size).toBe(3)
     expect(await fleetAlerts()).toEqual({})
