@@ -28,7 +28,7 @@ export const tags = related(
 
 /** Tags that a `match` of the file names and that it does not define. */
 export function checkTagNames(given: Unchecked, report: Report): void {
-  // Where `tags` itself is wrong, that is what has to be mended.
+  // Where `tags` itself is wrong, that is what has to be fixed.
   if (!isGroup(given.tags)) return
   const known = Object.keys(given.tags)
   const lists = {

@@ -15,7 +15,7 @@ export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Addresses that never leave this machine: nobody can listen in on the way, so plain text is fine there. */
+/** Addresses that never leave this machine: there is no way to listen in, so plain text is fine there. */
 export function isThisMachine(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '')
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)

@@ -22,7 +22,7 @@ const settings = related(
 /** Whether a receiver works is known before it matters. */
 export const drill = settings.prefault({}).describe('How receivers that have nothing to deliver prove that they work.')
 
-/** After how long a receiver that delivered nothing is told of: without drills a quiet one is no sign of anything. */
+/** After how long a receiver that delivered nothing is an alert: without drills a quiet one may be well. */
 export function unprovenAfter({ drill }: { drill: Readonly<z.output<typeof settings>> }): number | 'never' {
   return drill.every === 'never' ? 'never' : drill.alertAfter
 }

@@ -2,7 +2,7 @@ const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_8
 
 type Unit = keyof typeof UNITS
 
-/** What a written duration looks like; also given to editors. */
+/** The form of a written duration; also given to editors. */
 export const DURATION_PATTERN = '^(\\d+(\\.\\d+)?)(ms|s|m|h|d|w)$'
 
 const DURATION = new RegExp(DURATION_PATTERN)

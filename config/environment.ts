@@ -13,7 +13,7 @@ export interface Interpolated {
 
 const REFERENCE = /\$(\$\{)|\$\{([^}]*)(\})?/g
 
-/** `text` with every `${NAME}` replaced by the variable of that name; `$${` stands for `${` itself. */
+/** `text` with every `${NAME}` replaced by the variable of that name; `$${` is `${` itself. */
 export function interpolate(text: string, env: Environment): Interpolated {
   const complaints: string[] = []
   let used = false
@@ -39,7 +39,7 @@ export function interpolate(text: string, env: Environment): Interpolated {
   return { text: filled, used, whole: /^\$\{[^}]*\}$/.test(text), complaints }
 }
 
-/** What YAML would make of `text` if it stood in the file: for settings that are not text. */
+/** What YAML would make of `text` in the file: for settings that are not text. */
 export function asYamlScalar(text: string): string | number | boolean {
   const plain = text.trim()
   if (/^(true|false)$/i.test(plain)) return plain.toLowerCase() === 'true'

@@ -47,7 +47,7 @@ export function explainMissingSecret(name: string): string {
 function oneOf(given: unknown, allowed: readonly unknown[], foreign: boolean): string {
   if (foreign || typeof given !== 'string') return `must be one of ${list(allowed)}`
   const near = suggest(given, allowed.map(String))
-  // Of what is no word nobody knows whether it may be shown: an address may be a secret.
+  // Only a plain word is shown: an address may be a secret.
   const quoted = given.length <= 60 && !given.includes('/') ? `"${given}" is ` : ''
   return `${quoted}not one of ${list(allowed)}${near === undefined ? '' : `; did you mean "${near}"?`}`
 }

@@ -16,7 +16,7 @@ export interface World {
 export interface FilledIn {
   data: unknown
   problems: Problem[]
-  /** Where a value stands, by rendered path. */
+  /** Where a value is, by rendered path. */
   positions: ReadonlyMap<string, Position>
   /** Paths whose value came from outside the file: it is never shown. */
   foreign: ReadonlySet<string>
@@ -26,7 +26,7 @@ export interface FilledIn {
 
 /**
  * Puts environment variables and secrets' files in their places. It goes along the schema, because only the schema
- * knows that `12345` is meant as text, that `keyFile` stands for `key`, and which names there are.
+ * knows that `12345` is meant as text, that `keyFile` replaces `key`, and which names there are.
  */
 export function fillIn(root: Node, schema: z.core.$ZodType, world: World): FilledIn {
   const filling = new Filling(world, schema)
@@ -71,7 +71,7 @@ class Filling {
       const choice = this.#scalar(by, { kind: 'value', form: {} }, at)
       const group = shape.groups.get(choice)
       if (group !== undefined) return this.#map(entries, shapeOf(group), path)
-      // Which settings it may have is open until its kind is known: only the kind is looked at.
+      // Which settings it may have is open until its kind is known: only the kind is checked.
       this.positions.set(renderPath(at), by.at)
       return { [shape.by]: choice }
     }
@@ -114,7 +114,7 @@ class Filling {
     this.#report([...path, key], keyAt, message)
   }
 
-  /** Groups of the file that do have a setting of this name: whoever indented it wrongly meant one of them. */
+  /** Groups of the file that do have a setting of this name: with wrong indentation one of them was meant. */
   #homesOf(name: string): string[] {
     const root = shapeOf(this.#root)
     if (root.kind !== 'group') return []

@@ -3,7 +3,7 @@ import { Secret } from '../src/runtime/secret.ts'
 import type { Config } from './schema.ts'
 
 /**
- * Tells whether two configs are the same, secrets included, and gives nothing of them away to who lacks the key. What may
+ * Shows whether two configs are the same, secrets included, and gives nothing of them away to who lacks the key. What may
  * differ between daemons of one installation is left out.
  */
 export function fingerprint(config: Config, key: Buffer): string {
@@ -13,7 +13,7 @@ export function fingerprint(config: Config, key: Buffer): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 }
 
-/** In one order, whichever a file has; lists keep theirs, it means something. */
+/** In one order for every file; lists keep theirs, it means something. */
 function plain(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal()
   if (Array.isArray(value)) return value.map(plain)

@@ -17,7 +17,7 @@ export function configJsonSchema(): Json {
   }
 }
 
-/** The schema of what may stand in the file, made of the one of the value it stands for. */
+/** The schema of what the file may have, made of the one of its value. */
 function asWritten(schema: Json): Json {
   const { oneOrMany, ...plain } = schema
   if (isJson(plain.properties)) return group(plain, plain.properties)

@@ -12,7 +12,7 @@ type Tags = Config['tags']
 const LEVELS = ['warning', 'critical'] as const
 const CONDITIONS = ['percent', 'count', 'remaining', 'daysLeft'] as const
 
-/** What rules say that can't be meant: never first, never reached, never left. Each is certain; what may be meant is not named. */
+/** Rules that can't be meant: never first, never reached, never left. Each is certain; what may be meant is not named. */
 export function* lintRules(config: Config): Iterable<{ path: Path; message: string }> {
   const { thresholds, tags, alerts } = config
   for (const [index, rule] of thresholds.entries()) {
@@ -55,7 +55,7 @@ function askedBy(rule: Rule, name: (typeof LEVELS)[number]) {
   return CONDITIONS.filter((one) => rule[name]?.[one] !== undefined)
 }
 
-/** The earlier rules that take all that a rule is about, by their places; undefined where something may be left for it. */
+/** The earlier rules that take all that a rule is about, by their places; undefined where a series may be left for it. */
 export function shadowedBy(earlier: readonly Rule[], rule: Rule, tags: Tags): number[] | undefined {
   const takers = new Set<number>()
   for (const metric of seriesOfRule(rule)) {
@@ -122,7 +122,7 @@ function* lintLevels(rule: Rule, series: readonly Metric[], path: Path): Iterabl
   }
   const { warning, critical } = rule
   if (warning === undefined || critical === undefined) return
-  // Thresholds stand in their order, so what is asked of both is met by critical first only if it is the same.
+  // Thresholds are in their order, so what is asked of both is met by critical first only if it is the same.
   const isCriticalToo = CONDITIONS.every((one) => warning[one] === undefined || warning[one] === critical[one])
   if (isCriticalToo)
     yield { path: [...path, 'warning'], message: 'never entered: a series that meets it is critical already' }

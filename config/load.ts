@@ -20,7 +20,7 @@ export interface LoadOptions {
   cwd: string
   /** Default: the disk. */
   readFile?: (path: string) => string
-  /** Whether the scheduler will take the expression. Default: only the number of its fields is looked at. */
+  /** Whether the scheduler will take the expression. Default: only the number of its fields is checked. */
   validateCron?: (expression: string) => boolean
   /** For what has a date, ms. */
   now: number
@@ -28,7 +28,7 @@ export interface LoadOptions {
 
 export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok: false; problems: Problem[] }
 
-/** Reads the config file. Never throws: whatever is wrong with it is among the problems, all of them at once. */
+/** Reads the config file. Never throws: all that is wrong with it is among the problems, at once. */
 export function loadConfig({ file, env, cwd, readFile = fromDisk, validateCron, now }: LoadOptions): LoadResult {
   const path = resolve(cwd, file)
   const folder = dirname(path)
@@ -111,7 +111,7 @@ function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression:
   })
 }
 
-/** Says it at the setting that is in the file: the list's only entry at the list, the file's content at the file. */
+/** Reports at the setting that is in the file: the list's only entry at the list, the file's content at the file. */
 function locate(path: Path, message: string, { data, positions, twins }: FilledIn): Problem {
   for (let length = path.length; length > 0; length--) {
     const twin = twins.get(renderPath(path.slice(0, length)))

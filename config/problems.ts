@@ -6,7 +6,7 @@ export interface Position {
   column: number
 }
 
-/** Something that keeps the file from being used. */
+/** A fault that keeps the file from being used. */
 export interface Problem extends Partial<Position> {
   /** `thresholds[2].warning.percent`; empty when it is about the file as a whole. */
   path: string
@@ -14,7 +14,7 @@ export interface Problem extends Partial<Position> {
   message: string
 }
 
-/** Something that works, but that whoever wrote the file should know. */
+/** A setting that works, but whose author should know more. */
 export type Notice = Problem
 
 export type Path = readonly PropertyKey[]

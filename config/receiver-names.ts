@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 /** The names under `receivers` in the text of a config file, as far as it can be read; never throws. */
 export function receiverNames(text: string): string[] {
   try {
-    // Silent: somebody may just be writing it.
+    // Silent: it may be half written.
     const config: unknown = parse(text, { logLevel: 'silent' })
     const receivers = isRecord(config) ? config.receivers : undefined
     return isRecord(receivers) ? Object.keys(receivers) : []

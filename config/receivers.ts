@@ -74,7 +74,7 @@ export const receivers = z
 
 export type Receiver = z.output<typeof receivers>[string]
 
-/** Whether a mail may go out in the clear, over smtp://: only within this machine, or where the config says so. */
+/** Whether a mail may go out in the clear, over smtp://: only within this machine, or where the config allows it. */
 export function mailEncryption({ smtp, insecure }: { smtp: Secret; insecure: boolean }): 'required' | 'optional' {
   return insecure || isThisMachine(new URL(smtp.reveal()).hostname) ? 'optional' : 'required'
 }

@@ -118,7 +118,7 @@ function valueIn(schema: z.core.$ZodType): string {
   }
 }
 
-/** The word that may stand in place of a list. */
+/** The word that may be set in place of a list. */
 function wordOf(schema: z.core.$ZodType): string {
   const { def } = (innermost(schema) as z.core.$ZodTypes)._zod
   if (def.type !== 'union') return ''
@@ -207,7 +207,7 @@ function isTakenOver(path: string): boolean {
 
 const RELOADED: unknown = takeOver(marked('before') as Config, marked('next') as Config)
 
-/** A config each of whose settings says which config it is from. */
+/** A config whose settings are marked with the config they are from. */
 function marked(mark: string, schema: z.core.$ZodType = settings): unknown {
   const shape = shapeOf(schema)
   if (shape.kind !== 'group') return mark

@@ -2,8 +2,8 @@ import type * as z from 'zod'
 import type { Path } from './problems.ts'
 
 /**
- * Values that were not checked yet, or failed their own check: a relation looks at what it can use and leaves the rest.
- * That way all problems are told at once, not the second half after the first half was mended.
+ * Values that were not checked yet, or failed their own check: a relation checks what it can use and leaves the rest.
+ * That way all problems are reported at once, not the second half after the first half was fixed.
  */
 export type Unchecked = Readonly<Record<string, unknown>>
 

@@ -1,12 +1,12 @@
 import type * as z from 'zod'
 import { type Form, forms } from './values.ts'
 
-/** What a schema looks like to whoever walks along it with a file or a config in hand. */
+/** A schema as a tree to walk beside a file or a config. */
 export type Shape =
   | { kind: 'group'; settings: Readonly<Record<string, z.core.$ZodType>> }
   | { kind: 'list'; item: z.core.$ZodType; oneOrMany: boolean }
   | { kind: 'table'; value: z.core.$ZodType }
-  /** A group whose settings depend on what its setting `by` says. */
+  /** A group whose settings depend on its setting `by`. */
   | { kind: 'choice'; by: string; groups: ReadonlyMap<unknown, z.core.$ZodType> }
   | { kind: 'value'; form: Form }
 
@@ -43,7 +43,7 @@ function isChoice(schema: z.core.$ZodType): boolean {
   return (schema as z.core.$ZodDiscriminatedUnion)._zod.def.discriminator !== undefined
 }
 
-/** A list, or one word that stands in its place: the word needs nothing of a shape. */
+/** A list, or one word in its place: the word needs nothing of a shape. */
 function listOrWord(options: readonly z.core.$ZodType[]): Shape {
   const list = options.map((option) => shapeOf(option)).find(({ kind }) => kind === 'list')
   return list ?? { kind: 'value', form: {} }

@@ -11,7 +11,7 @@ const COUNTS: ReadonlySet<string> = new Set<Metric>(['associations.atLimit', 'as
 /** Not a series: what a rule may turn off, and no more. */
 export const LIMIT_CHANGED = 'limit-changed'
 
-/** The series that a rule's `on` stands for. */
+/** The series that a rule's `on` names. */
 export function metricsOn(on: unknown): readonly Metric[] {
   if (on === '*') return METRICS
   if (typeof on !== 'string') return []

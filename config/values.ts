@@ -7,9 +7,9 @@ import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 
 /** What a kind of value needs beyond its schema: how the file may write it, and how it is written back. */
 export interface Form {
-  /** What may stand there, in words, for the reference. */
+  /** What may be set there, in words, for the reference. */
   type?: string
-  /** A number or `true` in the file stands for its text as written. */
+  /** A number or `true` in the file is read as its text. */
   text?: true
   /** May come from a file (`...File`), and is never shown. */
   secret?: { make?: (file: string) => string }
@@ -21,7 +21,7 @@ export const forms = z.registry<Form>()
 
 export const REQUIRED = 'required'
 
-/** What an issue of these kinds says beside its message. */
+/** What an issue of these kinds has beside its message. */
 export interface IssueFacts extends Record<string, unknown> {
   secret: boolean
   unquoted: string
@@ -29,11 +29,11 @@ export interface IssueFacts extends Record<string, unknown> {
 
 type JsonFacts = Record<string, unknown>
 
-/** `unquoted` is what to say instead where the value must not be quoted. */
+/** `unquoted` is the message where the value must not be quoted. */
 type Refuse = (why: string, unquoted?: string) => never
 
 interface Kind<T> extends Form {
-  /** The value that the input stands for; `refuse` says what is allowed instead. */
+  /** The value of the input; `refuse` names what is allowed instead. */
   read: (input: unknown, refuse: Refuse) => T
   json: JsonFacts
 }
@@ -133,7 +133,7 @@ function parsePercent(input: unknown): number | undefined {
 
 const percentJson: JsonFacts = { anyOf: [{ type: 'number' }, { type: 'string', pattern: PERCENT_PATTERN }] }
 
-/** How full something is, in percent: usage may be over its limit, so over 100 is allowed. */
+/** A share in percent: usage may be over its limit, so over 100 is allowed. */
 export function fill() {
   return value<number>({
     type: 'percentage, above 0',

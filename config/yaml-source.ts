@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { type Path, type Position, type Problem, renderPath } from './problems.ts'
 
-/** The file as it was written: plain nodes that know where they stand. Aliases are followed, doubles reported. */
+/** The file as it was written: plain nodes with their positions. Aliases are followed, doubles reported. */
 export type Node =
   | { kind: 'map'; at: Position; entries: Entry[] }
   | { kind: 'list'; at: Position; items: Node[] }

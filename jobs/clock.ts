@@ -10,7 +10,7 @@ export interface Schedule {
   pollLimits: string
 }
 
-/** For sweeps that usually run because somebody woke them: the tick picks up what a crash left. */
+/** For sweeps that are usually woken: the tick picks up what a crash left. */
 const EVERY_TEN_SECONDS = '*/10 * * * * *'
 /** For what has a day's time, or is due at a minute. */
 const EVERY_MINUTE = '0 * * * * *'
@@ -29,8 +29,8 @@ export interface Clock {
 }
 
 /**
- * The clock says no more than "look who is due". Every daemon of this role ticks, and each that works ticks for itself. A tick that is missed, or comes twice, does no
- * harm: what is due stands in the due sets.
+ * A tick carries nothing: it only starts the search for due work. Every daemon of this role ticks, and each that works ticks for itself. A tick that is missed, or comes twice, does no
+ * harm: what is due is in the due sets.
  */
 export function startClock(
   queues: Pick<Queues, 'tell'>,
@@ -105,7 +105,7 @@ function expressions(times: Schedule): Record<SweepKind, string> {
 }
 
 const HOUR_MS = 3_600_000
-/** So many ticks are looked at; of the hours that have one, those of a week, a pause over a weekend included. */
+/** So many ticks are computed; of the hours that have one, those of a week, a pause over a weekend included. */
 const TICKS = 50
 const HOURS = 200
 
@@ -126,7 +126,7 @@ function findPauses(times: Schedule): Record<SweepKind, number> {
   return Object.fromEntries(pauses) as Record<SweepKind, number>
 }
 
-/** Fifty ticks of an expression for office hours may all lie in one morning: so its hours are looked at as well. */
+/** Fifty ticks of an expression for office hours may all lie in one morning: so its hours are computed as well. */
 function longestPause(expression: string): number {
   const fields = expression.trim().split(/\s+/)
   // `@daily` and its like have no fields.

@@ -23,7 +23,7 @@ export interface CommitPollDeps extends DecidePollDeps, PlanNextPollDeps {
   queues: Queues
 }
 
-/** What was decided of a poll, and the next turn, in one atomic step; and what is to be said of it. */
+/** What was decided of a poll, and the next turn, in one atomic step; then its log lines. */
 export async function commitPoll(
   deps: CommitPollDeps,
   { hubId, context, settings, heard, readAt }: HeardPoll,

@@ -48,7 +48,7 @@ export interface HeardPoll {
   context: PollContext
   settings: AccountPollSettings
   heard: Heard
-  /** Never before the poll that came before, whatever this machine's clock says. */
+  /** Never before the poll that came before, even if this machine's clock was set back. */
   at: number
   /** But the next one counts from when it really was. */
   readAt: number
@@ -72,7 +72,7 @@ export interface Decision {
   failures: readonly ProviderFailure[]
   /** What the next poll may go by: only a poll that read everything saw it. */
   saw: Omit<Seen, 'judged'> | 'unchanged' | undefined
-  /** What is to be said once it is committed. */
+  /** The log lines, for after the commit. */
   log: () => void
 }
 
@@ -94,7 +94,7 @@ export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise
   // A report with gaps is judged beside the last one, and must be read anew next time.
   const isWhole = outcome.readAll && gaps === 0 && heard.fingerprint !== undefined
   const said = isWhole ? saidFingerprint(answers) : undefined
-  // Other bytes may say the same.
+  // Other bytes may mean the same.
   return said !== undefined && said === context.seen?.said && isAtRest(deps, poll)
     ? unchanged(deps, poll, { ...context.seen, answers: heard.fingerprint as string })
     : decideAnew(deps, {
@@ -108,7 +108,7 @@ export async function decidePoll(deps: DecidePollDeps, poll: HeardPoll): Promise
 /** Whether a poll that sees what the last one saw has nothing to add but its moment. */
 function isAtRest(deps: DecidePollDeps, poll: HeardPoll): boolean {
   const { context, settings, at } = poll
-  // The history tells of a gap.
+  // The history records a gap.
   if (at - context.polledAt > gapOf(settings)) return false
   // Records that are gone, however that came, are stored anew.
   const hasSamples = deps.samples.settings.records !== 'none' && settings.pairs.length > 0
@@ -118,7 +118,7 @@ function isAtRest(deps: DecidePollDeps, poll: HeardPoll): boolean {
 /** Whether what has not moved since the last poll needs no judgement: it has had the same one. */
 function isAsJudged(deps: DecidePollDeps, { context, settings, at }: HeardPoll): boolean {
   const { packed, polledAt } = context
-  // Anything but what that poll left there is for whoever unpacks it to tell of.
+  // If it is not what that poll left, unpacking it reports that.
   if (packed.readings === null || packedAt(packed.readings) !== polledAt) return false
   return isJudgedAlike(deps.alerts, context, watchedBy(deps, settings), at)
 }

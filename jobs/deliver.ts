@@ -20,12 +20,12 @@ export type DeliverDeps = Pick<
   'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'tracing' | 'clock' | 'random' | 'log'
 >
 
-/** Attempts of one receiver under way at a time, unless it says less, and how many more may wait for their turn here. */
+/** Attempts of one receiver under way at a time, unless it asks for less, and how many more may wait for their turn here. */
 const AT_A_TIME = 8
 export const PER_RECEIVER = 2 * AT_A_TIME
 const BUSY_MS = 1_000
 
-/** Who is being sent to: a slow receiver gets no more than its share of the places, so that it holds up nobody else. */
+/** Who is being sent to: a slow receiver gets no more than its share of the places, so that it holds up no other one. */
 export class Turns {
   readonly #turns = new Map<string, { places: number; inFlight: InFlight; taken: number }>()
 
@@ -58,7 +58,7 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   const now = clock.now()
   if (tried === undefined) return deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
   const { outcome, ms } = tried
-  // Cut off by us, not refused by them: it is nobody's failed attempt.
+  // Cut off by us, not refused by them: it is no failed attempt.
   if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
 
   if (outcome.outcome === 'disable') await disable(deps, delivery.receiver, outcome.reason, now)
@@ -71,7 +71,7 @@ export async function deliver(deps: DeliverDeps, { deliveryId }: DeliverJob, sto
   note(deps, delivery, is, reason, tried)
 }
 
-/** The sweep of the receivers tells the others. */
+/** The sweep of the receivers opens the alert. */
 async function disable(deps: DeliverDeps, receiver: string, reason: string, now: number): Promise<void> {
   if ((await deps.deliveries.disabled())[receiver] !== undefined) return
   await deps.deliveries.disable(receiver, reason)
@@ -106,7 +106,7 @@ function factsOf({ receiver, message, attempts }: Delivery): SpanFacts {
   return { 'plimsoll.receiver': receiver, 'plimsoll.message': message.type, 'plimsoll.attempt': attempts + 1 }
 }
 
-/** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, and nobody would be told. */
+/** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */
 function notSent({ log }: DeliverDeps, error: unknown): AttemptOutcome {
   log.error({ code: 'delivery.error', err: error }, 'a message could not be made')
   return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }

@@ -47,7 +47,7 @@ export interface DrillSettings {
 
 type JobsOfAccounts = PollLimitsDeps & RefreshTokensDeps & UninstallDeps & FinishDeps
 
-/** All that jobs and sweeps work with. Each says which of it it takes. */
+/** All that jobs and sweeps work with. Each names the part that it takes. */
 export interface JobDeps extends JobsOfAccounts {
   registry: Registry
   relay: RelayDeps
@@ -66,12 +66,12 @@ export interface JobDeps extends JobsOfAccounts {
   historyKeep: Keep
   rounds: TendingRounds
   heartbeats: HeartbeatStore
-  /** Undefined: nobody outside is told. */
+  /** Undefined: no heartbeat is sent. */
   heartbeat: HeartbeatSettings | undefined
   digests: DigestStore
   digest: DigestSettings
   clockWatch: ClockWatch
-  /** Absent: nobody collects traces. */
+  /** Absent: no traces are collected. */
   tracing?: Tracing
   jobTelemetry?: JobTelemetry | undefined
 }

@@ -1,9 +1,9 @@
 import type { Span, Telemetry } from 'bullmq'
 
-/** How BullMQ tells of its jobs, and hands a trace on from one to the next. */
+/** BullMQ's spans of its jobs, and the trace that goes on from one to the next. */
 export type JobTelemetry = Telemetry
 
-/** Of what BullMQ would tell, that which can't have a stranger's words in it. */
+/** The attributes of BullMQ that can't have a stranger's words in them. */
 const TOLD = new Set(
   ['queue.name', 'queue.operation', 'job.id', 'job.name', 'job.attempts.made', 'job.bulk.count'].map(
     (name) => `bullmq.${name}`,
@@ -20,7 +20,7 @@ export async function openJobTelemetry(): Promise<JobTelemetry> {
   }
 }
 
-/** Of an error only that there was one: the log says which, and takes secrets out. */
+/** Of an error only that there was one: the log has it, without secrets. */
 function sparing(span: Span): Span {
   return {
     setSpanOnContext: (context) => span.setSpanOnContext(context),

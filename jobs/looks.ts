@@ -2,7 +2,7 @@ import type { Clock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import { SWEEPS, type SweepKind } from './queues.ts'
 
-/** Between two looks: a thousand polls that find something at once are seen by one. */
+/** Between two sweeps: a thousand polls that find work at once share one. */
 const PAUSE_MS = 500
 /** After one that failed. */
 const AGAIN_MS = 2_000
@@ -10,16 +10,16 @@ const AGAIN_MS = 2_000
 const LONGEST_MS = 60_000
 
 export interface Looks {
-  /** Has it look at a moment, or as soon as it may. What is planned for sooner stays planned. */
+  /** Plans a sweep at a moment, or as soon as it may be. One that is planned for sooner stays planned. */
   wake(kind: SweepKind, at: number): void
   /** Begins no other, and waits for those that are under way. */
   stop(): Promise<void>
 }
 
 /**
- * Looks who is due in this process: when the clock ticks, when somebody has found something, when the look before saw that
- * something would be due. `look` returns when that is. A look that is missed loses nothing: what is due
- * stands in the due sets, every daemon that works looks there, and each account is claimed by one.
+ * Sweeps for due work in this process: when the clock ticks, when another job has found work, when the sweep before saw that
+ * work would be due. `look` returns when that is. A sweep that is missed loses nothing: what is due
+ * is in the due sets, every daemon that works reads them, and each account is claimed by one.
  */
 export function startLooks(look: (kind: SweepKind) => Promise<number | undefined>, clock: Clock, log: Logger): Looks {
   const safely = (kind: SweepKind) =>

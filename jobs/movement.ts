@@ -8,7 +8,7 @@ export interface Oldest {
   /** A queue, or what is done for an account. */
   what: string
   hubId: number | undefined
-  /** For how long it has been in hand, and how long it may be, ms. */
+  /** For how long it has run, and how long it may run, ms. */
   ms: number
   longestMs: number
 }
@@ -27,7 +27,7 @@ const LONGEST_REFRESH_MS = 120_000
 const LONGEST_OTHER_MS = 300_000
 /** Calls of a refresh, one after the other: with the current token, and with the one before. */
 const CALLS = 2
-/** What an account's work may wait, and the calls of a grant that nobody knew whose it was. */
+/** What an account's work may wait, and the calls of a grant of an unknown account. */
 const LONGEST_LOOK_MS = 120_000
 const CALLS_OF_LOOK = 3
 /** Of jobs that are not about accounts. */
@@ -36,8 +36,8 @@ const LONGEST_JOB_MS = 600_000
 const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
 
 /**
- * Whether this process's jobs move: a worker that is stuck looks busy to everybody else. Noted per queue: when a job last
- * ended, and when those under way began; and since when each account is in hand.
+ * Whether this process's jobs move: a worker that is stuck seems busy from outside. Noted per queue: when a job last
+ * ended, and when those under way began; and since when each account is worked on.
  */
 export class Movement {
   readonly #clock: Clock
@@ -53,7 +53,7 @@ export class Movement {
     this.#callMs = callMs
   }
 
-  /** A job of a queue, or a look. */
+  /** A job of a queue, or a sweep. */
   async watch<T>(queue: string, work: () => Promise<T>): Promise<T> {
     const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new Set() }
     this.#queues.set(queue, noted)
@@ -67,7 +67,7 @@ export class Movement {
     }
   }
 
-  /** Work on one account. Rejects once it is let go of: the work may go on, and the account is in hand until it ends. */
+  /** Work on one account. Rejects once it is let go of: the work may go on, and the account counts as busy until it ends. */
   async inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
     const { promise: letGo, reject } = Promise.withResolvers<never>()
     const one = { hubId, at: this.#clock.now(), letGo: reject }
@@ -81,7 +81,7 @@ export class Movement {
     for (const one of this.#accounts[what]) if (one.hubId === hubId) one.at = this.#clock.now()
   }
 
-  /** Whoever works through a chunk waits no longer for an account that is stuck. What was in hand at `since` began then. */
+  /** A chunk waits no longer for an account that is stuck. Work that ran at `since` counts from then. */
   letGo(since: number): void {
     const now = this.#clock.now()
     for (const [what, all] of this.#eachUndertaking()) {
@@ -113,7 +113,7 @@ export class Movement {
 
   /**
    * For how long jobs of a queue have waited while none was under way here, ms by queue: a worker whose connection went
-   * without a word looks idle.
+   * silently seems idle.
    */
   untaken(
     waiting: readonly { queue: string; oldestWaitingAt: number | null }[],
@@ -150,5 +150,5 @@ export class Movement {
   }
 }
 
-/** One by one it is judged how long they take: no queue of them stands still. */
+/** One by one it is judged how long they take: no queue of them can hang. */
 const isLook = (what: string) => what.startsWith('sweep ')

@@ -7,7 +7,7 @@ import type { AlertWrites } from '../src/redis/steps.ts'
 
 export interface PollAlertDeps {
   announcePoll: PollAnnouncer
-  /** How long polls of an account must fail before that is told, ms; never less than two of its periods. */
+  /** How long polls of an account must fail before an alert opens, ms; never less than two of its periods. */
   alertAfter: number
   coverage: CoverageStore
 }

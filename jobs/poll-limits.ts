@@ -82,7 +82,7 @@ async function pollAccount(
   const readAt = Math.min(at, deps.clock.now())
   const poll = { hubId, context: asked.context, settings, heard: asked.heard, at, readAt }
   const outcome = await commitPoll(deps, poll, await decidePoll(deps, poll))
-  // Where another poll was faster its plan counts; where an alert changed meanwhile nobody else is at work.
+  // Where another poll was faster its plan counts; where an alert changed meanwhile no other poll is at work.
   if (outcome === 'lost') await deps.polls.hold(hubId, asked.context.polls, deps.clock.now())
   return outcome
 }
@@ -93,7 +93,7 @@ interface Opened {
   accessToken: Secret
 }
 
-/** A token that no key opens is as none at all: a refresh brings another one, or says what is wrong. */
+/** A token that no key opens is as none at all: a refresh brings another one, or the reason why not. */
 function withToken(deps: PollLimitsDeps, hubId: number, context: PollContext): Opened | 'failed' {
   if (context.accessToken === null) return 'failed'
   const opened = openToken(deps.vault, context.accessToken, hubId, 'access')
@@ -119,7 +119,7 @@ async function refreshed(
   const outcome = await refreshOne(deps, hubId, generation)
   if (outcome.is === 'held') return 'held'
   const context = await deps.polls.read(hubId)
-  // Newer tokens are what counts, whoever brought them.
+  // Newer tokens count, from any worker.
   return context === undefined || context.generation === generation ? 'failed' : withToken(deps, hubId, context)
 }
 
@@ -131,7 +131,7 @@ function isOldEnoughToDoubt(deps: PollLimitsDeps, { obtainedAt, expiresAt }: Pol
   return deps.clock.now() - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 
-/** What the provider says, heard again where the token was refused and a new one came. No answers: ask later. */
+/** The provider's answers, asked once more where the token was refused and a new one came. No answers: ask later. */
 async function ask(
   deps: PollLimitsDeps,
   hubId: number,
@@ -151,7 +151,7 @@ async function ask(
 }
 
 /**
- * The account keeps its turn: soon if somebody else is refreshing or we are stopping; not so soon if a refresh failed,
+ * The account keeps its turn: soon if another worker is refreshing or we are stopping; not so soon if a refresh failed,
  * because refreshing again is for the refresh job to decide.
  */
 async function pollLater(
@@ -166,7 +166,7 @@ async function pollLater(
   return 'later'
 }
 
-/** Somebody was told meanwhile to leave the account alone: nothing was asked, so this was no poll. */
+/** The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll. */
 async function pollAfterPause(deps: PollLimitsDeps, hubId: number, { pausedUntil }: Heard): Promise<'paused'> {
   await deps.due.plan('poll', [hubId], pausedUntil ?? deps.clock.now() + 2_000)
   return 'paused'
@@ -179,7 +179,7 @@ export interface AdmitPollDeps {
   clock: Clock
 }
 
-/** `due`: its moment has come; `wanted`: somebody waits for it, whenever its turn is. */
+/** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
 export type PollOccasion = 'due' | 'wanted'
 
 /** Takes what the budget has before any other early poll, and is no sign that the budget is too small for regular turns. */
@@ -187,7 +187,7 @@ const WANTED = { regularAt: Number.POSITIVE_INFINITY, urgency: 1 }
 
 /**
  * Whether the fleet's call budget has room for a poll of `calls` now. Where it has not, and the account was due, its next
- * moment is moved, and its record says why; one that is wanted keeps its turn.
+ * moment is moved, and its record has the reason; one that is wanted keeps its turn.
  */
 export async function admitPoll(
   { callBudget, polls, clock }: AdmitPollDeps,

@@ -9,13 +9,13 @@ type Answer = (
   query: Record<string, string>,
 ) => Promise<{ status: number; body: unknown }>
 
-/** What bull-board shows of the queues, for whoever serves it: its files, what its page is told, and its reads. */
+/** What bull-board shows of the queues, for the server: its files, the settings of its page, and its reads. */
 export interface QueueBoard {
   /** The page as it comes with the package. */
   page: string
   /** Scripts, styles and pictures. */
   files: string
-  /** What its scripts are told. */
+  /** The settings for its scripts. */
   config(): Promise<object>
   reads: readonly QueueBoardRead[]
 }
@@ -26,7 +26,7 @@ export interface QueueBoardRead {
   answer: Answer
 }
 
-/** Its reads, as a test knows that they are. They stand here because the server wants its routes before anybody looks. */
+/** Its reads, as a test knows that they are. They are listed here because the server needs its routes before the board is loaded. */
 export const READ_PATHS = [
   '/api/redis/stats',
   '/api/queues',
@@ -37,7 +37,7 @@ export const READ_PATHS = [
   ...['', '/logs', '/flow'].map((what) => `/api/queues/:queueName/:jobId${what}`),
 ] as const
 
-/** The board is loaded when somebody looks: a daemon at whose queues nobody looks does without its megabytes. */
+/** The board is loaded when its page is opened: until then a daemon does without its megabytes. */
 export function openQueueBoard(queues: Queues): QueueBoard {
   let opening: Promise<Reads> | undefined
   const opened = () => {
@@ -60,14 +60,14 @@ export function openQueueBoard(queues: Queues): QueueBoard {
   }
 }
 
-/** What the board's page is told, and what it reads by path. */
+/** The settings of the board's page, and its reads by path. */
 interface Reads {
   config: object
   answers: ReadonlyMap<string, Answer>
 }
 
 /**
- * The board's reads only: none of its routes that change something is handed out, so there is nothing to forbid. A queue
+ * The board's reads only: none of its routes that change data is handed out, so there is nothing to forbid. A queue
  * that is emptied or paused by hand would cost tokens their refresh.
  */
 export async function openReads(queues: Pick<Queues, keyof typeof QUEUE>): Promise<Reads> {
@@ -95,7 +95,7 @@ const UI: UIConfig = {
   miscLinks: [{ text: 'Back to Plimsoll', url: '/queues' }],
   // It leads elsewhere.
   hideDocsLink: true,
-  // Asked of Redis anew for every queue at every look.
+  // Asked of Redis anew for every queue at every request.
   showWorkers: false,
   pollingInterval: { showSetting: true, forceInterval: 5 },
 }
@@ -120,7 +120,7 @@ function collector(collected: AppControllerRoute[], configure: (config: UIConfig
   return adapter
 }
 
-/** The most jobs that are looked at in one go: a page of a hundred thousand would hold up the work that they stand for. */
+/** The most jobs of one page: a hundred thousand would hold up the work itself. */
 const MOST_JOBS = 100
 
 function sparing(query: Record<string, string>): Record<string, string> {
@@ -128,7 +128,7 @@ function sparing(query: Record<string, string>): Record<string, string> {
   return Number(jobsPerPage) > MOST_JOBS ? { ...query, jobsPerPage: String(MOST_JOBS) } : query
 }
 
-/** An address may name something else that a queue keeps, such as its events. */
+/** An address may name another key of a queue, such as its events. */
 function isNoJob(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('WRONGTYPE ')
 }

@@ -2,7 +2,7 @@ import type { Commands, Store } from '../src/redis/connect.ts'
 import type { QueueDepth } from '../src/views/queue-depth.ts'
 import { QUEUE, type Queues } from './queues.ts'
 
-/** Every queue's, in two round trips whatever stands in them: how many, and the time of the oldest; no job's data. */
+/** Every queue's, in two round trips at any length: how many, and the time of the oldest; no job's data. */
 export async function readQueueDepths(queues: Pick<Queues, keyof typeof QUEUE>, store: Store): Promise<QueueDepth[]> {
   const all = Object.keys(QUEUE).map((name) => queues[name as keyof typeof QUEUE])
   const counted = await inOneTrip(store, (commands) => {

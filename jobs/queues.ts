@@ -6,14 +6,14 @@ import type { Logger } from '../src/runtime/logger.ts'
 import { nowAndThen } from '../src/runtime/now-and-then.ts'
 import type { JobTelemetry } from './job-telemetry.ts'
 
-/** What a sweep looks for. */
+/** What a sweep searches for. */
 export const SWEEPS = [
   ...(['refresh-tokens', 'poll-limits', 'uninstall', 'grants', 'alerts'] as const),
   ...(['tend-history', 'coverage', 'heartbeat', 'digests', 'receivers'] as const),
 ] as const
 export type SweepKind = (typeof SWEEPS)[number]
 
-/** Jobs carry ids only: whoever may look into a queue sees no token and no customer's data. */
+/** Jobs carry ids only: a reader of a queue sees no token and no customer's data. */
 export interface ChunkJob {
   hubIds: number[]
 }
@@ -33,15 +33,15 @@ export interface Queues {
   deliver: Queue<DeliverJob>
   tendHistory: Queue<TendJob>
   /**
-   * Has somebody look at a moment, or right away: this daemon, or those that do. Never rejects: what was found stands in
-   * Redis, and who could not be told finds it at their next tick.
+   * Plans a sweep at a moment, or right away: in this daemon, or those that sweep. Never rejects: what was found is in
+   * Redis, and a daemon that was not woken finds it at its next tick.
    */
   wake(kind: SweepKind, at: number): Promise<void>
-  /** The same for the clock, which counts what it handed on: rejects where nobody could be told. */
+  /** The same for the clock, which counts what it handed on: rejects where no daemon could be woken. */
   tell(kind: SweepKind, at: number): Promise<void>
   /**
-   * From now on this daemon looks. On `hearing`, a connection of its own, it hears of what others have found; where it may
-   * not or can't, it tries again, and its own ticks bring every look meanwhile.
+   * From now on this daemon sweeps. On `hearing`, a connection of its own, it is woken by others; where it may
+   * not or can't, it tries again, and its own ticks bring every sweep meanwhile.
    */
   hearWakes(hearing: Store, look: (kind: SweepKind, at: number) => void): Promise<void>
   /** Older versions had a queue of sweeps. */
@@ -62,9 +62,9 @@ export const QUEUE = {
 const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 } }
 /** Jobs that wait in their queue once, by their id; a failed one must not keep that id taken. */
 const ONCE_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
-/** A thousand polls that find something in one slot need not say it a thousand times. */
+/** A thousand polls that find work in one slot send one wake-up. */
 const SLOT_MS = 250
-/** Asked for again and again: whoever owes no answer may have lost the connection, or its place, without a word. */
+/** Subscribed anew at an interval: a subscriber gets no answers, so it would not notice a lost connection. */
 const LISTEN_EVERY_MS = 5_000
 
 export function createQueues(
@@ -96,7 +96,7 @@ export function createQueues(
   const tell = async (kind: SweepKind, at: number) => {
     if (look !== undefined) return look(kind, at)
     const now = clock.now()
-    // Its end: whoever looks then sees what was found in it.
+    // Its end: a sweep then finds all of it.
     const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
     const before = said.get(kind)
     // Not the moment: another machine's clock may be ahead of this one.
@@ -105,7 +105,7 @@ export function createQueues(
     await told
   }
   const troubles = new Set<string>()
-  /** What fails is told once, until it succeeds again. */
+  /** A failure is logged once, until it succeeds again. */
   const tolerate = (work: Promise<unknown>, trouble: string) =>
     work.then(
       () => void troubles.delete(trouble),

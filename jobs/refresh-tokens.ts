@@ -32,7 +32,7 @@ export function refreshTokens(deps: RefreshTokensDeps, { hubIds }: ChunkJob, sig
   })
 }
 
-/** One account, counted, and told where somebody must act; also for whoever asks for a token between two ticks. */
+/** One account, counted and logged; also for a request for a token between two ticks. */
 export async function refreshOne(
   deps: RefreshOneDeps,
   hubId: number,
@@ -53,7 +53,7 @@ export async function refreshOne(
   return outcome
 }
 
-/** Asks whose an imported account's tokens are, if nobody knows yet; then it need not wait for the clock to be polled. */
+/** Asks whose an imported account's tokens are, if that is not known yet; then it is polled without waiting for the clock. */
 export async function identifyOne(deps: RefreshOneDeps, hubId: number, turn?: number): Promise<Identified | undefined> {
   const outcome = await deps.movement.inHand('identify', hubId, () => identifyAccount(deps, hubId, turn))
   const now = deps.clock.now()

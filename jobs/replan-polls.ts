@@ -5,7 +5,7 @@ import type { JobDeps } from './job-deps.ts'
 
 type ReplanPollsDeps = Pick<JobDeps, 'due' | 'polls' | 'polling' | 'clock' | 'log'>
 
-/** Accounts looked at together: they share the connection with work that does not wait. */
+/** Accounts that are planned together: they share the connection with work that does not wait. */
 const AT_ONCE = 50
 
 /**
@@ -27,7 +27,7 @@ export async function replanPolls(deps: ReplanPollsDeps): Promise<void> {
 
 async function replanPoll({ polls, polling, clock }: ReplanPollsDeps, hubId: number): Promise<boolean> {
   const next = await polls.planned(hubId)
-  // One that is parked waits for as long as the provider said.
+  // One that is parked waits for as long as the provider asked.
   if (next === undefined || next.state === 'parked') return false
   const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })
   const plan = planSooner(hubId, everyMs, next, clock.now())

@@ -19,21 +19,21 @@ const SILENT_MS = 15_000
 
 /**
  * Has a worker replaced that takes no job while jobs wait and it has nothing else to do. After a failover, or when a node of
- * a Cluster comes back, the wait of a BullMQ worker may end without a word: it says that it runs, reports no error, and
- * takes nothing until somebody restarts it. What is still left in it is fenced by the locks of its jobs, as a dead worker's is.
+ * a Cluster comes back, the wait of a BullMQ worker may end silently: it claims to run, reports no error, and
+ * takes nothing until it is restarted. What is still left in it is fenced by the locks of its jobs, as a dead worker's is.
  */
 export function watchSilentWorkers(
   { store, queues, movement, clock, log }: SilentWorkersDeps,
   replace: (queue: string) => void,
   { everyMs = LOOK_EVERY_MS, silentMs = SILENT_MS } = {},
 ): { stop(): void } {
-  // While Redis is away nobody can take anything: all have their time again from when it answers.
+  // While Redis is away no worker can take a job: all have their time again from when it answers.
   let since = clock.now()
   const replacedAt = new Map<string, number>()
   let looking = false
   const look = async () => {
     const waiting = await readWaiting(queues, store, clock.now())
-    // Redis answers: whoever has moved by no means since then is waited for by nobody any more.
+    // Redis answers: a worker that has taken nothing since then is replaced.
     movement.letGo(since)
     const now = clock.now()
     for (const [queue, ms] of Object.entries(movement.untaken(waiting, since))) {

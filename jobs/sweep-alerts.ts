@@ -11,7 +11,7 @@ const BATCH = 500
 
 /**
  * Outbox into groups, what was held back into them again, closed groups into deliveries, due deliveries into jobs. Returns
- * when something is due next.
+ * when the next work is due.
  */
 export async function sweepAlerts(deps: SweepAlertsDeps): Promise<number | undefined> {
   // One node of a cluster that is away, or one group that can't be read, holds up nothing that is further on.

@@ -4,7 +4,7 @@ import type { JobDeps } from './job-deps.ts'
 
 type SweepCoverageDeps = Pick<JobDeps, 'coverage' | 'announceFleet' | 'queues' | 'clock' | 'log'>
 
-/** Looks how many accounts have a fresh reading, and tells of it once for the whole fleet. The clock brings the next look. */
+/** Counts the accounts with a fresh reading: too few are one alert for all. The clock brings the next sweep. */
 export async function sweepCoverage({
   coverage,
   announceFleet,
@@ -19,7 +19,7 @@ export async function sweepCoverage({
   if (trouble === undefined && stored === '') return
   const reason = trouble === undefined ? undefined : await coverage.newestReason()
   const writes = announceCoverage(announceFleet, coverage.settings, { coverage: found, trouble, reason, stored }, now)
-  // Of two daemons that look at once, the second finds it told.
+  // Of two daemons that sweep at once, the second finds the alert open.
   if (writes.changes.length === 0 || (await coverage.changeAlert(writes)) === 'stale') return
   if (trouble === undefined)
     log.info({ code: 'coverage.recovered', ...found }, 'the fleet is read as it should be again')

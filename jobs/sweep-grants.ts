@@ -4,7 +4,7 @@ import type { JobDeps } from './job-deps.ts'
 
 type SweepGrantsDeps = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
-/** Asks again whose the grants are that nobody could say at their install. The clock brings the next look. */
+/** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
 export async function sweepGrants(deps: SweepGrantsDeps): Promise<undefined> {
   const ids = await claimGrants(deps, deps.clock.now())
   const finish = async (id: string) => {

@@ -6,8 +6,8 @@ import type { JobDeps } from './job-deps.ts'
 type SweepHeartbeatDeps = Pick<JobDeps, 'heartbeats' | 'heartbeat' | 'metrics' | 'clock' | 'log'> & HeartbeatFactsDeps
 
 /**
- * Tells somebody outside that all is within bounds, or what is not: once in a period, whatever the number of daemons. What
- * can't be looked at is not told: silence is the alarm then. Nobody waits for the ping.
+ * Reports to a service outside that all is within bounds, or what is not: once in a period for all daemons. What
+ * can't be read is not reported: silence is the alarm then. The ping is not awaited.
  */
 export async function sweepHeartbeat(deps: SweepHeartbeatDeps): Promise<undefined> {
   const { heartbeats, heartbeat, clock } = deps
@@ -15,7 +15,7 @@ export async function sweepHeartbeat(deps: SweepHeartbeatDeps): Promise<undefine
   const now = clock.now()
   if (!(await heartbeats.take(heartbeat.everyMs, now))) return
   const facts = await readHeartbeatFacts(deps, heartbeat.bounds, heartbeat.daemon, now)
-  // A Redis that was away is waited for; what was true before says nothing about now.
+  // A Redis that was away is waited for; what was true before is no evidence for now.
   if (clock.now() - now > heartbeat.everyMs) return
   const verdict = judgeHeartbeat(facts, heartbeat.bounds)
   await noteVerdict(deps, verdict, heartbeat.everyMs, now)

@@ -9,9 +9,9 @@ type SweepReceiversDeps = Pick<
 >
 
 /**
- * Looks how each receiver fares, from what its attempts left in Redis: whatever was killed meanwhile, the next look finds
- * it. Tells of one through the others, once for the whole fleet, and lets those prove themselves that had nothing to
- * deliver. The clock brings the next look.
+ * Judges each receiver by what its attempts left in Redis: after a crash the next sweep finds
+ * the same. One that fails is one alert to the others; receivers that had nothing to
+ * deliver get a drill. The clock brings the next sweep.
  */
 export async function sweepReceivers(deps: SweepReceiversDeps): Promise<undefined> {
   const { receiverStore, clock } = deps
@@ -47,7 +47,7 @@ async function tellGone(deps: SweepReceiversDeps, receiver: string, stored: stri
     deps.log.info({ code: 'receiver.gone', receiver }, message)
 }
 
-/** False: there was nothing to tell, or another daemon that looked at the same time told it. */
+/** False: there was no change, or another daemon that swept at the same time committed it. */
 async function tell(
   { announceDelivery, receiverStore, queues }: SweepReceiversDeps,
   receiver: string,

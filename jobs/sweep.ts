@@ -16,8 +16,8 @@ const MOST_WAITING = 50
 /** Refreshes are handed on for so long ahead: where the endpoint is slow, the order is decided as late as can be. */
 const AHEAD_MS = 1_500
 /**
- * Of a backlog each look reads all: one after every few accounts cost a fleet of 40,000 that came due at once as much as
- * their refreshes. So it is looked again when half of those that wait have gone, and a few times within what is handed
+ * Each sweep reads the whole backlog: one after every few accounts cost a fleet of 40,000 that came due at once as much as
+ * their refreshes. So the next sweep comes when half of those that wait have gone, and a few times within what is handed
  * on ahead.
  */
 const LOOK_AT_WAITING = MOST_WAITING / 2
@@ -25,7 +25,7 @@ const LOOK_AGAIN_MS = 50
 const LOOK_AHEAD_AGAIN_MS = AHEAD_MS / 5
 
 /**
- * Between two looks of a fleet at rest: of its token's life, or its period, nobody is kept waiting for more than a
+ * Between two sweeps of a fleet at rest: of its token's life, or its period, no account waits for more than a
  * hundredth, and who comes due meanwhile travels in the same chunk.
  */
 const REST_MS = 2_500
@@ -35,7 +35,7 @@ function after(rest: number, next: number | undefined, now: number): number | un
   return next === undefined ? undefined : Math.max(next, now + Math.min(REST_MS, rest * REST_SHARE))
 }
 
-/** Looks who is due and hands them on; returns when to look again. Undefined: the clock says so. */
+/** Finds the due accounts and hands them on; returns when to sweep again. Undefined: at the next tick. */
 export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | undefined> {
   const begunAt = deps.clock.now()
   const next = await LOOK[kind](deps)
@@ -47,7 +47,7 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
   return next
 }
 
-/** Each hands on what is due, and returns when something is due next. */
+/** Each hands on what is due, and returns when the next work is due. */
 const LOOK: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,

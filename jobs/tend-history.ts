@@ -13,7 +13,7 @@ export type TendHistoryDeps = Pick<
 > &
   ForecastDeps
 
-/** Accounts of a chunk, and how long it may take: a job that doesn't end looks stuck. */
+/** Accounts of a chunk, and how long it may take: a job that doesn't end counts as stuck. */
 const CHUNK = 200
 const CHUNK_MS = 20_000
 /** Between two chunks: there is a day for all of them, and polls and refreshes go first. */
@@ -27,7 +27,7 @@ export async function sweepHistory({ queues, rounds, clock }: SweepHistoryDeps):
   if (partitions.length > 0) await queue.add(queue.name, { partitions }, { jobId: 'next' })
 }
 
-/** The next accounts of these partitions, whatever their state, one after the other. */
+/** The next accounts of these partitions, in any state, one after the other. */
 export async function tendHistory(deps: TendHistoryDeps, { partitions }: TendJob, signal: AbortSignal): Promise<void> {
   const { rounds, registry, queues, clock } = deps
   const until = clock.now() + CHUNK_MS

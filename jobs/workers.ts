@@ -24,10 +24,10 @@ export interface Workers {
   stop(patienceMs: number): Promise<void>
 }
 
-/** Another daemon that has just looked saw what this one would see; what was found since is looked at a moment later. */
+/** Another daemon that has just swept found what this one would find; later work is found a moment later. */
 const TURN_MS = 400
 
-/** Who looks what is due, who works on which queue, and how many jobs at a time. */
+/** The sweeps of this daemon, its workers per queue, and how many jobs at a time. */
 export function startWorkers(
   connection: Store,
   prefix: string,
@@ -73,7 +73,7 @@ export function startWorkers(
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
     return (now.tracing ?? NO_TRACING).span('sweep', { 'plimsoll.sweep': kind }, () => sweep(now, kind))
   }
-  // One that hangs must be seen here: what other daemons look at moves on.
+  // One that hangs must be seen here: the sweeps of other daemons go on.
   const watched = (kind: SweepKind) => deps.movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
   const looks = startLooks(watched, deps.clock, log)
   const watch = watchSilentWorkers(

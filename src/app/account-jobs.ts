@@ -21,7 +21,7 @@ export interface AccountJobs {
 
 /** Accounts polled at a time, however many are asked for. */
 const POLLS = 32
-/** Somebody else may be refreshing the account's tokens just then: that takes a moment. */
+/** Another worker may be refreshing the account's tokens just then: that takes a moment. */
 const ATTEMPTS = 4
 const AGAIN_MS = 1_000
 const ANSWER_PATIENCE_MS = 1_000

@@ -3,7 +3,7 @@ import { type AdminToken, mainToken, OF_CONFIG, OF_FILE } from '../http/access/a
 import { openTokenFile } from '../http/access/token-file.ts'
 import type { Logger } from '../runtime/logger.ts'
 
-/** The config's, or else, for who serves pages, one of its own: then the log says where that is, never what it is. */
+/** The config's, or else, for a daemon that serves pages, one of its own: then the log has its path, never the token. */
 export function adminToken({ http, dataDir }: Config, servesPages: boolean, log: Logger): AdminToken | undefined {
   if (http.adminToken !== undefined) return mainToken(OF_CONFIG, http.adminToken)
   if (!servesPages) return undefined

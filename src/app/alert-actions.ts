@@ -11,7 +11,7 @@ import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silenc
 import { wakeNow } from './account-actions.ts'
 import type { Parts } from './parts.ts'
 
-/** Nobody is told of what it covers until it ends, from now on. */
+/** From now on alerts that it covers are held back until it ends. */
 export async function silenceAlerts(parts: Parts, given: Omit<Silence, 'id'>): Promise<Silence> {
   const silence = await parts.silences.add(given)
   const { id, author, matchers } = silence
@@ -22,7 +22,7 @@ export async function silenceAlerts(parts: Parts, given: Omit<Silence, 'id'>): P
   return silence
 }
 
-/** Ends it now; what still fires is told. */
+/** Ends it now; alerts that still fire are sent. */
 export async function unsilence(parts: Parts, id: string): Promise<EndedSilence> {
   const ended = await endSilence({ silences: parts.silences, held: heldAlerts(parts) }, id, parts.clock.now())
   if (ended.is === 'ended') parts.log.info({ code: 'silence.ended', silence: id }, 'a silence was ended early')
@@ -55,7 +55,7 @@ export async function unacknowledge(
   return outcome
 }
 
-/** The sweep of alerts looks at them, and need not wait for the clock. */
+/** The sweep of alerts handles them, and need not wait for the clock. */
 function heldAlerts(parts: Parts): HeldAlerts {
   return {
     lookAgain: async (now) => {

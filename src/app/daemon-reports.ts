@@ -8,14 +8,14 @@ import type { Parts } from './parts.ts'
 const REPORT_EVERY_MS = 10_000
 
 export interface DaemonReports {
-  /** Says it at once: the config is another one now. */
+  /** Reports at once: the config is another one now. */
   report(): Promise<void>
   stop(): Promise<void>
 }
 
 type Reporter = Pick<Parts, 'store' | 'keys' | 'clock' | 'vault' | 'config'>
 
-/** Says now and then that this daemon runs, and by which config, until it is stopped. */
+/** Reports at an interval that this daemon runs, and by which config, until it is stopped. */
 export async function startDaemonReports(
   parts: () => Reporter,
   name: string,
@@ -34,13 +34,13 @@ export async function startDaemonReports(
     })
   }
   await report()
-  // No Redis: whoever is at work logs it, and the next report comes soon.
+  // No Redis: the jobs log it, and the next report comes soon.
   const end = nowAndThen(report, REPORT_EVERY_MS)
   return {
     report,
     stop: async () => {
       end()
-      // Whoever says nothing is soon shown as silent.
+      // A daemon that does not report is soon shown as silent.
       await daemons.leave(name).catch(() => undefined)
     },
   }

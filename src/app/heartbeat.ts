@@ -3,7 +3,7 @@ import type { HeartbeatSettings } from '../../jobs/job-deps.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import type { Parts } from './parts.ts'
 
-/** Undefined where no heartbeat is configured. Whoever makes it closes its pinger. */
+/** Undefined where no heartbeat is configured. The caller closes its pinger. */
 export function openHeartbeat({ config, coverage }: Parts, startedAt: number): HeartbeatSettings | undefined {
   if (config.heartbeat === undefined) return undefined
   const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat

@@ -32,7 +32,7 @@ import { replayDeliveries } from './replay-deliveries.ts'
 import { ruleSetOf } from './rule-set.ts'
 import { testReceiver } from './test-receiver.ts'
 
-/** How long whoever asks for a test waits for a slow receiver. */
+/** How long a request for a test waits for a slow receiver. */
 const TEST_PATIENCE_MS = 10_000
 
 /** What may change with the config is read anew for each request, or each part of one. */
@@ -106,7 +106,7 @@ export function startHttp(
       testReceiver: async (name) => {
         const { config } = inForce.parts
         const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
-        // Whoever asks waits no longer for a slow one.
+        // The request waits no longer for a slow one.
         const patience = AbortSignal.any([stop, AbortSignal.timeout(TEST_PATIENCE_MS)])
         return settings && testReceiver(config, name, settings, clock, patience, (note) => note(receiverStore))
       },
@@ -123,7 +123,7 @@ export interface OwnProgress {
   movement: Movement
   /** When it handed on a tick of each kind, ms. */
   ticks: Partial<Record<string, number>>
-  /** What is wrong with what Redis holds, as far as it has looked. */
+  /** What is wrong with the data in Redis, by the last check. */
   dataTrouble: DataTrouble | undefined
   /** Since when Redis has been as it was found last. */
   redisSeen: RedisSeen
@@ -135,7 +135,7 @@ export interface RedisSeen {
   since: number | undefined
 }
 
-/** Set back, the clock must give nobody an hour of patience. */
+/** A clock that was set back must not extend the wait by an hour. */
 function noteRedis(seen: RedisSeen, ok: boolean, now: number): void {
   seen.since = ok === seen.ok ? seen.since && Math.min(seen.since, now) : now
   seen.ok = ok
@@ -161,7 +161,7 @@ export async function readHealth(
   const pauses = longestPauses(parts.config.schedule)
   // A parked grant takes up to three calls, and three pauses may go by.
   const expected = { ...pauses, grants: pauses.grants + parts.config.provider.timeout }
-  // Where others work, or tick, that they don't is nothing that a restart of this daemon would mend.
+  // Where others work, or tick, that they don't would not change with a restart of this daemon.
   const [doesTick, doesBoth] = [roles.has('clock'), roles.has('clock') && roles.has('worker')]
   const now = parts.clock.now()
   noteRedis(redisSeen, sweeps !== undefined, now)

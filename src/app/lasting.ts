@@ -10,7 +10,7 @@ import type { Parts } from './parts.ts'
 const KEPT_FOR_TOKENS = 16
 const SEAL_EVERY_MS = 1_000
 
-/** What the jobs of this process have in common, whatever config each of them works by. */
+/** What the jobs of this process have in common, whichever config each of them works by. */
 export type Lasting = ReturnType<typeof createLasting>
 
 export function createLasting({ config, clock, vault, log, lifecycle }: Parts) {

@@ -1,5 +1,5 @@
 /**
- * Plain values that are read anew at each look, for whoever was handed them once and works on while the config changes.
+ * Plain values that are read anew at each access, for parts that got them once and go on while the config changes.
  * Not for objects with a state of their own.
  */
 export function live<T extends object>(read: () => T): T {

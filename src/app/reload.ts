@@ -13,14 +13,14 @@ import { type Parts, withConfig } from './parts.ts'
 import { openWork, type Work } from './work.ts'
 import type { Hands } from './worker-deps.ts'
 
-/** What of the daemon another config replaces; whoever looks at it sees what is in force. */
+/** What of the daemon another config replaces; readers see what is in force. */
 export interface Running {
   parts: Parts
   work: Work
   readonly hands: Hands
 }
 
-/** Who works on, and is told of another config. */
+/** The parts that go on, and take another config. */
 export interface Told {
   workers: Workers
   ticks: Ticks
@@ -63,7 +63,7 @@ export async function reload(running: Running, told: Told, next: Config): Promis
   return { applied, restart: changedPaths(config, next) }
 }
 
-/** What waits by the old config is looked at again by the new one. All of it is in force by now, whatever Redis says. */
+/** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
 async function lookAround(
   { parts, work, hands }: Running,
   { reports }: Told,

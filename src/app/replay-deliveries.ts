@@ -16,7 +16,7 @@ export async function replayDeliveries(parts: Parts, wanted: Replay): Promise<Re
     log.info({ code: 'delivery.replayed', count: replayed }, 'deliveries that were given up are on their way again')
   }
   const known = Object.keys(config.receivers)
-  // One that the config no longer has may have got something that was given up.
+  // One that the config no longer has may have deliveries that were given up.
   if (replayed === 0 && receiver !== undefined && !known.includes(receiver)) {
     return { is: 'unknown-receiver', why: unknownName(receiver, known, 'no receiver has this name') }
   }

@@ -3,7 +3,7 @@ import { lineOf } from '../../config/thresholds.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { groupSettings } from './group-settings.ts'
 
-/** What a config says about what is told, to whom, in which messages: a rule set, as views take one. */
+/** The part of a config that decides alerts, receivers and messages: a rule set, as views take one. */
 export function ruleSetOf(config: Config) {
   const { thresholds, alerts, routes, tags } = config
   return {

@@ -4,7 +4,7 @@ import type { Role } from '../heartbeat/roles.ts'
 import { connectRedis } from '../redis/connect.ts'
 import type { Running } from './reload.ts'
 
-/** Who works on the queues: nobody, where that is left to other daemons. */
+/** The workers on the queues: none, where that is left to other daemons. */
 export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role>): Workers {
   if (!roles.has('worker')) return NO_WORKERS
   const store = connectRedis(parts.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
@@ -18,7 +18,7 @@ export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role
   return workers
 }
 
-/** Who says when to look. Whoever works ticks for itself: it may hear nothing of the others, and looks all the same. */
+/** The clock. A daemon that works ticks for itself: without a word from the others it sweeps all the same. */
 export function startClockOf({ parts }: Running, roles: ReadonlySet<Role>): Ticks {
   if (!roles.has('clock') && !roles.has('worker')) return NO_CLOCK
   return startClock(parts.queues, parts.config.schedule, parts.log, parts.tracing)

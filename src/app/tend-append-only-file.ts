@@ -4,7 +4,7 @@ import type { Parts } from './parts.ts'
 
 const LOOK_EVERY_MS = 10_000
 
-/** Of the private Redis alone: when another server rewrites its file is for its operator to say. */
+/** Of the private Redis alone: when another server rewrites its file is for its operator to set. */
 export function tendAppendOnlyFile({ address, store, keys, clock, log }: Parts): () => void {
   if (address.kind !== 'embedded') return () => {}
   const file = new AppendOnlyFile(store, keys)

@@ -21,8 +21,8 @@ export interface DataWatch {
 const LOOK_EVERY_MS = 5_000
 
 /**
- * Looks now and then whether Redis still holds what this daemon began with. One that came back empty, or throws keys away,
- * takes every command and reports no error: without this a daemon would go on with nobody, and call that well.
+ * Checks at an interval whether Redis still holds what this daemon began with. One that came back empty, or throws keys away,
+ * takes every command and reports no error: without this a daemon would go on with no accounts, and report that all is well.
  */
 export async function startDataWatch(parts: () => Parts): Promise<DataWatch> {
   const { store, keys, log } = parts()
@@ -57,7 +57,7 @@ async function evictedKeys({ store }: Parts): Promise<number> {
   return servers.reduce((sum, { evictedKeys }) => sum + evictedKeys, 0)
 }
 
-/** In an emptied Redis an alert can be told like any other: what it takes stands in the config. */
+/** In an emptied Redis an alert can be sent like any other: all that it takes is in the config. */
 async function tell({ store, keys, config, clock, queues }: Parts, is: 'firing' | 'over', message: string) {
   const stored = (await store.hget(keys.account(NOBODY).alerts, DATA)) ?? ''
   const now = clock.now()

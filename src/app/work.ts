@@ -8,7 +8,7 @@ export interface Work extends ReturnType<typeof workerDeps> {
   close(): Promise<void>
 }
 
-/** Throws, with nothing begun, if something of the config can't be used. */
+/** Throws, with nothing begun, if a part of the config can't be used. */
 export function openWork(parts: Parts, hands: Hands): Work {
   const { config, vault, clock } = parts
   const receivers = createReceivers(config, mailLinks(config, vault, clock))

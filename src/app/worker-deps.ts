@@ -22,7 +22,7 @@ import type { Lasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
 import { fleetAnnouncements } from './token-endpoint.ts'
 
-/** Who the daemon has for its jobs beside what the config says. */
+/** What the daemon has for its jobs beside the config. */
 export interface Hands extends Lasting {
   endpoint: TokenEndpoint
   movement: Movement

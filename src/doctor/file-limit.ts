@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Finding, ok, warn } from './finding.ts'
 
 const NAME = 'open-files'
-/** Connections to provider, Redis and receivers, and everybody who looks at a page: more than this hardly comes together. */
+/** Connections to provider, Redis and receivers, and open pages: more than this hardly comes together. */
 const ENOUGH = 4_096
 
 /** How many files and connections a process that is started here may have open: a daemon that can't open one more is stuck. */

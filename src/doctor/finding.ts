@@ -4,7 +4,7 @@ export type Finding = { name: string; detail: string } & (
   | { level: 'fail'; fix: string }
 )
 
-/** One thing that is looked at; it may find several. */
+/** One check; it may find several faults. */
 export interface Check {
   name: string
   /** Changes nothing; ends when `signal` aborts, or is left behind. */

@@ -5,7 +5,7 @@ import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 
-/** The installation that is looked at. */
+/** The installation that is checked. */
 export interface Installation {
   config: Config
   notices: readonly Notice[]

@@ -8,7 +8,7 @@ const CLOSE =
   'Plimsoll answers 401 there: check that http.publicUrl leads to it, and that no proxy adds an admin token or a session'
 
 /**
- * Whether what customers and the provider are sent to leads to this daemon, and to nobody's accounts. It may not be up, or
+ * Whether what customers and the provider are sent to leads to this daemon, and shows no accounts without a token. It may not be up, or
  * not be reachable from here.
  */
 export async function checkPublicUrl(publicUrl: string): Promise<Finding> {

@@ -62,7 +62,7 @@ async function checkWrite(store: Store, keys: Keys, now: number): Promise<Findin
   try {
     // What the probes of a daemon write, too.
     await store.hset(keys.progress, 'probe', now)
-    // A word for no look: daemons that may not tell each other what they find leave it to their ticks.
+    // A message that starts no sweep: without the right to publish, daemons find each other's work at their ticks only.
     await store.publish(`${keys.queues}:wakes`, 'probe')
     return ok('redis.write', 'takes writes')
   } catch (error) {
@@ -133,7 +133,7 @@ function judgePersistence(server: ServerFacts, isPrivate: boolean): Finding {
     : warn(name, 'snapshots only: a crash loses the tokens of the last minutes', APPEND_ONLY)
 }
 
-/** The private server is told to by the daemon. */
+/** The daemon itself starts it on the private server. */
 const REWRITTEN_BY_OTHERS =
   'append-only file; what is deleted leaves it when you have it rewritten, best once a day: redis-cli bgrewriteaof'
 

@@ -9,7 +9,7 @@ const NAME = 'secret-files'
 
 /**
  * Who else on this machine may read or change the files that keys and other secrets are in; the config is one of them where
- * secrets are written into it. Whoever may change it sends tokens where they like.
+ * secrets are written into it. A user who may change it can send tokens anywhere.
  */
 export function checkSecretFiles(
   installation: Pick<Installation, 'configFile' | 'secretFiles' | 'vaultKeys' | 'config'>,
@@ -37,7 +37,7 @@ function judgeConfigFile({ path, hasSecrets }: NonNullable<Installation['configF
   return found === undefined || (found.level === 'warn' && !hasSecrets) ? [] : [found]
 }
 
-/** Whether secrets stand in the text itself, rather than in files or in the environment. */
+/** Whether secrets are in the text itself, rather than in files or in the environment. */
 export function holdsSecrets(text: string, value: unknown): boolean {
   if (value instanceof Secret) return isWorthHiding(value.reveal()) && text.includes(value.reveal())
   if (typeof value !== 'object' || value === null) return false

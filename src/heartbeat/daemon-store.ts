@@ -2,7 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { ROLES, type Role } from './roles.ts'
 
-/** A daemon as it tells of itself. Times are ms since 1970. */
+/** A daemon as it reports itself. Times are ms since 1970. */
 export interface Daemon {
   /** The machine and the process. */
   name: string
@@ -23,7 +23,7 @@ export function isSilent({ lastSeenAt }: Pick<Daemon, 'lastSeenAt'>, now: number
   return now - lastSeenAt > SILENT_AFTER_MS
 }
 
-/** Who is running, as the daemons say it now and then. */
+/** The running daemons, as they report themselves at an interval. */
 export class DaemonStore {
   readonly #store: Store
   readonly #keys: Keys

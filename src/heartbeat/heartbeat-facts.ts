@@ -19,7 +19,7 @@ export interface WatchedDaemon {
   receivers: ReadonlySet<string>
 }
 
-/** Deliveries that are looked at from each end: who was tried often is tried late, who never was is due at once. */
+/** Deliveries that are read from each end: those that were tried often are tried late, new ones are due at once. */
 const LOOKED_AT = 200
 
 /** From indexes alone, nothing account by account. */
@@ -70,7 +70,7 @@ async function readAlerts(
       return { receiver: receiver ?? '', createdAt: Number(createdAt ?? Number.NaN) }
     }),
   )
-  // What an earlier config sent to a receiver that is gone waits for it to be there again: that is nobody's trouble.
+  // What an earlier config sent to a receiver that is gone waits for it to be there again: that is no trouble.
   const waiting = deliveries.filter(({ receiver, createdAt }) => receivers.has(receiver) && Number.isFinite(createdAt))
   return {
     oldestEntryAt: earliest(entries.flatMap(([entry]) => (entry === undefined ? [] : [Number.parseInt(entry[0], 10)]))),

@@ -2,7 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { HeartbeatVerdict } from './judge-heartbeat.ts'
 
-/** The last heartbeat, whichever daemon it came from. */
+/** The last heartbeat of any daemon. */
 export interface LastHeartbeat {
   at: number
   verdict: HeartbeatVerdict
@@ -10,7 +10,7 @@ export interface LastHeartbeat {
   since: number
   /** By when there should have been another one. */
   nextBy: number
-  /** What became of the ping; null = not known yet. */
+  /** The outcome of the ping; null = not known yet. */
   ping: PingOutcome | null
 }
 
@@ -49,7 +49,7 @@ export class HeartbeatStore {
     }
   }
 
-  /** Told before it is sent: whoever looks meanwhile sees the newest verdict. */
+  /** Stored before it is sent: readers see the newest verdict meanwhile. */
   async note(verdict: HeartbeatVerdict, since: number, everyMs: number, now: number): Promise<void> {
     const key = this.#keys.heartbeat
     const reasons = verdict.ok ? '' : verdict.reasons.join('\n')

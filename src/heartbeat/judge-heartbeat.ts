@@ -3,18 +3,18 @@ import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatSpan } from '../text/format-span.ts'
 
-/** What is looked at before somebody outside is told that all is well. Moments in ms; null = there is none. */
+/** What is checked before the service outside gets a good ping. Moments in ms; null = there is none. */
 export interface HeartbeatFacts {
   now: number
   coverage: Coverage
   tokens: {
     /** Accounts whose tokens are kept. */
     kept: number
-    /** Of these, those whose refresh has been due for longer than the bound, and nobody took it up. */
+    /** Of these, those whose refresh has been due for longer than the bound. */
     overdue: number
     /** Those whose refreshes fail. */
     failing: number
-    /** Since when the token endpoint works for nobody, and why. */
+    /** Since when the token endpoint fails for all accounts, and why. */
     trouble: { since: number; cause: string } | null
   }
   alerts: {
@@ -51,7 +51,7 @@ const LEAST_ACCOUNTS = 3
 const PERIODS = 3
 const GRACE_MS = 15_000
 
-/** Whether all is within bounds; where it is not, what somebody should look at, one sentence each. No account is named. */
+/** Whether all is within bounds; where it is not, what to check, one sentence each. No account is named. */
 export function judgeHeartbeat(facts: HeartbeatFacts, bounds: HeartbeatBounds): HeartbeatVerdict {
   const reasons = [
     ...judgeReadings(facts, bounds),
@@ -118,7 +118,7 @@ function areTooMany(accounts: number, all: number, objective: number): boolean {
   return accounts > all * (1 - objective) + 1e-9 && (accounts >= LEAST_ACCOUNTS || accounts >= all)
 }
 
-/** For whoever looks at a ping that says that all is well. */
+/** The text of a good ping. */
 export function describeFacts({ now, coverage, tokens, alerts }: HeartbeatFacts): string {
   const { polled, stale } = coverage
   const { createdAt } = alerts.oldestDelivery ?? {}

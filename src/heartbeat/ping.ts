@@ -6,23 +6,23 @@ import type { Secret } from '../runtime/secret.ts'
 import { formatSpan } from '../text/format-span.ts'
 import type { PingOutcome } from './heartbeat-store.ts'
 
-/** Services keep the first 10 kB of what a ping says. */
+/** Services keep the first 10 kB of a ping's body. */
 const MOST_BYTES = 10_000
 const TIMEOUT_MS = 10_000
 /** Enough for what a service answers: a word or two. */
 const MOST_ANSWER_BYTES = 1_000
 
 export interface Pinger {
-  /** Tells the service once, without trying again: the next heartbeat comes soon. Doesn't throw for anything that it does. */
+  /** Pings the service once, without trying again: the next heartbeat comes soon. Never throws. */
   ping(ok: boolean, text: string): Promise<PingOutcome>
   /** Cuts off what is under way. */
   close(): Promise<void>
 }
 
-/** A heartbeat service as Healthchecks has it: a POST to `url` says that all is well, one to `url/fail` that it is not. */
+/** A heartbeat service as Healthchecks has it: a POST to `url` means that all is well, one to `url/fail` that it is not. */
 export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
   const library = import('undici')
-  library.catch(() => {}) // Whoever pings hears of it.
+  library.catch(() => {}) // The ping reports it.
   let agent: Agent | undefined
   const closing = new AbortController()
 
@@ -63,7 +63,7 @@ export function pingAddress(url: Secret, ok: boolean): URL {
   return address
 }
 
-/** Healthchecks says 200 also to a ping that it throws away; then its words tell. */
+/** Healthchecks answers 200 also to a ping that it throws away; its text then shows it. */
 function readAnswer(status: number, answer: string): PingOutcome {
   if (status < 200 || status > 299) {
     const name = STATUS_CODES[status]

@@ -1,5 +1,5 @@
 /**
- * What a daemon does: `clock` says when to look who is due, `worker` does the work, `web` serves people, programs and the
+ * What a daemon does: `clock` starts the sweeps, `worker` does the work, `web` serves people, programs and the
  * install page. Probes and metrics every daemon serves.
  */
 export const ROLES = ['clock', 'worker', 'web'] as const
@@ -7,7 +7,7 @@ export type Role = (typeof ROLES)[number]
 
 export const isRole = (text: string): text is Role => (ROLES as readonly string[]).includes(text)
 
-/** What nobody does of what must be done, a sentence each; nothing where nobody is at work at all. */
+/** A sentence for each role that no daemon has; none where no daemon runs at all. */
 export function leftUndone(atWork: readonly { roles: readonly string[] }[]): string[] {
   if (atWork.length === 0) return []
   return ROLES.filter((role) => !atWork.some(({ roles }) => roles.includes(role))).flatMap(

@@ -57,7 +57,7 @@ export class CoverageStore {
       .sort((a, b) => a - b)
   }
 
-  /** What the account whose polls began to fail last was told: as good a reason as any, where many fail. */
+  /** The reason of the account whose polls began to fail last: a good example, where many fail. */
   async newestReason(): Promise<string | undefined> {
     const newest = await everyPartition(this.#keys, ({ pollFailing }) =>
       this.#store.zrange(pollFailing, '-1', '-1', 'WITHSCORES'),
@@ -88,7 +88,7 @@ export class CoverageStore {
     return (await this.#store.hget(this.#keys.account(NOBODY).alerts, COVERAGE)) ?? ''
   }
 
-  /** `stale`: somebody else changed the alert since it was read. */
+  /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
     return this.#store.changeAlerts(...accountStepKeys(this.#keys, NOBODY), NOBODY, stepJson(writes))
   }
@@ -101,7 +101,7 @@ export class CoverageStore {
 }
 
 /**
- * Of the accounts that were imported those that have their first reading; undefined: nobody waits for one. One that must be
+ * Of the accounts that were imported those that have their first reading; undefined: none is waited for. One that must be
  * connected again, or is uninstalled, is no longer waited for.
  */
 export async function readNewFleet(store: Store, keys: Keys): Promise<NewFleet | undefined> {

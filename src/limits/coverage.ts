@@ -1,13 +1,13 @@
 /** How far the readings of the fleet can be relied on. */
 export interface Coverage {
-  /** Live accounts that are polled and whose scopes let something be read. */
+  /** Live accounts that are polled and whose scopes let at least a part be read. */
   polled: number
   /** Of these, those whose newest reading is too old. */
   stale: number
   /** Those whose last poll failed, wholly or in part; and for a minute or longer. */
   failing: number
   failingForLong: number
-  /** Accounts whose scopes let nothing be read: nobody waits for a reading of them. */
+  /** Accounts whose scopes let nothing be read: no reading of them is expected. */
   notWatched: number
 }
 
@@ -34,11 +34,11 @@ export type CoverageTrouble = 'failing' | 'stale'
 /** A poll that failed just now may work a few seconds later: that is not yet the fleet's trouble. */
 export const FAILING_FOR_LONG_MS = 60_000
 
-/** Fewer accounts are told of one by one. */
+/** Fewer accounts have alerts of their own. */
 const LEAST_ACCOUNTS = 3
 /** Share of the polled accounts that fail at once. */
 const MANY = 0.2
-/** A trouble that was told is over when no more than this part is left of what began it. */
+/** An alert is resolved when no more than this part is left of what began it. */
 const LEFT = 0.5
 
 /**
@@ -58,7 +58,7 @@ export function judgeCoverage(
   return isMany(stale, 1 - objective) ? 'stale' : undefined
 }
 
-/** Whether so many polls fail by now that the next thing to be told is the fleet's trouble, not each account's. */
+/** Whether so many polls fail by now that one alert for all accounts replaces those of each. */
 export function looksLikeFleet(coverage: Coverage, settings: CoverageSettings): boolean {
   return judgeCoverage({ ...coverage, failingForLong: coverage.failing }, settings, false) !== undefined
 }

@@ -3,10 +3,10 @@ import { outlookOf } from './forecast/outlook.ts'
 import type { Readings } from './readings.ts'
 import { type Series, seriesOf } from './series.ts'
 
-/** Of an account's series the one that is first to reach its limit, as far as can be told. */
+/** Of an account's series the one that is first to reach its limit, by the forecast. */
 export interface NearestLimit {
   series: Series
-  /** 0 at or over the limit; null where its pace does not say. */
+  /** 0 at or over the limit; null where its pace is not known. */
   daysLeft: number | null
   /** What accounts are ranked by, nearest first: days where they are known, and after those how much of the limit is left. */
   nearness: number
@@ -15,7 +15,7 @@ export interface NearestLimit {
 /** Further away, or emptier, nothing is worth a place in the ranking: each costs a hundred bytes. */
 const MOST_DAYS = 90
 const LEAST_PERCENT = 50
-/** Behind everybody whose days are known. */
+/** Behind all accounts whose days are known. */
 const WITHOUT_DAYS = 100
 
 /** Undefined where no limit is near. */

@@ -6,7 +6,7 @@ import { seriesId } from './series.ts'
 /** Half a point: rounding to whole numbers disagrees by no more. */
 const TOLERANCE = 0.5
 
-/** What the provider says that usage is in percent of the limit, by series, where it says so. Nothing is decided by it. */
+/** The percentage that the provider reports, by series, where it does. Nothing is decided by it. */
 export function reportedPercents(readings: Readings): Map<string, number> {
   return new Map(
     ofCustomProperties(readings).flatMap(({ id, reported }) => (reported === undefined ? [] : [[id, reported]])),
@@ -15,8 +15,8 @@ export function reportedPercents(readings: Readings): Map<string, number> {
 
 /**
  * The first number whose reported percentage disagrees with usage and limit, or undefined; `pairs` are the reports of
- * records that this poll read. Its unit is not given by the interface, so nothing is decided by it; but whoever sees it
- * elsewhere should be told once that it differs.
+ * records that this poll read. Its unit is not given by the interface, so nothing is decided by it; but an operator who sees it
+ * elsewhere should learn once that it differs.
  */
 export function disagreeingPercentage(readings: Readings, pairs: PairReports): string | undefined {
   const found = [...ofCustomProperties(readings), ...ofRecords(pairs)].find(

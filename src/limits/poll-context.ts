@@ -29,7 +29,7 @@ export interface PollContext {
   turn: PollTurn | undefined
   /** Whether its metadata was never read: it was imported. */
   metadataDue: boolean
-  /** Whether it was said already that a reported percentage disagrees. */
+  /** Whether it was logged already that a reported percentage disagrees. */
   disagreed: boolean
   /** Object types that the last report named beyond what is kept of one account. */
   typesLeftOut: number
@@ -42,7 +42,7 @@ export interface PollContext {
   accessToken: Buffer | null
   /** Unpacked when they are asked for: a poll that finds nothing changed needs none. */
   readonly readings: Readings | undefined
-  /** As told last, however old. */
+  /** The last one, however old. */
   readonly forecasts: AccountForecasts | undefined
   packed: PackedContext
   /** What the last poll saw, if it read everything. */
@@ -73,7 +73,7 @@ interface Begun {
 
 /**
  * A class for the sake of what is unpacked when it is asked for: accessors in a literal made each context an object of a
- * shape of its own, and every look at one of its fields, wherever a poll makes one, a slow one.
+ * shape of its own, and every access to one of its fields slow.
  */
 export class StoredContext implements PollContext {
   state: AccountState

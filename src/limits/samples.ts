@@ -73,7 +73,7 @@ function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'id
   }
 }
 
-/** Those that are named wherever a series is told: in an alert, on a page. */
+/** Those that are named with a series: in an alert, on a page. */
 export interface ShownRecords extends SeriesRecords {
   shown: number
 }

@@ -10,12 +10,12 @@ import type { RecordChoice } from './samples.ts'
  * it asked for, so that all readings have one age.
  *
  * Above 64 bytes Redis would keep the account's whole record in a dearer form, so fingerprints are cut short. That two
- * differ and look alike happens less than once in 10^10 changes, and only until the next one.
+ * differ and collide happens less than once in 10^10 changes, and only until the next one.
  */
 export interface Seen {
   /** Of the bytes of all answers. */
   answers: string
-  /** Of what was read in them: other bytes may say the same. */
+  /** Of what was read in them: other bytes may mean the same. */
   said: string
   /** Of the records, as far as they may be kept. */
   records: string
@@ -23,7 +23,7 @@ export interface Seen {
   judged: string
 }
 
-/** No fingerprint looks like this. */
+/** No fingerprint has this form. */
 export const NOT_JUDGED = '-'
 
 /** Never empty. */

@@ -47,7 +47,7 @@ export function seriesById(readings: Readings | undefined): AllSeries['byId'] {
   return readings === undefined ? new Map() : allSeries(readings).byId
 }
 
-/** Made once for readings, which nobody changes: a poll that finds something new asks eleven times. */
+/** Made once for readings, which never change: a poll that finds a change asks eleven times. */
 function allSeries(readings: Readings): AllSeries {
   const before = OF_READINGS.get(readings)
   if (before !== undefined) return before

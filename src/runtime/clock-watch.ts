@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts'
 
-/** Clocks are corrected by less without anybody noticing. */
+/** Smaller corrections of a clock do no harm. */
 const TOLERATED_MS = 5_000
 
-/** Notices that this machine's clock was set back, by one that nobody can set. */
+/** Notices that this machine's clock was set back, by a clock that can't be set. */
 export class ClockWatch {
   readonly #clock: Clock
   readonly #steady: () => number
@@ -15,7 +15,7 @@ export class ClockWatch {
     this.#steady = steady
   }
 
-  /** Since the last look. True at the first one: nobody has watched before. */
+  /** Since the last call. True at the first one: no earlier value is known. */
   mayHaveBeenSetBack(): boolean {
     const ahead = this.#clock.now() - this.#steady()
     const before = this.#ahead ?? Number.POSITIVE_INFINITY

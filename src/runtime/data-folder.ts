@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 const OWN = /^(keys|redis|answers|admin-token)\b/
 
 /**
- * The data folder, or a folder in it: made where it is missing, for this user's eyes only. One that others may look into,
+ * The data folder, or a folder in it: made where it is missing, for this user's eyes only. One that others may read,
  * made by hand or by an older version, is closed to them. Throws where it can't be.
  */
 export function openDataFolder(dataDir: string, name?: 'keys' | 'redis' | 'answers'): string {

@@ -4,7 +4,7 @@ interface Repeated {
   nextAt: number
 }
 
-/** Looked at this often: a few times within the third of the shortest lease. */
+/** Checked this often: a few times within the third of the shortest lease. */
 const LOOK_EVERY_MS = 100
 
 const repeated = new Set<Repeated>()

@@ -5,8 +5,8 @@ import { nowAndThen } from './now-and-then.ts'
 const LOOK_EVERY_MS = 2_000
 
 /**
- * Says when this process, or the machine, can open no more files. A server that is out of them closes each connection
- * right after it has come, without a word: neither a page nor a probe could tell why.
+ * Notices when this process, or the machine, can open no more files. A server that is out of them closes each connection
+ * right after it has come, without an answer: neither a page nor a probe could show why.
  */
 export function watchFileRoom(log: Logger, open = openOne, everyMs = LOOK_EVERY_MS): () => void {
   let isFull = false

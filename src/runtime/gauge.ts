@@ -1,13 +1,13 @@
 import { Counter, Gauge } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** A value, and the labels that it has; undefined: it can't be told. */
+/** A value, and the labels that it has; undefined: it is not known. */
 export type Sample<T extends string> = [labels: Record<T, string>, value: number | undefined]
 
 /** A source that answers later than that is taken for one that doesn't. */
 export const READ_WITHIN_MS = 2_000
 
-/** A gauge whose values are read when somebody asks; what can't be read in time is absent. */
+/** A gauge whose values are read on request; what can't be read in time is absent. */
 export function gauge<T extends string = never>(
   metrics: Metrics,
   name: string,
@@ -30,7 +30,7 @@ export function gauge<T extends string = never>(
   })
 }
 
-/** A count that somebody else keeps, read like a gauge. */
+/** A count that is kept elsewhere, read like a gauge. */
 export function countedElsewhere(metrics: Metrics, name: string, help: string, read: () => Promise<number>): void {
   new Counter({
     name: `plimsoll_${name}_total`,

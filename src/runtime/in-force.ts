@@ -27,7 +27,7 @@ export class InForce<T> {
     }
   }
 
-  /** Resolves once nobody works with what was in force before. */
+  /** Resolves once no job works with what was in force before. */
   replace(value: T): Promise<void> {
     const before = this.#now
     this.#now = { value, users: 0, retire: undefined }

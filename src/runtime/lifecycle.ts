@@ -1,5 +1,5 @@
 /**
- * Teardown, registered beside construction and run backwards. Every step runs, whatever the others do; what failed is
+ * Teardown, registered beside construction and run backwards. Every step runs, even if others fail; what failed is
  * reported together at the end. Closing twice is closing once.
  */
 export class Lifecycle {
@@ -12,7 +12,7 @@ export class Lifecycle {
     this.#steps.push({ name, close })
     if (!this.#isClosed) return
     this.#closing = Promise.all([this.#closing, this.#runBackwards()]).then(() => undefined)
-    this.#closing.catch(() => undefined) // Whoever closes is told; nobody may be left to.
+    this.#closing.catch(() => undefined) // The caller of close gets the error; there may be none.
   }
 
   close(): Promise<void> {

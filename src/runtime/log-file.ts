@@ -13,7 +13,7 @@ export class LogFile {
   /** Of the line before, a piece was written. */
   #isTorn = false
 
-  /** `complain` is told once when lines begin to be lost. Throws if the file can't be opened. */
+  /** `complain` is called once when lines begin to be lost. Throws if the file can't be opened. */
   constructor(path: string, now: () => number, complain: (text: string) => void) {
     this.#path = path
     this.#now = now

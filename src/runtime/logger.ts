@@ -44,7 +44,7 @@ const SECRET_FIELDS = [
   'secrets',
 ]
 
-/** v1 of the provider's interface carries tokens in paths: whatever follows these segments is taken out of any URL. */
+/** v1 of the provider's interface carries tokens in paths: the text after these segments is taken out of any URL. */
 const TOKEN_IN_PATH = /(\/oauth\/v1\/(?:access|refresh)-tokens\/)[^/?#\s"']+/g
 
 export function redactUrls(text: string): string {
@@ -52,7 +52,7 @@ export function redactUrls(text: string): string {
 }
 
 /**
- * What a log says of an error: named fields only. Libraries hang all sorts of things on theirs - ioredis the whole
+ * An error as the log has it: named fields only. Libraries hang all sorts of things on theirs - ioredis the whole
  * command, password and all.
  */
 function describeError(error: unknown, depth = 0): unknown {

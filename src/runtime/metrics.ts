@@ -48,7 +48,7 @@ export interface Metrics {
   configReload(ok: boolean, at: number): void
 }
 
-/** Seconds: from what nobody notices to what ends a token. */
+/** Seconds: from unnoticeable to the end of a token. */
 const LATENESS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 const HEADROOM = [0, 1, 2.5, 5, 15, 30, 60, 120, 300, 600, 900, 1_800]
 const CALL = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -63,7 +63,7 @@ const INSTALL_RESULTS = [
 ] as const
 /**
  * What an install came to at its callback; `rejected`: the code, `parked`: it is not known whose it is,
- * `other-account`: not the one its link was for, `failed`: anything else that the provider said.
+ * `other-account`: not the one its link was for, `failed`: any other answer of the provider.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]
 const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused', 'no-room']

@@ -1,4 +1,4 @@
-/** Does it now and then, never twice at once, until the returned function is called. What fails is done again the next time. */
+/** Repeats it at an interval, never twice at once, until the returned function is called. A failure is tried again at the next one. */
 export function nowAndThen(work: () => Promise<void>, everyMs: number): () => void {
   let isUnderWay = false
   const timer = setInterval(async () => {

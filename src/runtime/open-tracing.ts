@@ -30,7 +30,7 @@ export interface TracingSettings {
 }
 
 export interface OpenTracing extends Tracing {
-  /** Sends what is left. Whoever stops waits as long as that may take. */
+  /** Sends what is left. The stop waits for it. */
   stop(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function openTracing({ url, service, authorization, version }: TracingSet
         try {
           return await work()
         } catch (error) {
-          // Not what it says: that is for the log, which takes secrets out.
+          // Not its message: that is for the log, which takes secrets out.
           span.setStatus({ code: SpanStatusCode.ERROR })
           throw error
         } finally {
@@ -78,7 +78,7 @@ export function openTracing({ url, service, authorization, version }: TracingSet
   }
 }
 
-/** A collector that is away is no reason to do anything but say so, once until it is back. */
+/** A collector that is away is logged once until it is back, and nothing else. */
 function tellingOnce(exporter: SpanExporter, log: Logger): SpanExporter {
   let isAway = false
   return {

@@ -3,7 +3,7 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * `Retry-After` (RFC 9110, 10.2.3), seconds or an HTTP date, as ms from now; held between a second and a day: neither a
- * busy loop nor a wait that nobody remembers. Undefined for what is neither.
+ * busy loop nor an endless wait. Undefined for what is neither.
  */
 export function retryAfterMs(value: string | string[] | undefined, now: number): number | undefined {
   if (typeof value !== 'string') return undefined

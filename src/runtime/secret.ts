@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 
 /**
- * A value that must never reach text. Whatever prints it - a template, JSON, a log line, `util.inspect` - gets
+ * A value that must never reach text. Printing it - in a template, JSON, a log line, `util.inspect` - gets
  * `[secret]`; only `reveal()` hands the value out, so that the places that do are found by one search.
  */
 export class Secret {

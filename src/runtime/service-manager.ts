@@ -7,7 +7,7 @@ import type { Logger } from './logger.ts'
  * systemd still finds whose it is; not being the main process, it needs `NotifyAccess=all` in the unit.
  */
 export interface ServiceManager {
-  /** `READY=1`, `STATUS=...`; one message after the other. Never throws: nobody may be there to hear. */
+  /** `READY=1`, `STATUS=...`; one message after the other. Never throws: there may be no service manager. */
   say(...assignments: string[]): Promise<void>
   /** How long it waits for a sign of progress, ms; undefined: for ever. */
   readonly watchdogMs: number | undefined
@@ -57,7 +57,7 @@ function oneLine(assignment: string): string {
   return assignment.replace(/\s+/g, ' ')
 }
 
-/** Why it could not be said. The word after this one waits for it: it ends in any case, by force where it must. */
+/** Why it could not be sent. The next message waits for it: it ends in any case, by force if needed. */
 function notify(
   env: NodeJS.ProcessEnv,
   assignments: readonly string[],

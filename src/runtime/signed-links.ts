@@ -15,7 +15,7 @@ export type ReadLink<Name extends string> =
   /** Not signed here, or changed since. */
   | { is: 'forged' }
 
-/** A path that permits whoever has it what it names, until a moment (ms, rounded up to seconds). */
+/** A path that lets its holder do what it names, until a moment (ms, rounded up to seconds). */
 export function signedPath<Name extends string>(
   kind: LinkKind<Name>,
   values: Record<Name, string>,
@@ -25,7 +25,7 @@ export function signedPath<Name extends string>(
   return `${kind.path}?${queryOf(kind, values, key, Math.ceil(untilMs / 1_000))}`
 }
 
-/** What is wrong with a link is told only of one that was signed with one of the keys. */
+/** The fault of a link is shown only if it was signed with one of the keys. */
 export function readSigned<Name extends string>(
   kind: LinkKind<Name>,
   query: unknown,

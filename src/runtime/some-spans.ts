@@ -5,7 +5,7 @@ import { type Sampler, SamplingDecision, type SamplingResult } from '@openteleme
 const OURS = 'plimsoll.'
 
 /**
- * Our own spans, and those of jobs that are added and worked on. Of BullMQ's others most say only that there was nothing to
+ * Our own spans, and those of jobs that are added and worked on. Of BullMQ's others most show only that there was nothing to
  * do, some thousand times an hour.
  */
 export class SomeSpans implements Sampler {

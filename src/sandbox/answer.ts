@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Fault } from './faults.ts'
 
-/** A whole HTTP answer as a value, so that what is said can be decided without a connection. */
+/** A whole HTTP answer as a value, so that it can be decided without a connection. */
 export interface Answer {
   readonly status: number
   /** Exactly what goes over the wire. */
@@ -46,7 +46,7 @@ export function dropMidway(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply
 }
 
-/** What a call answers while `fault` stands over it; nothing means that the connection is dropped. */
+/** What a call answers while `fault` is set for it; nothing means that the connection is dropped. */
 export async function throughFault(
   fault: Fault,
   work: () => Answer,

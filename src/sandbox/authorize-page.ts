@@ -53,7 +53,7 @@ function readInstallRequest(parameters: URLSearchParams, app: RegisteredApp): In
   const redirectUri = parameters.get('redirect_uri') ?? ''
   if (redirectUri === '') return { problem: 'redirect_uri is missing' }
   if (!isWebAddress(redirectUri)) return { problem: 'redirect_uri must be an absolute http or https address' }
-  // The interface says `scopes`, the provider's own client sends `scope`.
+  // The interface has `scopes`, the provider's own client sends `scope`.
   const scopes = listOf(parameters.get('scopes') ?? parameters.get('scope'))
   if (scopes.length === 0) return { problem: 'scopes is missing' }
   const optionalScopes = listOf(parameters.get('optional_scopes') ?? parameters.get('optional_scope'))

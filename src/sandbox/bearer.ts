@@ -4,7 +4,7 @@ import { expiredAuthentication, invalidAuthentication, missingScopes, rateLimite
 import type { Caller, SandboxParts } from './provider-route.ts'
 import { RATE_LIMIT, type RateLimit } from './rate-limit.ts'
 
-/** The account of the access token that a request carries, whatever the token is worth by now. */
+/** The account of the access token that a request carries, even if the token has expired. */
 export function bearerCaller(request: FastifyRequest, { world }: Pick<SandboxParts, 'world'>): Caller {
   const { from, to } = request.params as { from?: string; to?: string }
   return { hubId: world.hubIdOfAccessToken(bearerOf(request)), from: clipped(from), to: clipped(to) }
@@ -37,7 +37,7 @@ function bearerOf(request: FastifyRequest): string {
   return /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
 }
 
-/** The journal keeps object type ids, not whatever somebody writes in their place. */
+/** The journal keeps object type ids, not other text in their place. */
 function clipped(id: string | undefined): string | undefined {
   return id?.slice(0, 40)
 }

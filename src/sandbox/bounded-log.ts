@@ -8,7 +8,7 @@ export interface LogBounds<T> {
   weigh?: (entry: T) => number
 }
 
-/** The newest entries of something endless, oldest first. */
+/** The newest entries of an endless list, oldest first. */
 export class BoundedLog<T> {
   readonly #bounds: LogBounds<T>
   #entries = new Queue<T>()

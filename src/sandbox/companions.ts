@@ -10,8 +10,8 @@ import type { AssociationTotals } from './reports.ts'
 import { percentage } from './scenario.ts'
 
 /**
- * The endpoints beside the two limits endpoints. The two that tell which object types have records at or near a limit
- * answer from the association reports; the rest answer something plausible that never changes.
+ * The endpoints beside the two limits endpoints. The two that name the object types with records at or near a limit
+ * answer from the association reports; the rest give a plausible answer that never changes.
  */
 export function serveCompanions(server: FastifyInstance, parts: SandboxParts, rate: RateLimit): void {
   const { reports, clock } = parts

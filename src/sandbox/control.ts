@@ -164,7 +164,7 @@ function objectOf(request: FastifyRequest): { object: Record<string, unknown> } 
       return { object: value as Record<string, unknown> }
     }
   } catch {
-    // Said below, as for any other body that is no object.
+    // Reported below, as for any other body that is no object.
   }
   return { problem: { field: 'body', problem: 'must be a JSON object' } }
 }

@@ -14,7 +14,7 @@ export const FAULTY_ENDPOINTS = [
 export type FaultyEndpoint = (typeof FAULTY_ENDPOINTS)[number]
 
 /**
- * Something that goes wrong on purpose. Applied before the call changes anything, unless `after` says that the work is
+ * A fault on purpose. Applied before the call changes anything, unless with `after` the work is
  * done and only the answer is lost.
  */
 export interface Fault {

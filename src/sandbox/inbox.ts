@@ -26,7 +26,7 @@ const LARGEST_MAIL = 10 * 1024 * 1024
 const KEPT_MAILS = 20_000
 const KEPT_CHARACTERS = 64 * 1024 * 1024
 
-/** Takes any mail for anybody, with or without a login, and keeps the newest. */
+/** Takes any mail to any address, with or without a login, and keeps the newest. */
 export class Inbox {
   readonly #clock: Clock
   readonly #faults: Faults

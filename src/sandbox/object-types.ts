@@ -19,7 +19,7 @@ const CUSTOM_LABELS = [
   ['Policy', 'Policies'],
 ] as const
 
-/** The eight object types of an account: the four that everybody has and four that it made up itself. */
+/** The eight object types of an account: the four of every account and four of its own. */
 export function objectTypesOf(hubId: number): readonly ObjectType[] {
   const custom = [0, 1, 2, 3].map((place) => {
     const [singularLabel, pluralLabel] = CUSTOM_LABELS[(hubId + place) % CUSTOM_LABELS.length] ?? CUSTOM_LABELS[0]

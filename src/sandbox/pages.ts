@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Answer } from './answer.ts'
 
-/** HTML that is safe to put into a page as it is. Only `html` makes it, and it escapes whatever else it is given. */
+/** HTML that is safe to put into a page as it is. Only `html` makes it, and it escapes all other values. */
 export class Html {
   readonly text: string
 

@@ -17,7 +17,7 @@ function oauthError(error: string, status: string, message: string, httpStatus =
 export const badRefreshToken = (): Answer =>
   oauthError('invalid_grant', 'BAD_REFRESH_TOKEN', 'refresh token is invalid, expired or revoked')
 
-/** The account itself is gone, whatever was granted in it: in its own words, of which the older answer had 403 and no `error`. */
+/** The account itself is gone, with all its grants: in its own words, of which the older answer had 403 and no `error`. */
 export const badHub = (): Answer =>
   json(400, { status: 'BAD_HUB', error: 'access_denied', message: 'hub is deleted or disconnected' })
 
@@ -132,14 +132,14 @@ const anyError = (status: number): Answer => {
   return crmError(status, category, message)
 }
 
-/** What the token endpoint says with this status, whoever is at fault. */
+/** The token endpoint's usual answer with this status. */
 export function usualTokenError(status: number, grant: GrantType | undefined): Answer {
   if (status === 400) return grant === 'authorization_code' ? badAuthCode() : badRefreshToken()
   if (status === 401) return badClientId(401)
   return status === 429 ? tokenRateLimited() : anyError(status)
 }
 
-/** What the endpoints for token metadata and deletion say with this status. */
+/** The usual answer of token metadata and deletion with this status. */
 export function usualMetadataError(status: number): Answer {
   if (status === 400) return tokenOfWrongFormat()
   if (status === 401) return invalidAuthentication()
@@ -147,7 +147,7 @@ export function usualMetadataError(status: number): Answer {
   return status === 429 ? tokenRateLimited() : anyError(status)
 }
 
-/** What the limits endpoints say with this status. */
+/** The usual answer of the limits endpoints with this status. */
 export function usualLimitsError(status: number, hubId: number | null, now: number): Answer {
   // Clients keep well-formed tokens, so in practice the provider's 401 is about the time.
   if (status === 401) return expiredAuthentication(now, now)

@@ -83,7 +83,7 @@ export async function answerFaulted(
   return fault.drop === 'midway' ? dropMidway(reply, answer) : send(reply, answer)
 }
 
-/** The parameters of a form body; nothing unless the content type says that it is one. */
+/** The parameters of a form body; nothing unless the content type is that of a form. */
 export function formOf(request: FastifyRequest): URLSearchParams | undefined {
   const type = request.headers['content-type'] ?? ''
   if (!type.toLowerCase().startsWith('application/x-www-form-urlencoded')) return undefined

@@ -22,7 +22,7 @@ export class Queue<T> {
     if (this.size === 0) return undefined
     const oldest = this.#items[this.#first]
     this.#items[this.#first++] = undefined
-    // Cutting the array at every turn would copy it every time; cutting it now and then costs nothing on average.
+    // Cutting the array at every turn would copy it every time; cutting it seldom costs nothing on average.
     if (this.#first > 1_000 && this.#first > this.#items.length / 2) {
       this.#items = this.#items.slice(this.#first)
       this.#first = 0

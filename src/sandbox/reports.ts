@@ -48,7 +48,7 @@ export class Reports {
     const pair = `${from}/${to}`
     const put = this.#put.get(hubId)?.associations.get(pair)
     if (put !== undefined) return put
-    // Anybody can ask for any pair: those without a report must not fill the memory.
+    // A client can ask for any pair: those without a report must not fill the memory.
     if (!REPORTED_PAIRS.some(([ours, theirs]) => ours === from && theirs === to)) return EMPTY_ASSOCIATION_REPORT
     const report = (elapsedMs: number) => associationReport(this.#scenario, hubId, { from, to }, elapsedMs)
     return this.#write(`${hubId}/${pair}`, report)

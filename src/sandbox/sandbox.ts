@@ -47,7 +47,7 @@ export interface Sandbox {
   readonly port: number
   readonly smtpPort: number
   close(): Promise<void>
-  /** Every code and token issued (the newest 200,000), for tests that look for leaks. Never served over HTTP. */
+  /** Every code and token issued (the newest 200,000), for tests that search for leaks. Never served over HTTP. */
   issuedTokens(): readonly string[]
 }
 

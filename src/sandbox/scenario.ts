@@ -167,7 +167,7 @@ export function percentage(usage: number, limit: number): number {
   return limit === 0 ? 0 : Math.round((usage / limit) * 100_000) / 1_000
 }
 
-/** A number between two others that looks random but is always the same for the same account and purpose. */
+/** A number between two others that seems random but is always the same for the same account and purpose. */
 function between(low: number, high: number, hubId: number, purpose: string): number {
   let hash = 2_166_136_261 ^ hubId
   for (let place = 0; place < purpose.length; place++) hash = Math.imul(hash ^ purpose.charCodeAt(place), 16_777_619)

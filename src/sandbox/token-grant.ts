@@ -26,7 +26,7 @@ export function grantCaller(request: FastifyRequest, world: World): Caller {
   return { hubId: null }
 }
 
-/** Tokens for the code or refresh token in the form, whichever dialect asks; a refusal is the answer to send. */
+/** Tokens for the code or refresh token in the form, in either dialect; a refusal is the answer to send. */
 export function redeem(
   request: FastifyRequest,
   { world, app, tokenLimit, clock }: Pick<SandboxParts, 'world' | 'app' | 'tokenLimit' | 'clock'>,

@@ -2,7 +2,7 @@ import { type FieldProblem, wholeNumberProblem } from './faults.ts'
 import { type Rate, SlidingWindow } from './sliding-window.ts'
 
 /**
- * The rate of the token endpoint, over both grants of all accounts. The provider doesn't say its own, so there is none
+ * The rate of the token endpoint, over both grants of all accounts. The provider doesn't publish its own, so there is none
  * until a test sets one.
  */
 export class TokenLimit {

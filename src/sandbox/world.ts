@@ -12,7 +12,7 @@ const REMEMBERED_EXPIRED_TOKENS = 50_000
 const REMEMBERED_DEAD_REFRESH_TOKENS = 100_000
 const REMEMBERED_ISSUED_TOKENS = 200_000
 
-/** One CRM account (a hub). `epoch` counts its uninstalls: whatever was granted under an earlier one is refused. */
+/** One CRM account (a hub). `epoch` counts its uninstalls: grants of an earlier one are refused. */
 export interface Account {
   readonly hubId: number
   readonly hubDomain: string
@@ -74,7 +74,7 @@ export class World {
   readonly #accessTokens = new Map<string, AccessToken>()
   readonly #accessTokensByAge = new Queue<AccessToken>()
   readonly #refreshTokens = new Map<string, Grant>()
-  /** Whose a refused refresh token was: so that a refusal can still be told apart by account. */
+  /** Whose a refused refresh token was: so that a refusal still has its account. */
   readonly #deadRefreshTokens = new Map<string, number>()
   readonly #deadRefreshTokensByAge = new Queue<string>()
   readonly #issued = new BoundedLog<string>({ entries: REMEMBERED_ISSUED_TOKENS })
@@ -145,7 +145,7 @@ export class World {
     return this.#issueAccessToken(grant, this.#issueRefreshToken(grant))
   }
 
-  /** What a refresh token stands for; nothing if it was never given out, was deleted or its account uninstalled. */
+  /** The grant of a refresh token; nothing if it was never given out, was deleted or its account uninstalled. */
   refreshToken(token: string): Grant | undefined {
     const grant = this.#refreshTokens.get(token)
     if (grant === undefined || isInForce(grant)) return grant

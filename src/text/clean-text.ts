@@ -1,6 +1,6 @@
 /**
- * Labels, domains and names come from strangers' accounts. Whatever shows them to people makes them one line of
- * bounded length first, without characters that hide or reorder what stands around them.
+ * Labels, domains and names come from strangers' accounts. Before they are shown they are made one line of
+ * bounded length first, without characters that hide or reorder the text around them.
  */
 /** All format characters but the joiners that emoji and some scripts are written with. */
 const INVISIBLE = /(?!\u200c|\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
@@ -12,7 +12,7 @@ const ELLIPSIS = '…'
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 export function cleanText(text: string, maxLength = 120): string {
-  // Ten kilobytes are as hostile as one: look only at what could be shown.
+  // Ten kilobytes are as hostile as one: read only what could be shown.
   const start = text.slice(0, 8 * maxLength).toWellFormed()
   const line = start.replace(INVISIBLE, '').replace(BREAKS_AND_CONTROLS, ' ').replace(STACKED, '$1').trim()
   return shorten(line, maxLength)

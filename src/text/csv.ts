@@ -12,7 +12,7 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 const FORMULA = /(^|;)([\s"]*)(?='*[=+\-@＝＋－＠])/gu
 const HARMLESS = /(^|;)([\s"]*)'(?='*[=+\-@＝＋－＠])/gu
 
-/** What a cell said before it was made harmless. */
+/** A cell as it was before it was made harmless. */
 export function cellAsWritten(cell: string): string {
   return cell.replace(HARMLESS, '$1$2')
 }

@@ -12,7 +12,7 @@ export function formatDaysLeft(days: number): string {
   return days < 1 ? 'less than a day left' : `about ${countOf(Math.floor(days), 'day')} left`
 }
 
-/** ` (9 to 20)`, ` (9 or more)`; nothing where the range says no more than the days. */
+/** ` (9 to 20)`, ` (9 or more)`; nothing where the range adds nothing to the days. */
 export function formatDaysRange(days: number, { earliest, latest }: DaysLeftRange): string {
   const least = formatCount(Math.floor(earliest))
   if (latest == null) return ` (${least} or more)`

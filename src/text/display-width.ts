@@ -52,7 +52,7 @@ export function tailWithin(text: string, room: number): string {
 
 const ELLIPSIS = '…'
 
-/** Cut at the end, or in the middle: what tells one name from the others often stands at its end. */
+/** Cut at the end, or in the middle: names often differ at their end. */
 export function cutToWidth(text: string, room: number, where: 'end' | 'middle' = 'end'): string {
   if (displayWidth(text) <= room) return text
   if (room < 1) return ''

@@ -1,4 +1,4 @@
-/** Markup that may stand in a page as it is. Only `html` makes it, so that nothing gets there unescaped by accident. */
+/** Markup that may go into a page as it is. Only `html` makes it, so that nothing gets there unescaped by accident. */
 export class Html {
   readonly #markup: string
 

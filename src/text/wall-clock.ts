@@ -1,4 +1,4 @@
-/** What calendar and clock show somewhere at a moment. */
+/** Calendar and clock of a time zone at a moment. */
 export interface WallClock {
   /** Days since 1 January 1970, by that calendar. */
   day: number

@@ -3,16 +3,16 @@ import type { Keys } from '../../redis/keys.ts'
 import { accountStepKeys } from '../../redis/steps.ts'
 import type { Forecast } from './forecast.ts'
 
-/** What was last told of an account's series, by their ids. One that is in neither shows no steady growth. */
+/** The last forecast of an account's series, by their ids. One that is in neither shows no steady growth. */
 export interface AccountForecasts {
-  /** When it was told, ms. */
+  /** When it was made, ms. */
   at: number
   rising: Record<string, Forecast>
   /** How many daily points there are, where they are too few. */
   tooFew: Record<string, number>
 }
 
-/** Three days: the pace of six weeks is not another one after a day or two on which nobody could work it out anew. */
+/** Three days: the pace of six weeks is not another one after a day or two without a new forecast. */
 const KEPT_MS = 3 * 86_400_000
 
 /** Undefined for what is too old to be used. */
@@ -25,7 +25,7 @@ export function areFresh(stored: string, now: number): boolean {
   return now - Number.parseInt(stored.slice(1), 10) <= KEPT_MS
 }
 
-/** Replaces what was told before; undefined takes it away. An account that leaves, or is forgotten, gets none any more. */
+/** Replaces the earlier forecast; undefined takes it away. An account that leaves, or is forgotten, gets none any more. */
 export function storeForecasts(
   store: Store,
   keys: Keys,
@@ -43,7 +43,7 @@ function encode({ at, rising, tooFew }: AccountForecasts): string {
   return JSON.stringify([at, paces, Object.entries(tooFew)])
 }
 
-/** Undefined for what is no forecast: it is told anew within a day. */
+/** Undefined for what is no forecast: it is made anew within a day. */
 export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
   if (stored === null || stored === '') return undefined
   try {

@@ -28,7 +28,7 @@ export function dayOf(at: number): number {
 
 /**
  * The values of every series at the end of each day, by series, oldest first. A series that did not exist at the end of a
- * day has none for it, and so has a day that lies wholly in a gap: what stood before the gap is no reading of that day.
+ * day has none for it, and so has a day that lies wholly in a gap: the value before the gap is no reading of that day.
  *
  * @param snapshots at changes, oldest first
  */

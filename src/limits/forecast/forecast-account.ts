@@ -16,8 +16,8 @@ export interface ForecastDeps {
 }
 
 /**
- * Tells anew how fast the series of an account move. Its days end at this time of day, not at midnight: what happened today
- * would else be told tomorrow, a day later than need be. 'none': it was never read, and what was told of it before is taken
+ * Computes anew how fast the series of an account move. Its days end at this time of day, not at midnight: what happened today
+ * would else count tomorrow, a day later than need be. 'none': it was never read, and its earlier forecast is taken
  * away.
  */
 export async function forecastAccount(
@@ -40,8 +40,8 @@ export async function forecastAccount(
 }
 
 /**
- * Only series that rise, or can't be told of yet: what is left out stands still. So an account in which nothing rises has a
- * forecast too, or nobody could tell it from one that was not looked at.
+ * Only series that rise, or have too little history: the others do not move. So an account in which nothing rises has a
+ * forecast too, and differs from one that was not computed.
  */
 export function forecastSeries(
   series: readonly Series[],
@@ -64,8 +64,8 @@ function isForeseeable({ metric, limit, usage }: Series): boolean {
 }
 
 /**
- * Without the days that tell nothing of the pace: stuck at the limit, where usage would have gone on if it could; and for
- * the fullest record those on which the provider showed none, and 0 stands for anything below 80 %.
+ * Without the days that are no evidence of the pace: stuck at the limit, where usage would have gone on if it could; and for
+ * the fullest record those on which the provider showed none, and 0 means any usage below 80 %.
  */
 export function tellingPoints(metric: Metric, values: readonly DailyValue[]): DailyPoint[] {
   return values.filter(({ usage, limit }) => usage !== limit && !(metric === 'associations.fullest' && usage === 0))

@@ -11,7 +11,7 @@ export interface Forecast extends Pace {
 /** Days from now until the limit. */
 export interface DaysLeft {
   days: number
-  /** At the high and the low end of the range; `latest` null: further ahead than anything is told. */
+  /** At the high and the low end of the range; `latest` null: further ahead than any forecast. */
   earliest: number
   latest: number | null
 }
@@ -20,7 +20,7 @@ export type NoDaysLeft = 'no-limit' | 'no-growth' | 'not-in-sight'
 
 /**
  * The long window: six whole weeks. Whole ones, because people work on weekdays and each weekday must count equally often;
- * six, because fewer let one busy week decide, and more tell the pace of last season.
+ * six, because fewer let one busy week decide, and more show the pace of last season.
  */
 export const WINDOW_DAYS = 42
 /**
@@ -32,13 +32,13 @@ const WEEK_DAYS = 7
 const LAST_DAYS = 3
 /** Daily points that a forecast needs, and so days too: fewer make no week. Gaps just take away points. */
 export const ENOUGH_POINTS = 7
-/** Three years. Whatever is further ahead will have changed before: then no limit is in sight. */
+/** Three years. A pace does not last longer: then no limit is in sight. */
 export const HORIZON_DAYS = 1095
 
 /**
  * How fast a series rises, where it does so for sure: a pace that may as well be chance foretells nothing.
  *
- * Nobody can know from some weeks of counts whether each day adds as much as the one before or the same share. Over days it
+ * Some weeks of counts do not show whether each day adds as much as the one before or the same share. Over days it
  * makes no difference, over months all of it; so the range holds both, unless the shares are seen to become smaller.
  *
  * @param points oldest first, a day at most once
@@ -57,7 +57,7 @@ export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-
 /**
  * Of the long window, and of the short one where that has a pace of its own: one whose range lies apart from the long one's
  * pace. Then the sooner end decides, since it may be the new pace that lasts, and the range holds both, since it may not.
- * Undefined where neither rises, and where usage falls now, whatever it did before.
+ * Undefined where neither rises, and where usage falls now, even if it rose before.
  */
 function paceOfBoth(points: readonly DailyPoint[]): Pace | undefined {
   const long = steadyPace(points)
@@ -82,7 +82,7 @@ function recentPaces(points: readonly DailyPoint[]) {
   return { week: since(WEEK_DAYS), last: since(LAST_DAYS) }
 }
 
-/** Whether the pace of a series is for sure below so much a day, for whoever need not know it exactly: it is much sooner said. */
+/** Whether the pace of a series is for sure below so much a day, for callers that need no exact value: it is much faster. */
 export function isSlowerThan(points: readonly DailyPoint[], perDay: number): boolean {
   if (points.every(({ usage }) => usage === points[0]?.usage)) return perDay > 0
   if (points.length < ENOUGH_POINTS) return false
@@ -103,7 +103,7 @@ export function daysLeft(usage: number, limit: number | null, pace: Forecast | u
   const days = remaining / pace.perDay
   if (days > HORIZON_DAYS) return 'not-in-sight'
   const { earliest, latest } = reachRange(remaining, pace)
-  // A count of n stands for anything up to n and a half: of few, a half is a large share.
+  // A count of n may be any value up to n and a half: of few, a half is a large share.
   const byShares =
     pace.shareHigh > 0 ? Math.log(Math.max(1, limit / (usage + 0.5))) / pace.shareHigh : Number.POSITIVE_INFINITY
   return { days, earliest: Math.min(earliest, byShares), latest: latest > HORIZON_DAYS ? null : latest }

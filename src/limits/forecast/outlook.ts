@@ -4,16 +4,16 @@ import { type DaysLeft, daysLeft, ENOUGH_POINTS, type Forecast, HORIZON_DAYS, ty
 
 /** When a series reaches its limit at its pace. */
 export interface Outlook {
-  /** 0 at or over the limit; null where it does not get there as far as can be told; undefined where nothing can be told. */
+  /** 0 at or over the limit; null where no end is in sight; undefined where the pace is not known. */
   daysLeft: number | null | undefined
   forecast: (Forecast & DaysLeft) | null
   /** Why there is no forecast; null where there is one. */
   forecastReason: string | null
-  /** In the place of days left, where too little was read to tell of any: `3 of 7 days read`. */
+  /** In the place of days left, where too little was read: `3 of 7 days read`. */
   daysRead?: string
 }
 
-/** Of a series as it stands now, from what was told of the account last. */
+/** Of a series as it is now, by the account's last forecast. */
 export function outlookOf(
   series: Pick<Series, 'id' | 'usage' | 'limit'>,
   told: AccountForecasts | undefined,
@@ -49,7 +49,7 @@ const REASONS: Record<NoDaysLeft, string> = {
   'not-in-sight': `no limit in sight: more than ${HORIZON_DAYS / 365} years away`,
 }
 
-/** Days as they are told, to one decimal. What is not at its limit never reads as 0: that would be another state. */
+/** Days as they are shown, to one decimal. What is not at its limit never reads as 0: that would be another state. */
 export function tenths(days: number): number {
   return days > 0 ? Math.max(0.1, Math.round(days * 10) / 10) : 0
 }

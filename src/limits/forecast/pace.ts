@@ -14,7 +14,7 @@ export interface Pace {
   scatter: number
 }
 
-/** Of a range: over many series, so often what it tells of lies in it. */
+/** Of a range: over many series, the share of ends that lie in it. */
 export const CONFIDENCE = 0.8
 
 /** Both sides of the normal distribution, at CONFIDENCE. */
@@ -35,7 +35,7 @@ interface Step {
  * @param points oldest first, a day at most once
  */
 export function steadyPace(points: readonly DailyPoint[]): Pace {
-  // Most series stand still, and are told of every day.
+  // Most series do not move, and are computed every day.
   if (points.every(({ usage }) => usage === points[0]?.usage)) {
     return { perDay: 0, perDayLow: 0, perDayHigh: 0, scatter: 0 }
   }
@@ -57,7 +57,7 @@ export function steadyPace(points: readonly DailyPoint[]): Pace {
 /**
  * The pace of a few days: their mean, with the range that their own scatter gives it by Student. One odd day among them makes
  * a range that holds 0 and every pace of before, however far it went; two alike don't. Undefined for less than three steps,
- * which tell nothing of a scatter.
+ * which are no evidence of a scatter.
  */
 export function meanPace(steps: readonly Step[]): Omit<Pace, 'scatter'> | undefined {
   if (steps.length < 3) return undefined
@@ -74,7 +74,7 @@ export function stepsOf(points: readonly DailyPoint[]): Step[] {
 }
 
 /**
- * The points before a one-off jump and those after it: pairs are looked at within a stretch only. A jump is the one step
+ * The points before a one-off jump and those after it: pairs are compared within a stretch only. A jump is the one step
  * between two readings that is more than three times as far from the usual step as any other. The median alone does not
  * see to it: with a jump in mid-window, more than half of all pairs lie on either side of it. Two of a kind are no one-off,
  * and stay in.
@@ -114,7 +114,7 @@ function rankRange(slopes: Float64Array, stretches: readonly (readonly DailyPoin
 }
 
 /**
- * How far chance takes usage within a day. Usage is a count: what was made yesterday stands there today, so good and bad luck
+ * How far chance takes usage within a day. Usage is a count: what was made yesterday is there today, so good and bad luck
  * add up from day to day, and of such counts Sen's range alone would hold the true pace in a third of all cases. The variance
  * of that sum is the one of the steps with the covariance of neighbors: steps that take each other back - days that err for
  * themselves - leave nothing of it.

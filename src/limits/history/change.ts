@@ -1,13 +1,13 @@
 import type { Readings } from '../readings.ts'
 import { seriesById } from '../series.ts'
 
-/** What one series stood at. `limit` is null where there is none to compare with. */
+/** The value of one series. `limit` is null where there is none to compare with. */
 export interface Value {
   usage: number
   limit: number | null
 }
 
-/** What one poll found changed, told backwards: what things were before it. */
+/** What one poll found changed, backwards: the values before it. */
 export interface Change {
   /** When the poll was, ms. */
   at: number
@@ -19,7 +19,7 @@ export interface Change {
 
 /**
  * What a poll at `at` found changed; undefined where nothing did. A reading before that is older than `gapMs` is worth
- * telling even so: nobody knows what was in between.
+ * recording even so: what was in between is not known.
  */
 export function changeBetween(
   before: Readings | undefined,

@@ -91,7 +91,7 @@ class Input {
     return Array.from({ length: count }, read)
   }
 
-  /** The names at the end, between which a zero stands. */
+  /** The names at the end, with a zero between them. */
   texts(dictionary: string): string[] {
     const plain =
       this.fixed(1) === 0
@@ -148,7 +148,7 @@ function readReport(input: Input): CustomPropertyReport {
   return { overallUsage, overallLimit, ...percentage, byObjectType }
 }
 
-/** A byte tells whether the limit is the one of the type before, and how the percentage follows from usage and limit. */
+/** A byte for whether the limit is the one of the type before, and how the percentage follows from usage and limit. */
 function readUsage(input: Input, limitBefore: number) {
   const how = input.fixed(1)
   const usage = input.whole()
@@ -158,7 +158,7 @@ function readUsage(input: Input, limitBefore: number) {
   return { usage, limit, ...(Number.isNaN(percentage) ? {} : { reportedPercentage: percentage }) }
 }
 
-/** Series by series its slot, then a number: its two low bits say what was before, the others are `d`. */
+/** Series by series its slot, then a number: its two low bits are what was before, the others are `d`. */
 function readChange(record: Buffer, slots: Map<number, string>, after: ReadonlyMap<string, Value>): Change {
   const input = new Input(record)
   const endsGap = input.fixed(1) % 16 === 1

@@ -9,11 +9,11 @@ import { encodeReadings, keptReadings } from './kept-readings.ts'
 import { readKey, UnreadableKey } from './packed.ts'
 import { changesBackward, encodeChanges } from './records.ts'
 
-/** All that is known of an account's numbers. What was before the first change stands in it; since when is not known. */
+/** All that is known of an account's numbers. The values before the first change are in it; since when is not known. */
 export interface AccountHistory {
   /** When its limits were last read, ms. */
   readAt: number
-  /** How things stand since the last change, by series id. */
+  /** The values since the last change, by series id. */
   current: ReadonlyMap<string, Value>
   /** Oldest first. */
   changes: readonly Change[]
@@ -22,7 +22,7 @@ export interface AccountHistory {
   stored: Buffer
 }
 
-/** All series of an account as they stood from `at` on. */
+/** All series of an account as they were from `at` on. */
 export interface Snapshot {
   at: number
   /** Nothing was read between this moment and `at`. */
@@ -33,8 +33,8 @@ export interface Snapshot {
 export type SnapshotSeries = Omit<Series, 'id' | 'label'>
 
 /**
- * The history of an account is a list of changes, oldest first, one per poll that saw any or that ended a gap. Each tells
- * what was *before* it, so old ones can be cut off at any point and the rest still reads; what is now stands in the
+ * The history of an account is a list of changes, oldest first, one per poll that saw any or that ended a gap. Each has
+ * what was *before* it, so old ones can be cut off at any point and the rest still reads; what is now is in the
  * readings.
  */
 export class History {
@@ -47,7 +47,7 @@ export class History {
   }
 
   /**
-   * What was reported between two moments, oldest first: one snapshot per change, and one for how things stood at
+   * What was reported between two moments, oldest first: one snapshot per change, and one for the values at
    * `from`. Empty for an account that was never polled.
    *
    * @throws UnreadableKey
@@ -56,7 +56,7 @@ export class History {
     const found = await this.#stored(hubId)
     if (found === undefined) return []
     const { readAt, current, records, backward } = found
-    // Of numbers that have stood for longer than any change is kept.
+    // Of numbers that have not moved for longer than any change is kept.
     if (records === 0) return readAt <= to ? [snapshotOf({ at: readAt }, current)] : []
     return this.#reading(hubId, () => snapshotsBackward(current, backward(), from, to).reverse())
   }
@@ -74,7 +74,7 @@ export class History {
   }
 
   /**
-   * Puts `thinned` in the place of the changes of `asRead`, in one step. 'lost': somebody has polled the account or thinned
+   * Puts `thinned` in the place of the changes of `asRead`, in one step. 'lost': another job has polled the account or thinned
    * out its history meanwhile, and nothing was changed.
    */
   replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {

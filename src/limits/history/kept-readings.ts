@@ -11,7 +11,7 @@ import { asCount, asList, asText, pack, readKey, UnreadableBytes, unpack } from 
  */
 export function keptReadings(hubId: number, keys: AccountKeys, stored: Buffer | null): Readings | undefined {
   if (stored === null) return undefined
-  // Records of the history are told from the readings: without these they say nothing.
+  // Records of the history are read from the readings: without these they are useless.
   const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history begins anew.`
   return readKey(hubId, keys.readings, wayOut, () => decodeReadings(stored))
 }

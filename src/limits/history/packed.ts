@@ -1,9 +1,9 @@
 import { FLOAT32_OPTIONS, Packr } from 'msgpackr'
 
-/** Bytes that are not what was written. The message says what is wrong with them, not where they stand. */
+/** Bytes that are not what was written. The message names the fault, not the place. */
 export class UnreadableBytes extends Error {}
 
-/** What Redis holds of an account is not what was written there. The message says which key, and the way out. */
+/** What Redis holds of an account is not what was written there. The message names the key, and the way out. */
 export class UnreadableKey extends Error {}
 
 /** @throws UnreadableKey where `read` meets bytes that can't be what was written */
@@ -18,7 +18,7 @@ export function readKey<T>(hubId: number, key: string, wayOut: string, read: () 
 
 const VERSION = 2
 
-/** The moment stands at a place of its own, so that a poll that finds all as it was can move it without the rest. */
+/** The moment has a place of its own, so that a poll that finds all as it was can move it without the rest. */
 export const TIME_PLACE = { at: 1, bytes: 6 }
 const VALUE_AT = TIME_PLACE.at + TIME_PLACE.bytes
 

@@ -2,21 +2,21 @@ import { type Change, undo, type Value } from './change.ts'
 import { asCount, asList, asText, pack, UnreadableBytes, unpack } from './packed.ts'
 
 /*
- * A record of the history is one change: its moment, and a map of the series that changed to what they were before. It is told
- * from how things stood after it, so the newest starts from the last readings, and the oldest can be cut off at any point.
+ * A record of the history is one change: its moment, and a map of the series that changed to what they were before. It is read
+ * from the values after it, so the newest starts from the last readings, and the oldest can be cut off at any point.
  * A series has the place of its id among those that existed after the change, in order; one that exists no more has its id. It was
  * a usage, with the limit as it still is; [usage, limit]; or null: it did not exist. Where the change ended a gap, the record is
  * [map, since when nothing was read].
  */
 
-/** `after`: how things stood after the change. */
+/** `after`: the values after the change. */
 export function encodeChange({ at, missingSince, before }: Change, after: ReadonlyMap<string, Value>): Buffer {
   const places = new Map(idsOf(after).map((id, place) => [id, place]))
   const changed = new Map(before.map(([id, was]) => [places.get(id) ?? id, plainOf(was, after.get(id))]))
   return pack(at, missingSince === undefined ? changed : [changed, missingSince])
 }
 
-/** Of changes one after the other, oldest first; `current` is how things stand since the last. */
+/** Of changes one after the other, oldest first; `current` has the values since the last. */
 export function encodeChanges(changes: readonly Change[], current: ReadonlyMap<string, Value>): Buffer[] {
   const values = new Map(current)
   const records = changes.toReversed().map((change) => {
@@ -28,7 +28,7 @@ export function encodeChanges(changes: readonly Change[], current: ReadonlyMap<s
 }
 
 /**
- * The changes that led to how things stand, newest first.
+ * The changes that led to the present values, newest first.
  *
  * @throws UnreadableBytes
  */
@@ -87,7 +87,7 @@ function plainOf(was: Value | undefined, now: Value | undefined): number | [numb
   return was.limit === now?.limit ? was.usage : [was.usage, was.limit]
 }
 
-/** Codepoint by codepoint: whatever the language of the machine. */
+/** Codepoint by codepoint: the same in every language of the machine. */
 function idsOf(values: ReadonlyMap<string, Value>): string[] {
   return [...values.keys()].sort()
 }

@@ -7,18 +7,18 @@ export type Regular = 'hourly' | 'daily'
 export interface Range {
   from: number
   to: number
-  /** For so long the last snapshot may be taken for how things stand: nothing was read after that. */
+  /** For so long the last snapshot counts as the present: nothing was read after that. */
   readUntil: number
 }
 
 /**
- * How things stood at the end of each hour or day (UTC) of a range, oldest first; of the one that is still running, as
- * they stand at `to`. Nothing is invented: there is none before the first snapshot, none for an hour or day in which
+ * The values at the end of each hour or day (UTC) of a range, oldest first; of the one that is still running, as
+ * they are at `to`. Nothing is invented: there is none before the first snapshot, none for an hour or day in which
  * nothing was read, one a day where the history knows no hours (before `hourlyFrom`), and where it knows only ends of hours
  * or days (before `rawFrom`), none for one that `to` cuts short.
  *
- * `snapshots` are those at each change, oldest first, from how things stood at `from` on - and beyond `to`, because only
- * the one that ends a gap tells of it.
+ * `snapshots` are those at each change, oldest first, from the values at `from` on - and beyond `to`, because only
+ * the one that ends a gap records it.
  */
 export function* regularSeries(
   snapshots: readonly Snapshot[],
@@ -45,7 +45,7 @@ export function* regularSeries(
   }
 }
 
-/** Since when nothing had been read, where that began before a moment: a gap within an hour or day says nothing there. */
+/** Since when nothing had been read, where that began before a moment: a gap within an hour or day does not count there. */
 function gapBefore({ missingSince }: Snapshot, start: number): number | undefined {
   return missingSince !== undefined && missingSince < start ? missingSince : undefined
 }

@@ -16,7 +16,7 @@ export function dayOf(partition: number, now: number): number {
   return Math.floor(now / DAY_MS - partition / PARTITIONS)
 }
 
-/** How far the walk through each partition is, one a day, so that whoever takes over goes on where it was. */
+/** How far the walk through each partition is, one a day, so that another daemon can go on from there. */
 export class TendingRounds {
   readonly #store: Store
   readonly #keys: Keys

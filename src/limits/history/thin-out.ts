@@ -33,14 +33,14 @@ export interface Span {
   end: number
 }
 
-/** The hour or day (UTC) that a moment lies in: a day where hours are no longer told apart. */
+/** The hour or day (UTC) that a moment lies in: a day where hours are no longer kept. */
 export function spanOf(at: number, resolution: 'hourly' | 'daily', { hourlyFrom }: Pick<Zones, 'hourlyFrom'>): Span {
   const spanMs = resolution === 'hourly' && at >= hourlyFrom ? HOUR_MS : DAY_MS
   const start = startOf(at, spanMs)
   return { start, end: start + spanMs }
 }
 
-/** The last moment until `to` at which it is known how things stood: an end of an hour or day where only those are kept. */
+/** The last moment until `to` with known values: an end of an hour or day where only those are kept. */
 export function knownUntil(to: number, { rawFrom, hourlyFrom }: Pick<Zones, 'rawFrom' | 'hourlyFrom'>): number {
   if (to >= rawFrom) return to
   return startOf(to, to >= hourlyFrom ? HOUR_MS : DAY_MS)
@@ -50,12 +50,12 @@ function startOf(at: number, spanMs: number): number {
   return Math.floor(at / spanMs) * spanMs
 }
 
-/** How all series of an account stand, by their ids. */
+/** The values of all series of an account, by their ids. */
 export type State = Iterable<readonly [seriesId: string, value: Value]>
 
 /**
  * An account's changes, oldest first, with less detail the older they are: at the end of every hour, later of every day,
- * all values read back as they were. It goes back from `state`, how things stand after the last change, because a series
+ * all values read back as they were. It goes back from `state`, the values after the last change, because a series
  * that is back where it was drops out. To do it again, or in many small steps, comes to the same: hours become days here
  * too.
  */
@@ -89,18 +89,18 @@ function merged(
   after: ReadonlyMap<string, Value>,
   isOldest: boolean,
 ): Change[] {
-  // Of several `before` the oldest: it says how things stood before all of them.
+  // Of several `before` the oldest: it has the values before all of them.
   const first = new Map(alike.toReversed().flatMap((change) => change.before))
   const before = [...first].filter(([id, was]) => !sameValue(was, after.get(id)))
   // A gap that began earlier is still one at this resolution: nothing was read from then until this hour or day.
   const gaps = alike.flatMap(({ missingSince }) => missingSince ?? []).filter((since) => since < start)
-  // The oldest stays even where it says nothing: it is where the record begins.
+  // The oldest stays even if it is empty: it is where the record begins.
   if (before.length === 0 && gaps.length === 0 && !isOldest) return []
   const at = alike.at(-1)?.at ?? start
   return [{ at, ...(gaps.length === 0 ? {} : { missingSince: Math.min(...gaps) }), before }]
 }
 
-/** Without what is older; but for the last of it, which says how things stood from the beginning of what is kept. */
+/** Without what is older; but for the last of it, which has the values at the beginning of what is kept. */
 function cutOff(changes: Change[], from: number): Change[] {
   const kept = changes.findIndex(({ at }) => at >= from)
   const base = (kept === -1 ? changes.length : kept) - 1

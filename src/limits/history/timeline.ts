@@ -1,9 +1,9 @@
 import type { Value } from './change.ts'
 import type { AccountHistory } from './history.ts'
 
-/** How a series stood from a moment on, until the next stretch of it. */
+/** The value of a series from a moment on, until its next stretch. */
 export interface Stretch {
-  /** ms; -Infinity where it stood so before anything that is kept. */
+  /** ms; -Infinity where it began before all that is kept. */
   from: number
   /** Undefined: it did not exist. */
   value: Value | undefined

@@ -27,7 +27,7 @@ export interface CallsOf {
 export const AT_ONCE = 5
 
 /**
- * The calls of one poll of one account: within its share, several at a time. What an answer says of the account's rate
+ * The calls of one poll of one account: within its share, several at a time. What an answer has about the account's rate
  * limit counts for every worker; this poll begins no further call then.
  */
 export class AccountCalls {
@@ -36,7 +36,7 @@ export class AccountCalls {
   failed = 0
   /** Whether calls were not begun because the account is paused. */
   leftOut = false
-  /** Until when everybody leaves the account alone, ms since 1970. */
+  /** Until when no daemon calls for the account, ms since 1970. */
   pausedUntil: number | undefined
   /** Whether the signal to stop came first. */
   stopped = false
@@ -78,7 +78,7 @@ export class AccountCalls {
     }
   }
 
-  /** The last calls count from their answers: for whoever asks the account's share before long. */
+  /** The last calls count from their answers: for the next poll that asks for the account's share. */
   async settle(): Promise<void> {
     const calls = this.#unsettled
     this.#unsettled = undefined
@@ -96,7 +96,7 @@ export class AccountCalls {
 
   #oneOf(call: () => Promise<CrmResult<unknown>>): Promise<void> {
     return this.#deps.inFlight.run('normal', async () => {
-      // It may have been said while this one waited for its place.
+      // The pause may have begun while this call waited for its place.
       if (this.pausedUntil !== undefined) {
         this.leftOut = true
         return
@@ -116,13 +116,13 @@ export class AccountCalls {
 /** Of the account's bucket: what is left below this share is for the app itself, which draws from it too. */
 const LEFT_FOR_THE_APP = 0.2
 
-/** The window of the provider's usual rate limit, for a refusal that doesn't tell. */
+/** The window of the provider's usual rate limit, for a refusal that doesn't name it. */
 const UNTOLD_MS = 10_000
 
-/** A bucket that is filled once a day is not waited for: the next poll looks again. */
+/** A bucket that is filled once a day is not waited for: the next poll tries again. */
 const LONGEST_FOR_THE_APP_MS = 60_000
 
-/** Until when an answer keeps everybody from calling for its account, ms since 1970; undefined if it doesn't. */
+/** Until when an answer keeps all daemons from calling for its account, ms since 1970; undefined if it doesn't. */
 export function pausedUntil(result: CrmResult<unknown>, now: number): number | undefined {
   return laterOf(told(result, now), nearlyUsedUp(result, now))
 }

@@ -27,12 +27,12 @@ interface Waiter {
 
 /**
  * This daemon's door to the call budget of all accounts. All who ask while an exchange is under way share the next one: a
- * poll costs no round trip of its own, and the urgent among them come first. What polls turned out to take is told along.
+ * poll costs no round trip of its own, and the urgent among them come first. What polls really took is sent along.
  */
 export class CallBudget {
   readonly #deps: CallBudgetDeps
   #waiters: Waiter[] = []
-  /** Calls that were made beyond those that were asked for, and not told yet. */
+  /** Calls that were made beyond those that were asked for, and not reported yet. */
   #unsettled = 0
   #isAway = false
   readonly #exchange: SharedRun
@@ -41,7 +41,7 @@ export class CallBudget {
     this.#deps = deps
     this.#exchange = new SharedRun({
       work: () => this.#serve(this.#waiters.splice(0)),
-      // What could not be told waits for the next who asks: trying again by itself it would never rest.
+      // What could not be reported waits for the next request: without one it would be tried for ever.
       done: () => {
         if (this.#waiters.length > 0 || (this.#unsettled !== 0 && !this.#isAway)) void this.#exchange.now()
       },
@@ -58,8 +58,8 @@ export class CallBudget {
   }
 
   /**
-   * A poll took so many calls more than it was let through with; below 0: fewer. Told at once: while the budget looks
-   * used up no sweep brings anybody who would ask, and a command that polled is about to end.
+   * A poll took so many calls more than it was let through with; below 0: fewer. Reported at once: while the budget seems
+   * used up no sweep brings a poll that would report it, and a command that polled is about to end.
    */
   settle(calls: number): void {
     if (calls === 0) return
@@ -67,7 +67,7 @@ export class CallBudget {
     void this.#exchange.now()
   }
 
-  /** How many polls are worth taking up now; `until` is when to look again where that is none. */
+  /** How many polls are worth taking up now; `until` is when to ask again where that is none. */
   async room(): Promise<{ polls: number; until: number }> {
     const stored = await this.#deps.text.read()
     const now = this.#deps.clock.now()

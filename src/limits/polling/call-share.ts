@@ -17,7 +17,7 @@ export interface Taken {
   granted: number
   /** When, ms since 1970. */
   at: number
-  /** Nobody calls for the account before this moment, ms since 1970. */
+  /** No call for the account before this moment, ms since 1970. */
   pausedUntil?: number
 }
 
@@ -29,7 +29,7 @@ export function takenNow(granted: number, pausedUntil: number, at: number): Take
   return granted > 0 ? { granted, at } : undefined
 }
 
-/** Whoever waits says so as often: what keeps others from the account meanwhile may last no longer than a minute. */
+/** A waiting poll renews its claim as often: what keeps others from the account meanwhile may last no longer than a minute. */
 const LONGEST_WAIT_MS = 20_000
 
 export class CallShare {
@@ -78,7 +78,7 @@ export class CallShare {
   }
 
   /**
-   * Calls that were taken have all been answered. The provider counted each somewhere between the two moments: from the
+   * Calls that were taken have all been answered. The provider counted each between the two moments: from the
    * later one on they are sure to count at both sides, however long this process, or the way there, kept them.
    */
   async settle(hubId: number, { granted, at }: Taken): Promise<void> {

@@ -2,7 +2,7 @@ import type { BusyObjectType, CustomPropertyReport } from '../../provider/answer
 import { olderFirst } from '../../provider/bounds.ts'
 import { type AssociationReading, type Pair, pairId, pairOf } from '../readings.ts'
 
-/** What the companion endpoints say of an account: which object types have records at or near an association limit. */
+/** What the companion endpoints report of an account: which object types have records at or near an association limit. */
 export interface BusyPairs {
   /** Object types that such associations start from. */
   sources: readonly string[]
@@ -26,7 +26,7 @@ export interface ChosenPairs {
   ask: Pair[]
   /** Known pairs that have nothing at or near their limit any more, without being asked for. */
   empty: Pair[]
-  /** Whatever has records at or near its limit is among `ask`. */
+  /** All pairs with records at or near their limit are among `ask`. */
   isAll: boolean
 }
 
@@ -46,7 +46,7 @@ export function choosePairs(from: ChooseFrom): ChosenPairs {
     longestWaitingFirst(pairs, (pair) => readings[pairId(pair)]?.at).slice(0, pairsPerPoll)
 
   if (busy === 'away') return { ask: first(everyPair(types)), empty: [], isAll: false }
-  // Asked until they are seen to go to zero, whatever the companions say.
+  // Asked until they are seen to go to zero, even if the companions no longer name them.
   const hadRecords = read.filter(({ reading }) => reading.atLimit + reading.nearLimit > 0)
   if (busy === 'failed') return { ask: first(hadRecords.map(justPair)), empty: [], isAll: false }
   const named = namedPairs(busy, known)
@@ -56,7 +56,7 @@ export function choosePairs(from: ChooseFrom): ChosenPairs {
   return { ask: first([...asked.values()]), empty, isAll }
 }
 
-/** Of the object types that have something to tell, those whose targets are asked for, longest waiting first. */
+/** Of the object types with records near a limit, those whose targets are asked for, longest waiting first. */
 export function chooseSources(
   sources: readonly BusyObjectType[],
   { types, readings, pairsPerPoll }: Pick<ChooseFrom, 'types' | 'readings' | 'pairsPerPoll'>,
@@ -87,7 +87,7 @@ function namedPairs({ targets }: BusyPairs, types: ReadonlySet<string>): Pair[] 
   )
 }
 
-/** Whether a pair has nothing to tell, as far as was asked. */
+/** Whether a pair had no records near its limit when it was asked last. */
 function saysNothing({ sources, targets }: BusyPairs, { from, to }: Pair): boolean {
   const ends = targets.get(from)
   return ends === undefined ? !sources.includes(from) : !ends.includes(to)
@@ -115,6 +115,6 @@ const OBJECT_TYPE_ID = /^\d{1,10}-\d{1,18}$/
 export function objectTypesOf(report: CustomPropertyReport | undefined): string[] {
   const ids = (report?.byObjectType ?? []).map(({ objectTypeId }) => objectTypeId)
   const types = [...new Set(ids.filter((id) => OBJECT_TYPE_ID.test(id)))]
-  // Always the same of them, in whatever order they came.
+  // Always the same of them, in any order.
   return types.length <= MOST_TYPES ? types : types.sort(olderFirst).slice(0, MOST_TYPES)
 }

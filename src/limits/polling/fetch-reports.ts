@@ -29,9 +29,9 @@ export interface FetchDeps extends AccountCallsDeps {
 export interface Asked {
   hubId: number
   accessToken: Secret
-  /** What is known of the account. Its readings are looked at only where they matter: they are unpacked then. */
+  /** What is known of the account. Its readings are read only where they matter: they are unpacked then. */
   context: Pick<PollContext, 'readings' | 'seen' | 'polls' | 'polledAt' | 'taken' | 'companionsAwayUntil'>
-  /** `auto`: every ordered pair of the object types that its own report names, in turns or as the companions tell. */
+  /** `auto`: every ordered pair of the object types that its own report names, in turns or as the companions name them. */
   settings: Pick<AccountPollSettings, 'pairs' | 'pairsPerPoll' | 'soonestMs'>
 }
 
@@ -44,15 +44,15 @@ interface Calls {
   failedCalls: number
   /** Why not all is known that should be, the reports' failures first. */
   failures: ProviderFailure[]
-  /** Nobody calls for this account before, ms since 1970. */
+  /** No call for this account before, ms since 1970. */
   pausedUntil?: number
-  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, as the companions tell. */
+  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
   pairsSeen?: true
   /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
   companionsAwayUntil?: number
 }
 
-/** What a poll has heard, its reports not read yet: whoever knows them by their bytes need not read them. */
+/** What a poll has heard, its reports not read yet: a caller that knows them by their bytes need not parse them. */
 export interface Heard {
   /** When it began, ms. */
   at: number
@@ -66,7 +66,7 @@ export interface Heard {
 
 /**
  * Both limits endpoints (interface 4.5, 4.6) for one account, as many calls at a time as its share allows, and none any
- * more once the provider says that it is enough; undefined if `signal` came first.
+ * more once the provider refuses more; undefined if `signal` came first.
  */
 export async function hearReports(deps: FetchDeps, asked: Asked, signal: AbortSignal): Promise<Heard | undefined> {
   const { context, settings } = asked
@@ -75,7 +75,7 @@ export async function hearReports(deps: FetchDeps, asked: Asked, signal: AbortSi
   const poll: Poll = { ...asked, provider: deps.provider, calls, fetched, companions: { failures: [] } }
   if (settings.pairs === 'auto') await askForAll(poll)
   else await askForListed(poll, settings.pairs)
-  // Where the next poll comes later it is a step that nobody needs. A fleet's second polls are spread over its period.
+  // Where the next poll comes later it is a needless step. A fleet's second polls are spread over its period.
   const soonestMs = context.polledAt === 0 ? 0 : settings.soonestMs
   if (calls.failed > 0 || deps.share.outlasts(soonestMs)) await calls.settle()
   return calls.stopped ? undefined : heardIn(poll)
@@ -163,7 +163,7 @@ function answersOf({ settings, calls, fetched: heard, companions, pairsSeen }: P
 
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
-/** As they are listed, or by their ids: whoever looks at an account sees them in the same order after every poll. */
+/** As they are listed, or by their ids: so they are in the same order after every poll. */
 function inOrder(reports: Fetched['associations'], pairs: AccountPollSettings['pairs']): Fetched['associations'] {
   const ids = pairs === 'auto' ? [...reports.keys()].sort(byNumbers.compare) : pairs.map(pairId)
   return new Map(
@@ -185,7 +185,7 @@ async function askForListed(poll: Poll, pairs: readonly Pair[]): Promise<void> {
   if (poll.calls.made <= pairs.length) keepTheRest(poll, pairs)
 }
 
-/** Custom properties first: they say which object types there are. */
+/** Custom properties first: they name the object types. */
 async function askForAll(poll: Poll): Promise<void> {
   const { context, settings, calls, fetched } = poll
   await calls.make([customProperties(poll)])
@@ -229,7 +229,7 @@ function associations({ provider, accessToken, context, settings, fetched }: Pol
       return result
     }
     const result = await provider.associations(accessToken, from, to)
-    // Nobody listed this pair: one that the provider doesn't know has nothing at its limit, now and when asked again.
+    // This pair was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
     const before = context.readings?.associations[id]
     const isUnheardOf = settings.pairs === 'auto' && (before === undefined || isNothing(before)) && isNotThere(result)
     fetched.associations.set(id, isUnheardOf ? emptyReport(0) : valueOrFailure(result))
@@ -246,7 +246,7 @@ function isNotThere(result: CrmResult<unknown>): boolean {
   return !result.ok && (result.failure.status === 400 || result.failure.status === 404)
 }
 
-/** Pairs that were read before and not asked for now: what they said stays. */
+/** Pairs that were read before and not asked for now: their answers stay. */
 function keepTheRest({ context, fetched }: Poll, watched: readonly Pair[]): void {
   for (const id of watched.map(pairId)) {
     if (context.readings?.associations[id] === undefined || fetched.associations.has(id)) continue
@@ -284,7 +284,7 @@ async function askCompanions(poll: Poll, types: readonly string[]): Promise<Busy
   return { sources: busyAmong(sources, known), targets: new Map(targets) }
 }
 
-/** What each of these calls says; `failed` also where it could not be made. */
+/** The answer of each of these calls; `failed` also where it could not be made. */
 async function hear(
   { calls, companions, fetched }: Poll,
   asks: readonly (() => Promise<CrmResult<BusyObjectType[]>>)[],
@@ -304,7 +304,7 @@ async function hear(
   return heard
 }
 
-/** Not in this provider, not for this account, or something else than what we know by that name. */
+/** Not in this provider, not for this account, or not in the form that we know by that name. */
 function isAway({ status, code }: ProviderFailure): boolean {
   return [400, 403, 404, 405].includes(status) || code === 'unreadable'
 }

@@ -29,11 +29,11 @@ export type PollPlan = PollTurn & { at: number }
 
 /** From this distance on a threshold is far: a share of the limit, or of the count where there is none. */
 const FAR = 0.1
-/** An account that is near and does not move is polled so many times in as long as it has stood still. */
+/** An account that is near and does not move is polled so many times in the time that it has not moved. */
 const EASE = 16
 /** Polls that an account gets on its way to a threshold that it is rising to. */
 const POLLS_ON_THE_WAY = 8
-/** Of two that are due at once, the one that something is about to happen to goes first. */
+/** Of two that are due at once, the one nearer to a threshold goes first. */
 const WEIGHT = { near: 1, rising: 1, changed: 0.5, failed: 0.7 }
 const DAY_MS = 86_400_000
 /** An early poll that found no room waits at least so long. */
@@ -53,7 +53,7 @@ export function regularPeriod(hubId: number, everyMs: number, spread: boolean): 
 
 /**
  * When to poll next, and why. `everyMs` is the longest period; what is near a threshold, rises or has just changed comes
- * sooner, down to `soonestMs`; nothing comes later than its regular turn. What is near and stands still is eased by and
+ * sooner, down to `soonestMs`; nothing comes later than its regular turn. What is near and does not move is eased by and
  * by, to two polls where others have one: it must not keep from a budget those that move. `isNear`: a series is near a
  * threshold, however often it is polled.
  */
@@ -78,7 +78,7 @@ export function planPoll(found: Found): PollPlan & { isNear: boolean } {
 /**
  * After a poll of which nothing, or not all, could be read, at `now`. `planned` is what follows from what was read;
  * undefined: nothing. `mayRetry`: the share of errors allows for a call that follows a failure. `tellAt`: the first poll
- * from then on that fails is told of, and nobody is to wait for that longer than need be.
+ * from then on that fails is an alert, which must not be late.
  */
 export function planAfterFailure(
   { hubId, at, everyMs }: Pick<Found, 'hubId' | 'at' | 'everyMs'>,
@@ -114,7 +114,7 @@ export function planWithoutRoom({ regularAt, urgency, because }: PollTurn, polle
 
 /**
  * For an account whose period was made shorter than its next poll is away: a turn within the new one, spread over it.
- * Undefined where it need not be moved, or the provider said how long to wait.
+ * Undefined where it need not be moved, or the provider named how long to wait.
  */
 export function planSooner(
   hubId: number,
@@ -150,7 +150,7 @@ function* wishesOf(found: Found, soonestMs: number, regularMs: number): Generato
     const because: Rising = { is: 'rising', series: series.id, days, to: ahead.to }
     yield { periodMs: Math.max(soonestMs, (days * DAY_MS) / POLLS_ON_THE_WAY), because }
   }
-  // As long again as nothing has changed: what moves now and then is followed, and let go by and by.
+  // As long again as nothing has changed: what moves seldom is followed, and let go by and by.
   if (changedAt === null) return
   yield { periodMs: Math.max(soonestMs, at - changedAt), because: { is: 'changed', at: changedAt } }
 }

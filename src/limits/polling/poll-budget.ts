@@ -16,7 +16,7 @@ const shortageSchema = z.strictObject({
 /**
  * The calls to the limits endpoints that all accounts may make: one bucket for all daemons, that fills by the hour's
  * budget. Every poll takes its calls from it. One at its account's regular turn may overdraw it; one that comes earlier
- * finds room only where something is left, and the less urgent it is, the more must be. So regular turns are let through
+ * finds room only where budget is left, and the less urgent it is, the more must be. So regular turns are let through
  * as long as the budget is enough for them, what they leave is for what moves, and the budget holds in any hour whatever
  * happens: what the bucket holds and what it may be overdrawn by are part of it.
  */
@@ -57,7 +57,7 @@ const LATE_MS = 30_000
 /** A shortage is over when no regular turn had to wait for so long. */
 const SHORT_MS = 600_000
 
-/** Calls that the bucket holds at most, and by how many it may be overdrawn. A poll fits in, whatever its size. */
+/** Calls that the bucket holds at most, and by how many it may be overdrawn. A poll of any size fits in. */
 export function depthOf({ largest }: PollBudget, callsPerHour: number): number {
   return Math.max(callsPerHour * DEPTH_SHARE, largest)
 }
@@ -112,8 +112,8 @@ function shortAfter(short: Shortage | null, lateMs: number, now: number): Shorta
 }
 
 /**
- * Polls that are worth taking up now; `until` is when to look again where that is none, ms: not for each single call
- * that comes free, and not before the largest fits in - whoever is due would be taken up and put back again and again.
+ * Polls that are worth taking up now; `until` is when to ask again where that is none, ms: not for each single call
+ * that comes free, and not before the largest fits in - due accounts would be taken up and put back again and again.
  */
 export function roomFor(budget: PollBudget, callsPerHour: number, now: number): { polls: number; until: number } {
   const depth = depthOf(budget, callsPerHour)

@@ -3,7 +3,7 @@ import type { ReportGaps } from '../../provider/report-gaps.ts'
 import { type Fetched, isFailure } from '../readings.ts'
 import type { Answers } from './fetch-reports.ts'
 
-/** What one poll says of how its account can be watched. */
+/** What one poll shows about its account: readable, refused, failing. */
 export interface PollOutcome {
   readAnything: boolean
   /** Every report that there is to be was read by this poll. */
@@ -27,7 +27,7 @@ export interface PollRecord {
   pollBlockedSince: number
 }
 
-/** More are of no use to anybody, and the words are a stranger's. */
+/** More are of no use, and the words are a stranger's. */
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 
@@ -59,10 +59,10 @@ export function failingAfter(before: PollRecord, { failures }: PollOutcome, now:
   return { count: before.pollFailures + 1, since: isKnown ? before.pollFailingSince : now }
 }
 
-/** Fewer failed polls than that say little, however long an account's period is. */
+/** Fewer failed polls than that are weak evidence, however long an account's period is. */
 const LEAST_TURNS = 2
 
-/** When polls of an account that fail since `since` are told of: they have failed for two periods, or longer. */
+/** When polls of an account that fail since `since` become an alert: they have failed for two periods, or longer. */
 export function tellFailingAt(since: number, everyMs: number, alertAfterMs: number): number {
   return since + Math.max(LEAST_TURNS * everyMs, alertAfterMs)
 }

@@ -1,7 +1,7 @@
 import { type AccountMatch, type AccountName, matchesAccount } from '../../accounts/match-account.ts'
 import type { Pair } from '../readings.ts'
 
-/** What the config says about polling, as it is for all accounts and for some. */
+/** The settings of polling, as it is for all accounts and for some. */
 export interface PollSettings {
   /** Longest period between two polls of an account, ms. */
   every: number

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 const level = z.enum(['warning', 'critical'])
 
-/** A series stands near the moment in which a level is entered or left. */
+/** A series is near the moment in which a level is entered or left. */
 const near = z.strictObject({
   is: z.literal('near'),
   series: z.string(),
@@ -34,7 +34,7 @@ const wish = z.discriminatedUnion('is', [
    * - `new`: its first polls: it gets a phase of its own.
    * - `still`: its regular turn: nothing is near a threshold, rising or just changed, or that asks for none that comes sooner.
    * - `failed`: the last poll failed.
-   * - `told`: the provider said how long to wait.
+   * - `told`: the provider's answer named how long to wait.
    */
   z.strictObject({ is: z.enum(['new', 'still', 'failed', 'told']) }),
 ])
@@ -46,7 +46,7 @@ const because = z.discriminatedUnion('is', [
   z.strictObject({ is: z.literal('budget'), instead: wish }),
 ])
 
-/** The next poll of an account beside its moment, which stands in the due set. */
+/** The next poll of an account beside its moment, which is in the due set. */
 export interface PollTurn {
   /** When its regular turn is, ms; before that a poll is an early one. */
   regularAt: number
