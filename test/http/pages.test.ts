@@ -48,6 +48,20 @@ test('what needs action leads to where it is done, and says whether someone work
   expect(text).toContain('<a href="/alerts?level=critical">Review</a> <span>2 critical alerts, 1 acknowledged')
 })
 
+test('the nearest limits on the status page have a line of the last seven days', async () => {
+  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  await poll(4, readings(clock.now(), 700))
+  clock.move(900_000)
+  await poll(4, readings(clock.now(), 860), { overall: openState('warning', 'full', clock.now()) })
+  await steps.zadd(keys.partition(keys.partitionOf(4)).nearest, clock.now(), 4)
+  expect((await get('/')).text).toMatch(/<svg class="spark warning".*?<path class="usage" d="M0 [\d.]+H[\d.]+V/s)
+  // One account whose history is damaged does not take the page away.
+  await steps.del(keys.account(4).history)
+  await steps.rpush(keys.account(4).history, 'not a record')
+  expect((await get('/')).text).toContain('acme.example.com')
+})
+
 test('an account is called well only where its tokens, its last poll and its alerts are', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   const verdict = async () => {

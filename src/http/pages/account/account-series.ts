@@ -2,9 +2,9 @@ import type { AlertLevel } from '../../../alerts/alert.ts'
 import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
 import { byConsequence, compareRanks } from '../../../alerts/rank.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
-import type { AccountHistory } from '../../../limits/history/history.ts'
+import type { AccountHistory, History } from '../../../limits/history/history.ts'
 import { type Timeline, timelineOf } from '../../../limits/history/timeline.ts'
-import { parseSeriesId, type SeriesName } from '../../../limits/series.ts'
+import { parseSeriesId, type SeriesName, seriesId } from '../../../limits/series.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatMoment, zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -183,6 +183,22 @@ const POINTS = 40
 
 export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {
   return sparkline(all.dataOf(series, RANGES[all.range].ms / POINTS), series.level)
+}
+
+/** The last seven days of one series, for a list of several accounts; nothing where its history can't be read. */
+export async function readSparkline(
+  history: Pick<History, 'changes'>,
+  { hubId, ...name }: SeriesName & { hubId: number },
+  level: AlertLevel | undefined,
+  now: number,
+): Promise<Html | undefined> {
+  const read = await history.changes(hubId).catch(() => undefined)
+  if (read === undefined) return undefined
+  const [timeline, { ms }] = [timelineOf(read), RANGES['7d']]
+  const gaps = gapsOf(timeline.polls)
+  const track = trackOf(timeline, gaps, seriesId(name), { from: now - ms, to: timeline.readAt })
+  const data = { track: thinned(track, ms / POINTS), gaps, from: now - ms, now, unit: '', marks: [] }
+  return sparkline({ ...data, levels: {}, forecast: null }, level)
 }
 
 /** Rows of the numbers below a chart, about; the read-out stops at each. */

@@ -6,7 +6,7 @@ import { accountAlerts } from '../parts/account-alerts.ts'
 import { attemptTable } from '../parts/attempt-table.ts'
 import { nothing } from '../parts/table.ts'
 import { daemonTable } from './daemon-table.ts'
-import { nearestTable } from './nearest-table.ts'
+import { nearestTable, type ShownLimit } from './nearest-table.ts'
 import { needsAction } from './needs-action.ts'
 import { queueTable } from './queue-table.ts'
 import { tiles } from './tiles.ts'
@@ -14,16 +14,18 @@ import { tiles } from './tiles.ts'
 export interface FleetPage {
   status: FleetStatus
   health: HealthReport
+  /** The first of the nearest limits. */
+  nearest: readonly ShownLimit[]
   /** The reader may acknowledge and silence. */
   mayWrite: boolean
 }
 
 /** Of lists that have a page of their own. */
-const FIRST = 5
+export const FIRST = 5
 
-export function fleetPage({ status, health, mayWrite }: FleetPage): Html {
+export function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
   const now = Date.parse(status.at)
-  const { deliveries, nearestLimits, queues, daemons } = status
+  const { deliveries, queues, daemons } = status
   return html`<div data-live="verdict" role="status">${needsAction(status, health)}</div>
 <form action="/accounts" class="search" role="search"><label class="wide">Account <input name="q" placeholder="domain or number" autocomplete="off"></label><button>Search</button> <a href="/accounts">All ${formatCount(status.accounts.total)} accounts</a></form>
 <div data-live="fleet">
@@ -32,7 +34,7 @@ ${tiles(status, now)}
 ${openAlerts(status, mayWrite, now)}
 <div class="beside">
 <section><h2>Nearest limits</h2>
-${nearestLimits.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearestLimits.slice(0, FIRST), status.alerts.worst)}</section>
+${nearest.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearest)}</section>
 <section><h2>Queues</h2>
 ${queueTable(queues, now)}</section>
 </div>

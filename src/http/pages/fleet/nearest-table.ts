@@ -8,18 +8,27 @@ import { fullness } from '../parts/bar.ts'
 import { table } from '../parts/table.ts'
 
 /** The accounts that are nearest to a limit, each with that limit. */
-export function nearestTable(limits: readonly NearLimit[], alerts: readonly TimedAlert[]): Html {
-  const rows = limits.map((limit) => [
+export function nearestTable(limits: readonly ShownLimit[]): Html {
+  const rows = limits.map(({ limit, level, spark }) => [
     html`${accountLink(limit)}<br><span class="soft">${seriesName(limit)}</span>`,
-    fullness(limit, levelOf(limit, alerts)),
+    spark ?? '',
+    fullness(limit, level),
     daysLeftOf(limit),
   ])
-  return html`${table('Nearest limits', [{ title: 'Account' }, { title: 'Used' }, { title: 'Days left' }], rows)}
+  const columns = ['Account', 'Last 7d', 'Used', 'Days left'].map((title) => ({ title }))
+  return html`${table('Nearest limits', columns, rows)}
 <p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
 }
 
-/** Its bar has the colour that it has among the open alerts. */
-function levelOf(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
+export interface ShownLimit {
+  limit: NearLimit
+  level: TimedAlert['level'] | undefined
+  /** How it moved, where that can be read. */
+  spark: Html | undefined
+}
+
+/** Its bar has the color that it has among the open alerts. */
+export function levelOf(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
   const name = seriesName(limit)
   return alerts.find(
     ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
