@@ -44,7 +44,6 @@ const LATER = [
   'test/machines/',
   'test/simulation/',
   'src/cli/',
-  'src/views/shapes/',
   'src/alerts/groups/',
   'src/alerts/open-alerts.ts',
   'src/delivery/email/',

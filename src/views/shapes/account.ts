@@ -25,14 +25,14 @@ export const AccountShape = z
       .object({
         count: count('Refreshes that failed in a row.'),
         class: text('What kind of failure.'),
-        reason: strangersText('What the provider said.'),
+        reason: strangersText("The provider's answer."),
         at: momentOrNull('The last one.'),
         since: momentOrNull('The first one.'),
       })
       .nullable()
       .describe('Null: the last refresh worked.'),
     refusedSince: momentOrNull('Since when the refresh token is refused.'),
-    parkedUntil: momentOrNull('The provider said to wait until then.'),
+    parkedUntil: momentOrNull('The provider asked for a pause until then.'),
     tokenServedAt: momentOrNull('When an access token was last handed out.'),
     tokenServedTo: text('To which admin token.').nullable(),
     polledAt: momentOrNull('When its limits were last read.'),
@@ -79,7 +79,7 @@ export const AccountShape = z
         purgeAt: momentOrNull('When the account is forgotten.'),
       })
       .nullable()
-      .describe('Null: nobody has asked for it.'),
+      .describe('Null: it was not requested.'),
   })
   .meta({ id: 'Account', description: 'What is known of one account. No token is among it.' })
 export type AccountShape = z.infer<typeof AccountShape>
@@ -112,7 +112,7 @@ export const ConnectedShape = z
 export const PolledShape = z
   .object({
     ...AccountName,
-    state: AccountName.state.nullable().describe('Null for an account that nobody knows.'),
+    state: AccountName.state.nullable().describe('Null for an account that is not known.'),
     outcome: z.enum(['read', 'failed']).describe('`failed`: it was not read, or not all of it.'),
     reason: strangersText('Why not; null where all was read.').nullable(),
     polledAt: momentOrNull('When its limits were last read.'),
@@ -148,7 +148,7 @@ export const LeavingShape = z
       .enum(['begun', 'already', 'deleted', 'was-gone', 'forgotten'])
       .describe(
         '`begun`: the daemon deletes the refresh token; `already`: it was asked for before. With --wait how it ended: ' +
-          'the provider deleted it, did not know it any more, or nobody knows.',
+          'the provider deleted it, did not know it any more, or it is not known.',
       ),
     deletedAt: momentOrNull('With --wait: when the refresh token was deleted.').exactOptional(),
     purgeAt: momentOrNull('With --wait: when the account is forgotten.').exactOptional(),
@@ -162,7 +162,7 @@ export const ImportedShape = z
     keptUninstalled: count('Of those kept: uninstalled, or about to be.'),
     replaced: count('Known already and overwritten.'),
     bad: count('Lines that are no account.'),
-    stopped: z.boolean().describe('It was told to stop before the end of the file.'),
+    stopped: z.boolean().describe('It was stopped before the end of the file.'),
     badLines: z
       .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: strangersText('Why.') }))
       .describe('The first 50 of them.'),

@@ -10,12 +10,10 @@ const REASONS = [
 
 export const alertKind = z
   .enum(KINDS)
-  .describe(
-    'What it is about: a series, a limit that moved, tokens, polls, the whole fleet, a receiver; or it is a test.',
-  )
+  .describe('What it is about: a series, a limit that moved, tokens, polls, all accounts, a receiver; or it is a test.')
 export const alertReason = z
   .enum(REASONS)
-  .describe('What the alert did; `worse`: at the same level, it is worse than the last message said.')
+  .describe('What the alert did; `worse`: at the same level, it is worse than in the last message.')
 const cause = z
   .enum(['scopes', 'failing', 'credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'data'])
   .describe('Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from.')
@@ -26,10 +24,10 @@ export const AcknowledgementShape = z
   .object({
     at: moment('When it was acknowledged.'),
     by: strangersText('By whom.'),
-    comment: strangersText('What they said.').exactOptional(),
-    until: moment('Until then it is told again only if it gets worse.'),
+    comment: strangersText('Their comment.').exactOptional(),
+    until: moment('Until then it is sent again only if it gets worse.'),
   })
-  .meta({ id: 'Acknowledgement', description: 'Somebody knows of an alert.' })
+  .meta({ id: 'Acknowledgement', description: 'An operator knows of an alert.' })
 export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
 
 export const OpenAlertShape = z
@@ -38,7 +36,7 @@ export const OpenAlertShape = z
     ...{ kind: alertKind, level, rule },
     field: text("The series' id; `token` or `poll` for the account's tokens and polls; the trouble of the fleet."),
     cause: cause.exactOptional(),
-    hubId: hubId.nullable().describe('The account; null for an alert about the whole fleet.'),
+    hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
     hubDomain: hubDomain.exactOptional(),
     series: series.exactOptional(),
     usage: count('As last read.').exactOptional(),
@@ -78,7 +76,7 @@ const InForce = {
   worseThan: z
     .object({ usage: z.number(), percent: z.number().exactOptional(), remaining: z.number().exactOptional() })
     .exactOptional()
-    .describe('How it stood when it was acknowledged.'),
+    .describe('Its values when it was acknowledged.'),
 }
 
 export const BecauseShape = z
@@ -95,7 +93,7 @@ export const BecauseShape = z
     }),
     z.object({ is: z.literal('gone') }),
   ])
-  .meta({ id: 'Because', description: 'Why a series stands where it stands.' })
+  .meta({ id: 'Because', description: 'Why a series is at its level.' })
 
 export const ConditionsShape = z
   .object({
@@ -122,7 +120,7 @@ export const AlertShape = z
     account: z
       .object({ hubId: AccountName.hubId, hubDomain: AccountName.hubDomain })
       .exactOptional()
-      .describe('Absent where it is about the whole fleet.'),
+      .describe('Absent where it is about all accounts.'),
     series: z
       .object({ ...LabelledSeriesName, metric: z.string() })
       .exactOptional()
@@ -145,8 +143,8 @@ export const AlertShape = z
         measuredAt: moment('When that was read.'),
       })
       .exactOptional()
-      .describe('How it stood when it was told of last.'),
-    measuredAt: moment('When what it tells was read.'),
+      .describe('Its values in the last message.'),
+    measuredAt: moment('When its values were read.'),
     since: moment('When the alert opened.'),
     records: z
       .object({
@@ -167,32 +165,30 @@ export const AlertShape = z
       .describe('Records behind it.'),
     because: BecauseShape.exactOptional(),
     message: text('What happened, and what to do, of kinds that are not about a number.').exactOptional(),
-    url: text('Where to look.').exactOptional(),
+    url: text('Its page.').exactOptional(),
   })
   .meta({ id: 'Alert', description: 'One transition of one alert, exactly as receivers get it.' })
 
 export const fate = z
   .enum(['pending', 'delivered', 'dead', 'withheld', 'unknown'])
-  .describe('What became of it; `unknown`: that is no longer remembered.')
+  .describe('The outcome; `unknown`: it is no longer kept.')
 
 export const TransitionShape = z
   .object({
     at: moment('When it was committed.'),
     transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
     fate,
-    why: strangersText(
-      'What it ended by, or what holds it back; absent where there is nothing to say.',
-    ).exactOptional(),
+    why: strangersText('What it ended by, or what holds it back; absent where there is no reason.').exactOptional(),
     alert: AlertShape,
   })
-  .meta({ id: 'Transition', description: 'One thing that an alert did, and what became of it.' })
+  .meta({ id: 'Transition', description: 'One change of an alert, and the outcome.' })
 export type TransitionShape = z.infer<typeof TransitionShape>
 
 export const AcknowledgedShape = z
   .object({
     id: text("The alert's id, without the number of a transition."),
-    hubId: hubId.nullable().describe('The account; null for an alert about the whole fleet.'),
-    outcome: z.enum(['acknowledged', 'already']).describe('`already`: somebody had done it before.'),
+    hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
+    outcome: z.enum(['acknowledged', 'already']).describe('`already`: it was acknowledged before.'),
     acknowledged: AcknowledgementShape,
   })
   .meta({ id: 'Acknowledged', description: 'What came of acknowledging an alert.' })

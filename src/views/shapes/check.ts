@@ -9,18 +9,18 @@ export const CheckedSeriesShape = SeriesShape.extend({
   level: checkLevel.describe('`unknown`: its limit is not known, or its reading is too old.'),
   rule: text('Name of the rule that decided.'),
   threshold: ConditionsShape.nullable().describe('Of its level; null where no level holds.'),
-}).meta({ id: 'CheckedSeries', description: 'A series, and how it stands by its last reading alone.' })
+}).meta({ id: 'CheckedSeries', description: 'A series, judged by its last reading alone.' })
 
 export const CheckedAccountShape = z
   .object({
     ...AccountName,
-    state: AccountName.state.nullable().describe('Null for an account that nobody knows.'),
+    state: AccountName.state.nullable().describe('Null for an account that is not known.'),
     level: checkLevel.describe('The worst there is.'),
     reason: strangersText('Why not all is known of it; null: all is.').nullable(),
     readAt: momentOrNull('When anything of it was last read.'),
     series: z.array(CheckedSeriesShape).describe('Those that are not ok; with --all every one that a rule watches.'),
   })
-  .meta({ id: 'CheckedAccount', description: 'How an account stands by its last readings.' })
+  .meta({ id: 'CheckedAccount', description: 'An account, judged by its last readings.' })
 export type CheckedAccountShape = z.infer<typeof CheckedAccountShape>
 
 export const CheckShape = z
@@ -29,7 +29,7 @@ export const CheckShape = z
     accounts: z.array(CheckedAccountShape).describe('Those that are not ok; with --all every one.'),
     counts: z
       .object({
-        accounts: count('All that were looked at.'),
+        accounts: count('All that were checked.'),
         notOk: count('Of these, not ok.'),
         series: count('Series that a rule watches.'),
         critical: count('Of these, at critical.'),
@@ -43,5 +43,5 @@ export const CheckShape = z
     exitCode: z.int().describe('0 ok, 1 warning, 2 critical, 3 unknown.'),
     error: text('Why it could not be done, or not all of it.').exactOptional(),
   })
-  .meta({ id: 'Check', description: 'How the fleet stands by its last readings.' })
+  .meta({ id: 'Check', description: 'All accounts, judged by their last readings.' })
 export type CheckShape = z.infer<typeof CheckShape>

@@ -9,7 +9,7 @@ export const AttemptShape = z
     type: text('Of the message.').meta({ examples: ['alert.firing'] }),
     attempt: count('The how manieth it was.'),
     outcome: text('`delivered`, `retry` (it is tried again), `dead` (given up) or, of a test, `failed`.'),
-    reason: strangersText('What the far side said, or what went wrong.'),
+    reason: strangersText('The answer, or the fault.'),
     ms: z.number().nullable().describe('How long it took, milliseconds; null where nothing was tried.'),
     answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
     nextAt: momentOrNull('When it is tried again.'),
@@ -26,9 +26,9 @@ export const ReceiverShape = z
     lastDeliveredAt: momentOrNull('When a message arrived last.'),
     failingSince: momentOrNull('Since when every attempt has failed.'),
     failedAttempts: count('How many have since.'),
-    reason: strangersText('Of the last attempt that failed; of one that is disabled, what it said.').nullable(),
+    reason: strangersText('Of the last attempt that failed; of one that is disabled, its answer.').nullable(),
   })
-  .meta({ id: 'Receiver', description: 'How a receiver fares.' })
+  .meta({ id: 'Receiver', description: 'The state of a receiver.' })
 export type ReceiverShape = z.infer<typeof ReceiverShape>
 
 export const ReplayedShape = z
@@ -43,7 +43,7 @@ export const ReceiverTestShape = z
   .object({
     receiver: text('Its name in the config.'),
     outcome: z.enum(['delivered', 'failed']),
-    reason: strangersText('What the far side said, or what went wrong; null where nothing was said.').nullable(),
+    reason: strangersText('The answer, or the fault; null where there was none.').nullable(),
     answer: z.int().nullable().describe('HTTP status or SMTP reply code; null where nothing was answered.'),
     ms: z.number().min(0).describe('How long it took, milliseconds.'),
     fix: text('What to do, where it failed.').nullable(),

@@ -10,7 +10,7 @@ const HeldBackShape = z
     until: momentOrNull('Until when, where that is known.'),
     text: strangersText('The same for people.'),
   })
-  .meta({ id: 'HeldBack', description: 'Something that keeps people from being told.' })
+  .meta({ id: 'HeldBack', description: 'What holds messages back.' })
 
 const ToldShape = z
   .object({
@@ -18,20 +18,20 @@ const ToldShape = z
     at: moment('When it was committed.').nullable(),
     id: text('Of the transition, the same on every copy that is sent.'),
     ...{ kind: alertKind, level, reason: alertReason, fate },
-    why: strangersText('What it ended by; empty where there is nothing to say.'),
+    why: strangersText('What it ended by; empty where there is no reason.'),
     waiting: z
       .array(
         z.object({
           receiver: text('Who waits for it; empty: it is not known yet.'),
           where: z.enum(['outbox', 'group', 'digest', 'held', 'delivery']),
-          until: momentOrNull('When that is looked at again.'),
+          until: momentOrNull('When that is checked again.'),
           because: text('Why it is held back.').exactOptional(),
         }),
       )
       .describe('Who still waits for it, and where.'),
     attempts: z.array(AttemptShape).describe('To deliver it.'),
   })
-  .meta({ id: 'ToldTransition', description: 'A transition with each attempt to tell it.' })
+  .meta({ id: 'ToldTransition', description: 'A transition with each attempt to deliver it.' })
 
 const ExplainedAlert = {
   field: text("The series' id, `token` or `poll`."),
@@ -40,18 +40,18 @@ const ExplainedAlert = {
   state: z.enum(['ok', 'pending', 'warning', 'critical', 'unknown', 'off']),
   alert: text('Id of the alert that is open.').nullable().describe('Null: none is.'),
   since: momentOrNull('When the alert opened.'),
-  why: strangersText('Why it stands so, for people.'),
+  why: strangersText('Why it is so, for people.'),
   held: z.array(HeldBackShape),
   route: z
-    .object({ at: text('Where it stands in the config.'), to: z.array(z.string()).describe('Receivers.') })
+    .object({ at: text('Its place in the config.'), to: z.array(z.string()).describe('Receivers.') })
     .nullable()
     .describe('Null: no route is for it.'),
-  repeatFrom: momentOrNull('When it is told again at the soonest if nothing changes.'),
+  repeatFrom: momentOrNull('When it is repeated at the soonest if nothing changes.'),
   transitions: z.array(ToldShape).describe('Newest first.'),
 }
 
 const RulePlace = {
-  at: text('Where it stands in the config.').meta({ examples: ['thresholds[2]'] }),
+  at: text('Its place in the config.').meta({ examples: ['thresholds[2]'] }),
   line: z.int().positive().nullable().describe('Its line in the config file; null where it is of no file.'),
   name: text('Its name, as alerts have it.'),
   title: text('Its name for people: what it watches where it was given none.'),
@@ -60,7 +60,7 @@ const RulePlace = {
 
 export const ExplainedAlertShape = z
   .object(ExplainedAlert)
-  .meta({ id: 'ExplainedAlert', description: 'Why something was told of the account itself, or was not.' })
+  .meta({ id: 'ExplainedAlert', description: 'Why an alert about the account itself was sent, or was not.' })
 export type ExplainedAlertShape = z.infer<typeof ExplainedAlertShape>
 
 export const ExplainedSeriesShape = SeriesShape.extend({
@@ -74,14 +74,14 @@ export const ExplainedSeriesShape = SeriesShape.extend({
     .enum(['ok', 'warning', 'critical'])
     .nullable()
     .describe('Where the next poll would take it with the same numbers, if that is another level.'),
-}).meta({ id: 'ExplainedSeries', description: 'A series, and why it was told of, or was not.' })
+}).meta({ id: 'ExplainedSeries', description: 'A series, and why its alerts were sent, or were not.' })
 
 export const ExplanationShape = z
   .object({
     ...AccountName,
     standing: z
       .array(strangersText('A sentence.'))
-      .describe('What keeps the account as a whole from being read, judged or told of.'),
+      .describe('What keeps the account as a whole from being read, judged or reported.'),
     polledAt: momentOrNull('When its limits were last read.'),
     nextPollAt: momentOrNull('When they are read next.'),
     nextPollBecause: strangersText('Why then, for people.').nullable(),
@@ -89,5 +89,5 @@ export const ExplanationShape = z
     alerts: z.array(ExplainedAlertShape).describe('About the account itself: its tokens, its polls.'),
     series: z.array(ExplainedSeriesShape),
   })
-  .meta({ id: 'Explanation', description: 'Why an account was told of, or why it was not.' })
+  .meta({ id: 'Explanation', description: 'Why alerts of an account were sent, or were not.' })
 export type ExplanationShape = z.infer<typeof ExplanationShape>

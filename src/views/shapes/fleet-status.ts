@@ -28,10 +28,10 @@ export const QueueShape = z
     waiting: count('Jobs that wait to be taken up.'),
     active: count('Jobs that are worked on.'),
     delayed: count('Jobs that are not due yet.'),
-    failed: count('Jobs that failed and are kept to be looked at.'),
+    failed: count('Jobs that failed and are kept for inspection.'),
     oldestWaitingAt: momentOrNull('Since when the next one could have been taken up; null where none waits.'),
   })
-  .meta({ id: 'Queue', description: 'How much stands in a queue.' })
+  .meta({ id: 'Queue', description: 'The jobs in a queue.' })
 
 export const DaemonShape = z
   .object({
@@ -39,8 +39,8 @@ export const DaemonShape = z
     version: text('Which version runs.'),
     roles: z.array(z.enum(ROLES)).describe('What it does: tick, work, serve pages and the API.'),
     startedAt: moment('When it started.'),
-    lastSeenAt: moment('When it last said that it runs.'),
-    silent: z.boolean().describe('It said nothing for so long that it must have died, or cannot reach Redis.'),
+    lastSeenAt: moment('When it last reported.'),
+    silent: z.boolean().describe('It has not reported for so long that it must have died, or cannot reach Redis.'),
   })
   .meta({ id: 'Daemon', description: 'A daemon that runs, or did until a while ago.' })
 export type DaemonShape = z.infer<typeof DaemonShape>
@@ -54,7 +54,7 @@ export const TokenEndpointShape = z
       .enum(['credentials', 'refused', 'unreachable', 'throttled'] satisfies Cause[])
       .nullable()
       .describe('What is wrong; null while closed.'),
-    detail: strangersText('What the provider said; null while closed.').nullable(),
+    detail: strangersText("The provider's answer; null while closed.").nullable(),
     since: momentOrNull('Since when it is not closed.'),
     requestsPerSecond: z.number().describe('What the provider is believed to allow.'),
     clockSkewMs: z
@@ -62,7 +62,7 @@ export const TokenEndpointShape = z
       .nullable()
       .describe("How far the provider's clock is ahead of ours, milliseconds; null: not seen yet."),
   })
-  .meta({ id: 'TokenEndpoint', description: "How the provider's token endpoint fares with the whole fleet." })
+  .meta({ id: 'TokenEndpoint', description: "The state of the provider's token endpoint for all accounts." })
 export type TokenEndpointShape = z.infer<typeof TokenEndpointShape>
 
 export const CoverageShape = z
@@ -98,7 +98,7 @@ export type PollBudgetShape = z.infer<typeof PollBudgetShape>
 
 export const HeartbeatShape = z
   .object({
-    at: momentOrNull('When it was told last.'),
+    at: momentOrNull('When it was sent last.'),
     ok: z.boolean().describe('All was within bounds.'),
     late: z.boolean().describe('There should have been another one since.'),
     since: momentOrNull('Since when it has been so.'),
@@ -108,7 +108,7 @@ export const HeartbeatShape = z
       .nullable()
       .describe('Whether it arrived outside, and if not why.'),
   })
-  .meta({ id: 'Heartbeat', description: 'What the service outside was told last.' })
+  .meta({ id: 'Heartbeat', description: 'The last ping to the service outside.' })
 export type HeartbeatShape = z.infer<typeof HeartbeatShape>
 
 const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int().min(0)])) as Record<
@@ -118,7 +118,7 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
 
 export const FleetStatusShape = z
   .object({
-    at: moment('When it was looked at.'),
+    at: moment('When it was checked.'),
     accounts: z.object({
       total: count('All that are known.'),
       byState: z.object(perState).describe('How many are in each state.'),
@@ -141,7 +141,7 @@ export const FleetStatusShape = z
     }),
     deliveries: z.object({
       pending: count('Waiting for their first or next attempt.'),
-      disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: strangersText('What it said.') })),
+      disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: strangersText('Its answer.') })),
       receivers: z.array(ReceiverShape),
       newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
     }),

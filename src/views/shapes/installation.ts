@@ -3,7 +3,7 @@ import { count, momentOrNull, text } from './words.ts'
 
 export const FindingShape = z
   .object({
-    name: text('What was looked at.'),
+    name: text('What was checked.'),
     level: z.enum(['ok', 'warn', 'fail']),
     detail: text('What was found.'),
     fix: text('The way out; every `fail` has one.').exactOptional(),
@@ -34,11 +34,11 @@ export const RekeyedShape = z
   .object({
     outcome: z
       .enum(['clean', 'writing', 'stopped'])
-      .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was told to stop.'),
+      .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was stopped.'),
     key: text('The key that everything is to be under.'),
-    accounts: count('Looked at.'),
+    accounts: count('Checked.'),
     replaced: count('Values that were encrypted anew.'),
-    passes: count('How often all accounts were looked at.'),
+    passes: count('How often all accounts were checked.'),
     unopened: z
       .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))
       .describe('Accounts with values that no configured key opens.'),
@@ -58,7 +58,7 @@ export const ProblemOfConfigShape = z
     line: z.int().exactOptional(),
     column: z.int().exactOptional(),
   })
-  .meta({ id: 'ConfigProblem', description: 'Something that keeps a config from being used, or should be known.' })
+  .meta({ id: 'ConfigProblem', description: 'A fault that keeps a config from being used, or a notice.' })
 
 export const BadConfigShape = z
   .object({ ok: z.literal(false), problems: z.array(ProblemOfConfigShape) })

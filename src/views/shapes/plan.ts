@@ -13,18 +13,18 @@ export const PlannedAccountShape = z
     ...{ hubId, hubDomain },
     changes: z.array(
       SeriesShape.extend({
-        move: z.enum(MOVES).describe('What becomes of it with its next poll.'),
+        move: z.enum(MOVES).describe('What its next poll changes.'),
         before: z.object({ level: plannedLevel, rule: z.string().nullable() }),
         after: z.object({ level: plannedLevel, rule: z.string().nullable(), threshold: ConditionsShape.nullable() }),
-      }).meta({ id: 'LevelChange', description: 'A series that would stand at another level.' }),
+      }).meta({ id: 'LevelChange', description: 'A series that would be at another level.' }),
     ),
   })
-  .meta({ id: 'PlannedAccount', description: 'An account in which a series would stand at another level.' })
+  .meta({ id: 'PlannedAccount', description: 'An account in which a series would be at another level.' })
 export type PlannedAccountShape = z.infer<typeof PlannedAccountShape>
 
 const TallyShape = z
   .object({
-    transitions: count('What would have been told, as transitions.'),
+    transitions: count('What would have been sent, as transitions.'),
     entered: count('Alerts that opened.'),
     flaps: count('Of these, over within `flapMs`.'),
     repeats: count('Repeats among the transitions.'),
@@ -34,14 +34,14 @@ const TallyShape = z
       .record(z.string(), z.object({ messages: z.int(), truncated: z.int().describe('Alerts only counted in them.') }))
       .describe('By receiver, estimated.'),
   })
-  .meta({ id: 'Tally', description: 'What a set of rules would have told.' })
+  .meta({ id: 'Tally', description: 'What a set of rules would have sent.' })
 
 const touched = z.object({ series: z.int(), accounts: z.int() })
 
 export const PlanSummaryShape = z.object({
   counts: z.object({
     accounts: z.object({
-      looked: count('Looked at.'),
+      looked: count('Checked.'),
       changed: count('With a change.'),
       neverRead: count('Without a reading.'),
       unreadable: count('What is stored of them is spoilt.'),
@@ -52,15 +52,15 @@ export const PlanSummaryShape = z.object({
         ...{ critical: touched, warning: touched, eases: touched },
         ...{ recovers: touched, unwatched: touched, unknown: touched },
       })
-      .describe('By what becomes of them.'),
+      .describe('By outcome.'),
   }),
   told: z.object({
-    byReceiver: z.record(z.string(), z.int()).describe('Transitions that each receiver would be told of now.'),
+    byReceiver: z.record(z.string(), z.int()).describe('Transitions that each receiver would be sent now.'),
     nobody: count('Transitions that no route is for.'),
   }),
   replay: z
     .object({
-      from: moment('The time that was looked at began.').nullable(),
+      from: moment('The start of the period.').nullable(),
       to: moment('It ended.').nullable(),
       knownFrom: momentOrNull('When the oldest poll was that is known.'),
       before: TallyShape,
@@ -68,8 +68,8 @@ export const PlanSummaryShape = z.object({
       flapMs: z.int().describe('An alert that is over sooner is a flap, milliseconds.'),
       offenders: z
         .array(z.object({ ...{ hubId, hubDomain }, ...LabelledSeriesName, before: z.int(), after: z.int() }))
-        .describe('Told of most often, by the rules of now and by the new ones.'),
-      notes: z.array(z.string()).describe('What the history can not tell, for people.'),
+        .describe('The accounts with the most alerts, by the rules of now and by the new ones.'),
+      notes: z.array(z.string()).describe('What the history does not show, for people.'),
     })
     .describe('What would have been sent over the stored history.'),
 })

@@ -48,7 +48,7 @@ export const ForecastShape = z
     perDayHigh: z.number().describe('High end of that range.'),
     days: days('Until the limit at that pace.'),
     earliest: days('Until the limit at the soonest, in 80 of 100 cases.'),
-    latest: days('Until the limit at the latest; null: further ahead than anything is told.').nullable(),
+    latest: days('Until the limit at the latest; null: further ahead than any forecast.').nullable(),
   })
   .meta({
     id: 'Forecast',
@@ -71,8 +71,8 @@ export const SeriesShape = z
         "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Of `customProperties.*`, where it is given.",
       ),
     measuredAt: momentOrNull('When that was read.'),
-    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
-    forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` says why.'),
+    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
+    forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` has the reason.'),
     forecastReason: z.string().nullable().describe('Why there is no forecast, for people; null where there is one.'),
     records: RecordsShape.exactOptional().describe('Of `associations.*`.'),
   })
@@ -81,7 +81,7 @@ export type SeriesShape = z.infer<typeof SeriesShape>
 
 export const SnapshotShape = z
   .object({
-    at: text('From this moment on it stood so. ISO 8601, UTC.').meta({ format: 'date-time' }),
+    at: text('From this moment on it was so. ISO 8601, UTC.').meta({ format: 'date-time' }),
     missingSince: text('Nothing was read between this moment and `at`. ISO 8601, UTC.')
       .meta({ format: 'date-time' })
       .exactOptional(),
@@ -92,7 +92,7 @@ export const SnapshotShape = z
       }),
     ),
   })
-  .meta({ id: 'Snapshot', description: 'All series of an account as they stood from a moment on.' })
+  .meta({ id: 'Snapshot', description: 'All series of an account as they were from a moment on.' })
 export type SnapshotShape = z.infer<typeof SnapshotShape>
 
 export const AccountHistoryShape = z
@@ -106,7 +106,7 @@ export const NearLimitShape = z
     hubDomain: AccountName.hubDomain,
     ...LabelledSeriesName,
     ...{ usage, limit, percent },
-    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not to be told.').nullable(),
+    daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
   })
   .meta({ id: 'NearLimit', description: 'The limit that an account is nearest to.' })
 export type NearLimitShape = z.infer<typeof NearLimitShape>

@@ -4,7 +4,7 @@ import { count, moment, strangersText, text } from './words.ts'
 export const MatcherShape = z
   .object({
     name: text('account, level, kind, rule, tag, series, objectType, from or to.'),
-    value: strangersText('What it must be; `*` stands for any characters. Of account: a hub id or a domain.'),
+    value: strangersText('What it must be; `*` matches any characters. Of account: a hub id or a domain.'),
   })
   .meta({ id: 'Matcher', description: 'What a silence asks of an alert.' })
 
@@ -19,7 +19,7 @@ export const SilenceShape = z
     active: z.boolean().describe('Whether it is in force now.'),
     openAlerts: count('How many alerts that are open now it covers.'),
   })
-  .meta({ id: 'Silence', description: 'Alerts that nobody is told of for a while.' })
+  .meta({ id: 'Silence', description: 'Alerts that are held back for a while.' })
 export type SilenceShape = z.infer<typeof SilenceShape>
 
 export const UnsilencedShape = z

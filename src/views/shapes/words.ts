@@ -35,12 +35,12 @@ export const hubId = z
   .int()
   .positive()
   .meta({ description: "The account's id at the provider.", examples: [1234567] })
-export const hubDomain = strangersText("The account's domain; empty where the provider does not tell.")
+export const hubDomain = strangersText("The account's domain; empty where the provider does not send it.")
 export const level = z.enum(['warning', 'critical'])
 export const accountState = z
   .enum(ACCOUNT_STATES)
   .describe(
-    '`active`; `failing`: a refresh is late or was refused once; `parked`: the provider said to wait; `reauthorize`: ' +
+    '`active`; `failing`: a refresh is late or was refused once; `parked`: the provider asked for a pause; `reauthorize`: ' +
       'the customer must connect again; `uninstalling`; `uninstalled`.',
   )
 
