@@ -1,56 +1,90 @@
+import type { Command } from 'commander'
+import type { Account } from '../accounts/account.ts'
+import type { AccountSort } from '../accounts/search/account-query.ts'
+import { Directory } from '../accounts/search/directory.ts'
+import { searchAccounts } from '../accounts/search/search-accounts.ts'
+import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { kindOf } from '../alerts/alert-state.ts'
+import { compareRanks } from '../alerts/rank.ts'
 import type { Parts } from '../app/parts.ts'
-import { ACCOUNT_STATES, type AccountState } from '../redis/keys.ts'
+import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { accountJson, allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
-import { staleAccounts } from '../views/stale-accounts.ts'
+import { accountJson, withPlan } from '../views/account-view.ts'
+import { type AlertCounts, surveyAlerts } from '../views/find-alerts.ts'
 import { watchText } from '../views/watch.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
-import { momentCell, named, printTable, prose, spare, state, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { ageCell, leftCell, named, printTable, prose, spare, state, whole } from './table.ts'
+import { carriersOf, withParts } from './with-parts.ts'
 
-type ListOptions = CommonOptions & { state?: AccountState; stale?: boolean }
+interface ListOptions extends CommonOptions {
+  state?: AccountState
+  level?: AlertLevel
+  kind?: AlertKind
+  tag?: string
+  search?: string
+  sort: AccountSort | 'worst'
+  stale?: boolean
+}
 
 /** `plimsoll accounts list`. */
-export async function list(io: Io, options: ListOptions): Promise<void> {
-  const states = options.state === undefined ? ACCOUNT_STATES : [options.state]
-  const found = await withParts(io, options.config, (parts) =>
-    options.stale === true ? allStale(parts, states) : everything(allAccounts(parts, states)),
-  )
+export async function list(io: Io, options: ListOptions, command: Command): Promise<void> {
+  const { found, open } = await withParts(io, options.config, (parts) => find(parts, options, command))
   if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
   if (found.length === 0) return say(io, noneText(options))
+  const now = io.clock.now()
   printTable(
     io,
     [
-      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), spare(whole('TOKEN UNTIL')), spare(whole('LAST POLL'))],
-      prose('TROUBLE'),
+      ...[whole('HUB ID'), named('DOMAIN'), state('STATE'), spare(whole('ALERTS')), spare(whole('READ'))],
+      ...[spare(whole('TOKEN ENDS')), prose('TROUBLE')],
     ],
     found.map((account) => [
-      String(account.hubId),
-      account.hubDomain,
-      account.state,
-      momentCell(account.token.expiresAt),
-      momentCell(account.polledAt),
+      ...[String(account.hubId), account.hubDomain, account.state, countsText(open.get(account.hubId)?.counts)],
+      ...[ageCell(account.polledAt, now), leftCell(account.token.expiresAt, now)],
       account.refreshFailure?.reason ?? account.pollFailure?.reason ?? cleanText(watchText(account) ?? '', 200),
     ]),
   )
 }
 
-function noneText({ state, stale }: ListOptions): string {
+async function find(parts: Parts, options: ListOptions, command: Command) {
+  const { level, kind, tag, sort } = options
+  const now = parts.clock.now()
+  const query = {
+    ...{ text: options.search ?? '', state: options.state, descending: false, limit: Number.MAX_SAFE_INTEGER - 1 },
+    sort: sort === 'worst' ? ('hubId' as const) : sort,
+    staleBefore: options.stale === true ? now - parts.coverage.settings.freshnessMs : undefined,
+    tag: tag === undefined ? undefined : { name: tag, accounts: carriersOf(parts.config, tag, command) },
+  }
+  const { store, keys } = parts
+  const [{ accounts }, survey] = await Promise.all([
+    searchAccounts({ ...parts, directory: new Directory(store, keys) }, query),
+    surveyAlerts(parts, ({ hubId, field }) => kind === undefined || kindOf(hubId, field) === kind, level),
+  ])
+  const open = new Map(survey.accounts.map((one) => [one.hubId, one]))
+  const matching =
+    level === undefined && kind === undefined ? accounts : accounts.filter(({ hubId }) => open.has(hubId))
+  if (sort === 'worst') {
+    const rank = ({ hubId, state }: Account) => open.get(hubId)?.place ?? [NO_ALERT, BY_STATE.indexOf(state), hubId]
+    matching.sort((a, b) => compareRanks(rank(a), rank(b)))
+  }
+  return { found: await Promise.all(matching.map((account) => withPlan(parts.due, account))), open }
+}
+
+/** After all that has an alert. */
+const NO_ALERT = Number.POSITIVE_INFINITY
+const BY_STATE: readonly AccountState[] = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled']
+
+function countsText({ critical, warning }: AlertCounts = { critical: 0, warning: 0 }): string {
+  return [critical > 0 ? `${critical} critical` : '', warning > 0 ? `${warning} warning` : '']
+    .filter(Boolean)
+    .join(', ')
+}
+
+function noneText({ state, level, kind, tag, search, stale }: ListOptions): string {
+  if ([level, kind, tag, search].some((given) => given !== undefined)) return 'no account matches'
   if (stale === true) return 'no account is without a fresh reading'
   if (state !== undefined) return `no account is ${state}`
   return 'no account is connected yet: send customers to /install under publicUrl, or plimsoll accounts connect or import'
-}
-
-async function allStale(parts: Parts, states: readonly AccountState[]): Promise<PlannedAccount[]> {
-  const search = { states, text: '', after: 0, limit: Number.POSITIVE_INFINITY }
-  const accounts = await staleAccounts(parts, search, parts.clock.now())
-  return Promise.all(accounts.map((account) => withPlan(parts.due, account)))
-}
-
-async function everything<T>(source: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const one of source) all.push(one)
-  return all
 }

@@ -102,6 +102,6 @@ function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
 }
 
 function whose({ hubId, hubDomain }: OpenState): string {
-  if (hubId === NOBODY) return 'the whole fleet'
+  if (hubId === NOBODY) return 'all accounts'
   return hubDomain === '' ? `account ${hubId}` : `${cleanText(hubDomain)} (${hubId})`
 }

@@ -1,36 +1,66 @@
-import { readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
+import type { Command } from 'commander'
+import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
+import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
+import { byConsequence } from '../alerts/rank.ts'
+import type { Parts } from '../app/parts.ts'
+import { type AlertFilter, findAlerts } from '../views/find-alerts.ts'
 import { timedAlert } from '../views/open-alert-json.ts'
-import { withMarks } from '../views/silenced.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
-import { accountCells, howFull, momentCell, named, number, printTable, spare, state, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { accountCells, ageCell, named, number, printTable, spare, state, usageCell, whole } from './table.ts'
+import { carriersOf, showing } from './with-parts.ts'
+
+interface ListOptions extends CommonOptions {
+  state?: NonNullable<AlertFilter['mark']>
+  level?: AlertLevel
+  kind?: AlertKind
+  tag?: string
+  search?: string
+  sort: keyof typeof ORDERS
+  watch?: boolean
+}
+
+const ORDERS = {
+  worst: byConsequence,
+  newest: (a: OpenAlert, b: OpenAlert) => b.since - a.since || byConsequence(a, b),
+  account: (a: OpenAlert, b: OpenAlert) => (a.hubId ?? 0) - (b.hubId ?? 0) || byConsequence(a, b),
+}
 
 /** `plimsoll alerts list`. */
-export async function list(io: Io, options: CommonOptions): Promise<void> {
-  const now = io.clock.now()
-  const alerts = await withParts(io, options.config, async ({ store, keys, registry, silences }) =>
-    withMarks(await readOpenAlerts(store, keys, await registry.alerting()), await silences.active(now), now),
+export async function list(io: Io, options: ListOptions, command: Command): Promise<void> {
+  await showing(
+    io,
+    options,
+    (parts) => find(parts, options, command),
+    (alerts) => print(io, alerts, options),
   )
-  if (options.json === true) {
-    return printJson(io, 'alerts list', alerts.map(timedAlert))
-  }
-  if (alerts.length === 0) return say(io, 'no alert is open')
+}
+
+async function find(parts: Parts, options: ListOptions, command: Command): Promise<OpenAlert[]> {
+  const { state: mark, level, kind, tag, search: account, sort } = options
+  const carriers = tag === undefined ? undefined : carriersOf(parts.config, tag, command)
+  const now = parts.clock.now()
+  const silences = await parts.silences.active(now)
+  const all = { accounts: Number.POSITIVE_INFINITY, alerts: Number.POSITIVE_INFINITY }
+  const { accounts } = await findAlerts(parts, { mark, level, kind, carriers, account }, silences, all, now)
+  return accounts.flatMap(({ alerts }) => alerts).sort(ORDERS[sort])
+}
+
+function print(io: Io, alerts: readonly OpenAlert[], { state: mark, level, kind, tag, search, json }: ListOptions) {
+  if (json === true) return printJson(io, 'alerts list', alerts.map(timedAlert))
+  const isFiltered = [mark, level, kind, tag, search].some((given) => given !== undefined)
+  if (alerts.length === 0) return say(io, isFiltered ? 'no open alert matches' : 'no alert is open')
+  const now = io.clock.now()
   printTable(
     io,
     [
-      ...[state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('HOW FULL'), spare(whole('SINCE'))],
+      ...[state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('USAGE'), spare(whole('AGE'))],
       ...[whole('SILENCED'), 'ACK BY', whole('ID')],
     ],
     alerts.map((alert) => [
-      alert.level,
-      ...accountCells(alert),
-      subjectOf(alert),
-      howFull(alert),
-      momentCell(alert.since),
-      alert.silencedBy ?? '',
-      alert.acknowledged?.by ?? '',
+      ...[alert.level, ...accountCells(alert), subjectOf(alert), usageCell(alert), ageCell(alert.since, now)],
+      ...[alert.silencedBy ?? '', alert.acknowledged?.by ?? ''],
       io.isTerminal ? alert.id.slice(0, ID_BEGINNING) : alert.id,
     ]),
   )

@@ -9,7 +9,7 @@ import type { AccountName, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
-import { accountCells, howFull, named, number, printTable, prose, spare, state, timeCell, whole } from './table.ts'
+import { accountCells, named, number, printTable, prose, spare, state, timeCell, usageCell, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -55,7 +55,7 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
     io,
     [
       ...[whole('AT'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare(number('HOW FULL')), state('FATE'), prose('WHY'), spare('ID')],
+      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare('ID')],
     ],
     found.map(({ transition, alert, fate }) => [
       timeCell(alert.measuredAt),
@@ -63,7 +63,7 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
       whatOf(alert),
-      howFull(alert),
+      usageCell(alert),
       fate.is,
       whyOf({ transition, alert, fate }, held),
       alert.id,

@@ -178,7 +178,7 @@ not make the exit code 3.`,
           .default('worst'),
         option('--stale', 'only accounts without a fresh reading (limits.freshness)'),
       ],
-      examples: ['--state failing', '--level critical --tag vip --sort nearest'],
+      examples: ['--state failing', '--level critical --sort nearest'],
       run: async () => (await import('./accounts-list.ts')).list,
     },
     'accounts show': {

@@ -7,39 +7,47 @@ import { type FleetStatus, newFleetText, readFleetStatus } from '../views/fleet-
 import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { isBroken, receiverText } from '../views/receiver-status.ts'
-import { skewText, type TokenEndpointStatus } from '../views/token-endpoint.ts'
+import { endpointText, skewText } from '../views/token-endpoint.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts } from './say.ts'
-import { accountCells, howFull, named, number, printTable, spare, state, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { accountCells, ageCell, named, number, printTable, spare, state, usageCell, whole } from './table.ts'
+import { showing } from './with-parts.ts'
 
 /** `plimsoll status`. */
-export async function status(io: Io, options: CommonOptions): Promise<void> {
-  const fleet = await withParts(io, options.config, (parts) =>
-    readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
-  )
-  if (options.json === true) return printJson(io, 'status', fleet)
-  printFacts(io, factsOf(fleet))
-  if (fleet.alerts.worst.length === 0) return
-  io.out('\n')
-  printTable(
+export async function status(io: Io, options: CommonOptions & { watch?: boolean }): Promise<void> {
+  await showing(
     io,
-    [state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('HOW FULL')],
-    fleet.alerts.worst.map((alert) => [alert.level, ...accountCells(alert), subjectOf(alert), howFull(alert)]),
+    options,
+    (parts) => readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
+    (fleet) => (options.json === true ? printJson(io, 'status', fleet) : print(io, fleet)),
   )
 }
 
-function endpointFacts({
-  breaker,
-  cause,
-  detail,
-  requestsPerSecond,
-  clockSkewMs,
-}: TokenEndpointStatus): [string, string][] {
-  const trouble = breaker === 'closed' ? '' : `${breaker}: ${cause} (${detail}), `
+/** What needs action first. */
+function print(io: Io, fleet: FleetStatus): void {
+  const { worst } = fleet.alerts
+  const now = io.clock.now()
+  if (worst.length > 0) {
+    printTable(
+      io,
+      [state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('USAGE'), spare(whole('AGE'))],
+      worst.map((alert) => [
+        ...[alert.level, ...accountCells(alert), subjectOf(alert), usageCell(alert)],
+        ageCell(Date.parse(alert.since), now),
+      ]),
+    )
+    io.out('\n')
+  }
+  printFacts(io, factsOf(fleet))
+}
+
+function endpointFacts(fleet: FleetStatus): [string, string][] {
+  const { tokenEndpoint } = fleet
+  if (tokenEndpoint === null) return []
+  const { requestsPerSecond, clockSkewMs } = tokenEndpoint
   const skew = clockSkewMs === null ? '' : `, its clock ${skewText(clockSkewMs)}`
-  return [['token endpoint', `${trouble}at most ${requestsPerSecond} requests a second${skew}`]]
+  return [['token endpoint', `${endpointText(fleet)}; at most ${requestsPerSecond} requests a second${skew}`]]
 }
 
 function momentOr(at: string | null, none: string): string {
@@ -50,24 +58,14 @@ function heartbeatFacts(heartbeat: HeartbeatStatus): [string, string][] {
   return [['heartbeat', `${momentOr(heartbeat.at, 'never')}, ${heartbeatText(heartbeat)}`]]
 }
 
-function factsOf({
-  accounts,
-  tokens,
-  tokenEndpoint,
-  polls,
-  coverage,
-  pollBudget,
-  alerts,
-  deliveries,
-  heartbeat,
-  daemons,
-}: FleetStatus): [string, string][] {
+function factsOf(fleet: FleetStatus): [string, string][] {
+  const { accounts, tokens, polls, coverage, pollBudget, alerts, deliveries, heartbeat, daemons } = fleet
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   const reading = accounts.newFleet === null ? '' : `; ${newFleetText(accounts.newFleet)}`
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}${reading}`],
     ['token refreshes', `${tokens.overdue} overdue, next ${momentOr(tokens.nextAt, 'never')}`],
-    ...(tokenEndpoint === null ? [] : endpointFacts(tokenEndpoint)),
+    ...endpointFacts(fleet),
     ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
     ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),

@@ -1,6 +1,7 @@
 import { cleanText } from '../text/clean-text.ts'
 import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
-import { formatCount, formatPercent } from '../text/format-number.ts'
+import { countOf, formatPercent } from '../text/format-number.ts'
+import { formatSpan } from '../text/format-span.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { coloured } from './colours.ts'
 import type { Io } from './io.ts'
@@ -171,13 +172,24 @@ export function momentCell(at: number | null): string {
   return at === null ? '' : formatMoment(at)
 }
 
-/** The columns HUB ID and DOMAIN of an alert. */
-export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string[] {
-  return hubId === null ? ['', 'the whole fleet'] : [String(hubId), hubDomain]
+/** How long ago a moment was: `3 min`; empty for none. */
+export function ageCell(at: number | null, now: number): string {
+  return at === null ? '' : formatSpan(now - at)
 }
 
-/** The column HOW FULL: the share of the limit, or a number where there is none. */
-export function howFull({ percent, usage }: { percent?: number; usage?: number }): string {
+/** How long until a moment: `12 min`; `over` once it has come. */
+export function leftCell(at: number | null, now: number): string {
+  if (at === null) return ''
+  return at <= now ? 'over' : formatSpan(at - now)
+}
+
+/** The columns HUB ID and DOMAIN of an alert. */
+export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string[] {
+  return hubId === null ? ['', 'all accounts'] : [String(hubId), hubDomain]
+}
+
+/** The column USAGE of an alert: the share of the limit, or how many records there are. */
+export function usageCell({ percent, usage }: { percent?: number; usage?: number }): string {
   if (percent !== undefined) return formatPercent(percent)
-  return usage === undefined ? '' : formatCount(usage)
+  return usage === undefined ? '' : countOf(usage, 'record')
 }

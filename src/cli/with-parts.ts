@@ -1,4 +1,7 @@
 import { hostname } from 'node:os'
+import type { Command } from 'commander'
+import { unknownName } from '../../config/problems.ts'
+import type { Config } from '../../config/schema.ts'
 import { openParts, type Parts } from '../app/parts.ts'
 import { checkFormat, raiseFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
@@ -6,6 +9,7 @@ import { createLogger } from '../runtime/logger.ts'
 import { checkKeys } from '../tokens/canary.ts'
 import { VaultError } from '../tokens/vault.ts'
 import { startWriterReports } from '../tokens/writers.ts'
+import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, readConfig, type WithoutData } from './installation.ts'
 import { CommandError, type Io } from './io.ts'
 
@@ -48,6 +52,38 @@ export async function withParts<T>(
   } finally {
     await lifecycle.close()
   }
+}
+
+/** Every few seconds. */
+const WATCH_MS = 3_000
+
+/** What a command reads, printed once; with --watch again and again, on a terminal in place of the last one. */
+export async function showing<T>(
+  io: Io,
+  { config, json, watch }: CommonOptions & { watch?: boolean },
+  read: (parts: Parts) => Promise<T>,
+  print: (value: T) => void,
+): Promise<void> {
+  if (watch !== true) return print(await withParts(io, config, read))
+  const repeat = async (parts: Parts) => {
+    while (!io.stop.aborted) {
+      const value = await read(parts)
+      if (io.isTerminal && json !== true) io.out(CLEAR)
+      print(value)
+      await io.drained()
+      await io.clock.wait(WATCH_MS, io.stop)
+    }
+  }
+  await withParts(io, config, repeat, { stops: 'by itself' })
+}
+
+/** The cursor to the top, the screen and what was scrolled out of it empty. */
+const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
+
+/** Whose a tag of the config is: hub ids and patterns of domains. An unknown one is wrong usage. */
+export function carriersOf({ tags }: Config, tag: string, command: Command): readonly string[] {
+  const carriers = Object.hasOwn(tags, tag) ? tags[tag] : undefined
+  return carriers ?? command.error(`error: --tag: ${unknownName(tag, Object.keys(tags), `no tag is called ${tag}`)}`)
 }
 
 /** Of what a command logs, what somebody must know who sees no log. */

@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encodeState, openedState, type SeriesState } from '../../src/alerts/alert-state.ts'
+import type { Store } from '../../src/redis/connect.ts'
+import { createKeys, type Keys } from '../../src/redis/keys.ts'
+import { NOBODY } from '../../src/redis/steps.ts'
+import { seedAccount } from '../support/accounts.ts'
+import { plimsollHere } from '../support/command.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { startRedis, type TestRedis } from '../support/redis-server.ts'
+
+/** Account 1 with 87 limits in trouble, 2 whose token is dead, 3 whose polls fail, 4 that is well. */
+const [FULL, DEAD, UNREAD, WELL] = [1, 2, 3, 4] as const
+const MINUTE = 60_000
+const clock = new HandClock()
+const NOW = clock.now()
+
+let redis: TestRedis
+let folder: string
+let config: string
+let store: Store
+let keys: Keys
+
+beforeAll(async () => {
+  redis = await startRedis()
+  folder = mkdtempSync(join(tmpdir(), 'plimsoll-lists-'))
+  config = join(folder, 'plimsoll.yaml')
+  writeFileSync(
+    config,
+    `provider: { clientId: a, clientSecret: b }
+redis: { url: "${redis.url}" }
+encryption: { keys: [ { id: k1, key: "${Buffer.alloc(32, 7).toString('base64')}" } ] }
+http: { publicUrl: https://plimsoll.example.com }
+tags: { vip: ["n2.*", 4], none: [] }
+receivers: { ops: { type: email, smtp: "smtps://u:p@mail.example.com", from: a@example.com, to: [b@example.com] } }
+routes: [ { to: [ops] } ]
+`,
+  )
+  store = redis.store()
+  keys = createKeys('plimsoll')
+  for (const hubId of [FULL, DEAD, UNREAD, WELL]) {
+    await seedAccount(store, keys, { hubId, hubDomain: `n${hubId}.example.com`, obtainedAt: NOW - 10 * MINUTE })
+  }
+  await store.hset(keys.account(WELL).account, 'polledAt', NOW - 3 * MINUTE)
+  await open(DEAD, 'token', openedState('critical', 'token', NOW - 90 * MINUTE))
+  await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
+  for (let n = 0; n < 87; n++) {
+    const said = { level: 'critical' as const, usage: 1_000, limit: 1_000, at: NOW - MINUTE }
+    await open(FULL, `type/2-${n}`, { ...openedState('critical', 'full', NOW - MINUTE), said })
+  }
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function open(hubId: number, field: string, state: SeriesState): Promise<void> {
+  await store.hset(keys.account(hubId).alerts, field, encodeState(state))
+  await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+}
+
+const run = (...args: string[]) => plimsollHere([...args, '--config', config], folder, { clock })
+const ids = async (...args: string[]): Promise<number[]> => {
+  const { code, out, err } = await run(...args, '--json')
+  expect({ args, code, err }).toEqual({ args, code: 0, err: '' })
+  return (JSON.parse(out) as { hubId: number }[]).map(({ hubId }) => hubId)
+}
+
+test('a dead token among 87 limits is the first line of alerts list, of accounts list and of status', async () => {
+  expect((await ids('alerts', 'list')).slice(0, 3)).toEqual([DEAD, UNREAD, FULL])
+  expect(await ids('accounts', 'list')).toEqual([DEAD, UNREAD, FULL, WELL])
+  for (const command of [['alerts', 'list'], ['status']]) {
+    expect((await run(...command)).out.split('\n')[1]).toMatch(/^critical +2 +n2\.example\.com +tokens: .* 90 min/)
+  }
+  expect((await run('accounts', 'list')).out.split('\n')[1]).toMatch(
+    /^2 +n2\.example\.com +active +1 critical +20 min$/,
+  )
+})
+
+test('what concerns all accounts comes before all of them', async () => {
+  await open(NOBODY, 'token-endpoint', openedState('critical', 'fleet', NOW))
+  expect((await ids('alerts', 'list')).slice(0, 2)).toEqual([null, DEAD])
+  expect((await run('alerts', 'list')).out).toMatch(/^critical +all accounts +/m)
+  await store.del(keys.account(NOBODY).alerts)
+})
+
+test.each<[string, number[]]>([
+  ['--level warning', [UNREAD]],
+  ['--level critical --sort hubId', [FULL, DEAD]],
+  ['--kind limit', [FULL]],
+  ['--kind token --level warning', []],
+  ['--tag vip', [DEAD, WELL]],
+  ['--tag none', []],
+  ['--search N4.', [WELL]],
+  ['--search 3', [UNREAD]],
+  ['--state active', [DEAD, UNREAD, FULL, WELL]],
+  ['--state uninstalled', []],
+  ['--sort domain --tag vip', [DEAD, WELL]],
+  ['--sort hubId', [FULL, DEAD, UNREAD, WELL]],
+  ['--stale', []],
+])('accounts list %s', async (options, expected) => {
+  expect(await ids('accounts', 'list', ...options.split(' '))).toEqual(expected)
+})
+
+test.each<[string, number[]]>([
+  ['--level warning', [UNREAD]],
+  ['--kind token', [DEAD]],
+  ['--kind fleet', []],
+  ['--tag vip', [DEAD]],
+  ['--search n3.exa', [UNREAD]],
+  ['--state active --kind poll', [UNREAD]],
+  ['--state silenced', []],
+  ['--state acknowledged', []],
+])('alerts list %s', async (options, expected) => {
+  expect(await ids('alerts', 'list', ...options.split(' '))).toEqual(expected)
+})
+
+test('alerts are listed newest first, or by account', async () => {
+  const newest = await ids('alerts', 'list', '--sort', 'newest')
+  expect([newest[0], ...newest.slice(-2)]).toEqual([FULL, UNREAD, DEAD])
+  const byAccount = await ids('alerts', 'list', '--sort', 'account')
+  expect([byAccount[0], ...byAccount.slice(-2)]).toEqual([FULL, DEAD, UNREAD])
+})
+
+test('a value that there is not is wrong usage that names the ones there are', async () => {
+  const wrong = async (...args: string[]) => {
+    const { code, out, err } = await run(...args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    return err
+  }
+  expect(await wrong('accounts', 'list', '--tag', 'big')).toContain('--tag: no tag is called big; allowed: vip, none')
+  expect(await wrong('alerts', 'list', '--tag', 'vips')).toContain('did you mean "vip"?')
+  expect(await wrong('alerts', 'list', '--state', 'told')).toContain('choices are active, acknowledged, silenced')
+  expect(await wrong('accounts', 'list', '--kind', 'fleet')).toContain('allowed choices are limit, token, poll')
+  expect(await wrong('accounts', 'list', '--sort', 'x')).toContain('worst, hubId, domain, refresh, poll, nearest')
+})
+
+test('where nothing matches the list says so, and no more', async () => {
+  expect((await run('accounts', 'list', '--search', 'zzz')).out).toBe('no account matches\n')
+  expect((await run('alerts', 'list', '--kind', 'fleet')).out).toBe('no open alert matches\n')
+})
+
+test('with --watch a list is shown again every few seconds, until it is told to stop', async () => {
+  const stop = new AbortController()
+  const hand = new HandClock()
+  const lines: string[] = []
+  const watched = plimsollHere(['alerts', 'list', '--watch', '--kind', 'token', '--json', '--config', config], folder, {
+    ...{ clock: hand, stop: stop.signal },
+    drained: async () => void lines.push('drawn'),
+  })
+  for (let n = 0; n < 3; n++) {
+    await hand.sleeper(3_000)
+    hand.move(3_000)
+  }
+  await hand.sleeper(3_000)
+  stop.abort()
+  const { code, out, err } = await watched
+  expect({ code, err, documents: out.trim().split('\n').length }).toEqual({ code: 0, err: '', documents: 4 })
+  for (const line of out.trim().split('\n')) expect(JSON.parse(line)).toMatchObject([{ hubId: DEAD }])
+  expect(lines).toHaveLength(4)
+})
