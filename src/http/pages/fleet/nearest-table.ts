@@ -11,11 +11,10 @@ import { table } from '../parts/table.ts'
 export function nearestTable(limits: readonly ShownLimit[]): Html {
   const rows = limits.map(({ limit, level, spark }) => [
     html`${accountLink(limit)}<br><span class="soft">${seriesName(limit)}</span>`,
-    spark ?? '',
-    fullness(limit, level),
+    html`${fullness(limit, level)}${spark === undefined ? undefined : html`<br>${spark}`}`,
     daysLeftOf(limit),
   ])
-  const columns = ['Account', 'Last 7d', 'Used', 'Days left'].map((title) => ({ title }))
+  const columns = ['Account', 'Used, last 7 days', 'Days left'].map((title) => ({ title }))
   return html`${table('Nearest limits', columns, rows)}
 <p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
 }
