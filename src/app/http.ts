@@ -1,3 +1,4 @@
+import type { Config } from '../../config/schema.ts'
 import { longestPauses } from '../../jobs/clock.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { openQueueBoard } from '../../jobs/queue-board.ts'
@@ -9,6 +10,8 @@ import { Deliveries } from '../delivery/deliveries.ts'
 import { judgeReceiver } from '../delivery/receiver-health.ts'
 import { ReceiverStore } from '../delivery/receiver-store.ts'
 import type { Role } from '../heartbeat/roles.ts'
+import { type AdminToken, mainToken, OF_CONFIG, OF_FILE } from '../http/access/admin-token.ts'
+import { openTokenFile } from '../http/access/token-file.ts'
 import { type HealthReport, judgeHealth } from '../http/health.ts'
 import { type HttpServer, startHttpServer } from '../http/server.ts'
 import { CoverageStore } from '../limits/coverage-store.ts'
@@ -16,18 +19,18 @@ import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { Store } from '../redis/connect.ts'
 import type { DataTrouble } from '../redis/data-trouble.ts'
+import type { Logger } from '../runtime/logger.ts'
 import type { AccessTokens } from '../tokens/access-token.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { connectDeps, connected, uninstall } from './account-actions.ts'
 import type { AccountJobs } from './account-jobs.ts'
 import { pollNow, refreshNow } from './account-now.ts'
-import { adminToken } from './admin-token.ts'
 import { acknowledge, silenceAlerts, unacknowledge, unsilence } from './alert-actions.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { historyKeep } from './history-keep.ts'
 import { live } from './live.ts'
-import { ackLinks } from './mail-links.ts'
 import { type Parts, sampleSettings } from './parts.ts'
+import { ackLinks } from './receivers.ts'
 import { replayDeliveries } from './replay-deliveries.ts'
 import { ruleSetOf } from './rule-set.ts'
 import { testReceiver } from './test-receiver.ts'
@@ -182,4 +185,18 @@ export async function readHealth(
     expected: doesBoth ? expected : {},
     ticks: doesTick && !doesBoth ? { last: ticks, expected } : undefined,
   })
+}
+
+/** The config's, or else, for a daemon that serves pages, one of its own: then the log has its path, never the token. */
+function adminToken({ http, dataDir }: Config, servesPages: boolean, log: Logger): AdminToken | undefined {
+  if (http.adminToken !== undefined) return mainToken(OF_CONFIG, http.adminToken)
+  if (!servesPages) return undefined
+  const { token, path, made, wasOpen } = openTokenFile(dataDir)
+  if (wasOpen) {
+    const fix = 'remove it and start again for a new one'
+    log.warn({ code: 'http.token-open', file: path }, `others could read ${path}, from now on they can't: ${fix}`)
+  }
+  const url = `${http.publicUrl}/sign-in`
+  log.info({ code: 'http.admin-token', url, file: path, made }, `sign in at ${url} with the token in ${path}`)
+  return mainToken(OF_FILE, token)
 }

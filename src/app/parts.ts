@@ -10,6 +10,7 @@ import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { SampleSettings } from '../limits/samples.ts'
 import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../provider/client.ts'
+import { CALL_CLASSES, ENDPOINTS, type ObservedCall } from '../provider/observed-call.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { openEmbeddedRedis } from '../redis/embedded.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
@@ -21,7 +22,6 @@ import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
-import { observeCalls } from './observe-calls.ts'
 import { NO_TELEMETRY, openTelemetry, type Telemetry } from './telemetry.ts'
 
 /** What is handed in: everything that a test holds still. */
@@ -132,4 +132,24 @@ export async function openRedis(
   const embedded = await openEmbeddedRedis(config.dataDir, clock, log)
   lifecycle.onClose('the embedded Redis', () => embedded.close())
   return { kind: 'embedded', socket: embedded.socket }
+}
+
+/** Counts calls to the provider. All that may come are there from the start, at 0: the first failure is seen as a rise. */
+function observeCalls({ providerRequests, providerLatency }: Metrics): (call: ObservedCall) => void {
+  const counters = eachOf(ENDPOINTS, (endpoint) =>
+    eachOf(CALL_CLASSES, (name) => {
+      const counter = providerRequests.labels({ endpoint, class: name })
+      counter.inc(0)
+      return counter
+    }),
+  )
+  const latencies = eachOf(ENDPOINTS, (endpoint) => providerLatency.labels({ endpoint }))
+  return (call) => {
+    counters[call.endpoint][call.class].inc()
+    latencies[call.endpoint].observe(Math.max(0, call.ms) / 1_000)
+  }
+}
+
+function eachOf<K extends string, T>(names: readonly K[], make: (name: K) => T): Record<K, T> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<K, T>
 }

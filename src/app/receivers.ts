@@ -1,10 +1,18 @@
 import { mailEncryption } from '../../config/receivers.ts'
 import type { Config } from '../../config/schema.ts'
-import type { MailLinks } from '../delivery/email/mail-links.ts'
+import { lineOf } from '../../config/thresholds.ts'
+import { reconnectLink } from '../accounts/reconnect-link.ts'
+import { AckLinks } from '../alerts/acknowledge/ack-links.ts'
+import { type Alert, alertOf, UNINSTALL_RULE } from '../alerts/alert.ts'
+import { type MailLinks, recordPages } from '../delivery/email/mail-links.ts'
 import { createEmailReceiver } from '../delivery/email/send-email.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { createWebhookReceiver } from '../delivery/webhook/send-webhook.ts'
-import { messageLinks } from './mail-links.ts'
+import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
+import { NOBODY } from '../redis/steps.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { runbookUrl } from '../text/runbook.ts'
+import type { Vault } from '../tokens/vault.ts'
 
 /** As long as can be: what a slow server takes after that comes a second time. Two of them fit into a claim. */
 const MAIL_TIMEOUT_MS = 25_000
@@ -36,4 +44,56 @@ export function createReceiver(
   const { http, alerts } = config
   const context = { home: `${http.publicUrl}/`, groupBy: alerts.group.by, links: messageLinks(config) }
   return createWebhookReceiver({ name, url, secrets: [...secrets], format, context })
+}
+
+export function ackLinks(vault: Vault, config: () => Pick<Config, 'alerts'>): AckLinks {
+  return new AckLinks(
+    () => vault.deriveEach('acknowledge'),
+    () => config().alerts.acknowledgeFor,
+  )
+}
+
+/** Where messages lead, the same on each attempt to deliver them. */
+function messageLinks({ http }: Pick<Config, 'http'>): MailLinks {
+  const { publicUrl } = http
+  const linked = (alert: Alert) => ({ ...alert, id: alertOf(alert), hubId: alert.account?.hubId ?? null })
+  return {
+    open: (alert) => publicUrl + alertPath(linked(alert)),
+    silence: (alert) => publicUrl + newSilencePath(matchersFor(linked(alert))),
+    runbook: (alert) => runbookUrl(publicUrl, alert.kind, causeOf(alert)),
+  }
+}
+
+/** The runbook has a section for each. */
+function causeOf({ kind, level, rule, cause }: Alert): string | undefined {
+  if (kind === 'token') return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
+  if (kind === 'delivery') return level === 'critical' ? 'disabled' : 'failing'
+  return cause
+}
+
+/** Where mails lead besides: what they permit is signed, and lasts from now on. */
+export function mailLinks(
+  config: Pick<Config, 'http' | 'provider' | 'thresholds' | 'alerts'>,
+  vault: Vault,
+  clock: Pick<Clock, 'now'>,
+): MailLinks {
+  const { http, provider, thresholds, alerts } = config
+  const acknowledge = ackLinks(vault, () => ({ alerts }))
+  return {
+    ...messageLinks(config),
+    acknowledge: (alert) => {
+      const linked = { hubId: alert.account?.hubId ?? NOBODY, alertId: alertOf(alert) }
+      return http.publicUrl + acknowledge.pathTo(linked, clock.now())
+    },
+    reconnect: ({ account }) =>
+      account === undefined ? undefined : reconnectLink(vault, http.publicUrl, account.hubId, clock.now()).url,
+    record: recordPages(provider.installUrl),
+    rule: (name) => placeOf(name, thresholds),
+  }
+}
+
+/** Several rules may have the same name: it could be any of them. */
+function placeOf(name: string, rules: Config['thresholds']): string | undefined {
+  const lines = rules.filter((rule) => rule.name === name).map(lineOf)
+  return lines.length === 1 && lines[0] !== undefined ? `thresholds line ${lines[0]}` : undefined
 }

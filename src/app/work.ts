@@ -1,6 +1,5 @@
-import { mailLinks } from './mail-links.ts'
 import type { Parts } from './parts.ts'
-import { createReceivers } from './receivers.ts'
+import { createReceivers, mailLinks } from './receivers.ts'
 import { type Hands, workerDeps } from './worker-deps.ts'
 
 /** What jobs work by under one config, and whom they reach: receivers, the service outside that hears the heartbeat. */

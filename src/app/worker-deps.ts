@@ -1,4 +1,7 @@
 import { unprovenAfter } from '../../config/drill.ts'
+import type { Config } from '../../config/schema.ts'
+import { longestPauses } from '../../jobs/clock.ts'
+import type { DigestSettings, HeartbeatSettings } from '../../jobs/job-deps.ts'
 import type { Movement } from '../../jobs/movement.ts'
 import { CLAIM_MS } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
@@ -7,16 +10,16 @@ import { deliveryAnnouncer } from '../alerts/kinds/delivery-alert.ts'
 import { closeAlerts } from '../alerts/kinds/told-alert.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat-store.ts'
+import { createPinger } from '../heartbeat/ping.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
+import { CallBudget } from '../limits/polling/call-budget.ts'
 import { CallShare } from '../limits/polling/call-share.ts'
+import { pollBudgetText } from '../redis/shared-text.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
-import { callBudget } from './call-budget.ts'
-import { digestSettings } from './digest-settings.ts'
 import { groupSettings } from './group-settings.ts'
-import { openHeartbeat } from './heartbeat.ts'
 import { historyKeep } from './history-keep.ts'
 import type { Lasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
@@ -86,5 +89,40 @@ export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<st
     clock,
     random,
     log,
+  }
+}
+
+/** Undefined where the config sets none: then nothing of it touches Redis. */
+function callBudget({ config, store, keys, clock, log }: Parts): CallBudget | undefined {
+  const { callsPerHour } = config.limits
+  if (callsPerHour === undefined) return undefined
+  return new CallBudget({ text: pollBudgetText(store, keys), callsPerHour, clock, log })
+}
+
+/** Who gets a digest when, and of what. */
+function digestSettings(config: Config): DigestSettings {
+  const schedules = Object.entries(config.receivers).flatMap(([name, { digest }]) =>
+    digest === undefined ? [] : [[name, { ...digest, on: digest.on ?? 'mon' }] as const],
+  )
+  return {
+    schedules: new Map(schedules),
+    routes: withTags(config.routes, config.tags),
+    rules: withTags(config.thresholds, config.tags),
+    max: config.alerts.group.max,
+    pageOf: pageOf(config),
+    page: `${config.http.publicUrl}/`,
+  }
+}
+
+/** Undefined where no heartbeat is configured. The caller closes its pinger. */
+function openHeartbeat({ config, coverage }: Parts, startedAt: number): HeartbeatSettings | undefined {
+  if (config.heartbeat === undefined) return undefined
+  const { url, every, tokens, overdueRefresh, outboxAge } = config.heartbeat
+  const { heartbeat: _, ...sweeps } = longestPauses(config.schedule)
+  return {
+    everyMs: every,
+    bounds: { coverage: coverage.settings, tokens, overdueRefreshMs: overdueRefresh, outboxAgeMs: outboxAge, sweeps },
+    pinger: createPinger(url),
+    daemon: { startedAt, receivers: new Set(Object.keys(config.receivers)) },
   }
 }

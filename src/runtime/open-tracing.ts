@@ -1,7 +1,10 @@
 import {
+  type Attributes,
   type Context,
   context,
+  type Link,
   propagation,
+  SpanKind,
   SpanStatusCode,
   type TextMapGetter,
   type TextMapPropagator,
@@ -12,10 +15,16 @@ import {
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
+import {
+  BatchSpanProcessor,
+  type Sampler,
+  SamplingDecision,
+  type SamplingResult,
+  type SpanExporter,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
 import type { Logger } from './logger.ts'
 import type { Secret } from './secret.ts'
-import { SomeSpans } from './some-spans.ts'
 import type { Tracing } from './tracing.ts'
 
 /*
@@ -117,5 +126,31 @@ class TraceParent implements TextMapPropagator {
 
   fields(): string[] {
     return ['traceparent']
+  }
+}
+
+/** What our own spans' facts begin with. */
+const OURS = 'plimsoll.'
+
+/**
+ * Our own spans, and those of jobs that are added and worked on. Of BullMQ's others most show only that there was nothing to
+ * do, some thousand times an hour.
+ */
+class SomeSpans implements Sampler {
+  shouldSample(
+    _context: Context,
+    _traceId: string,
+    _name: string,
+    kind: SpanKind,
+    attributes: Attributes,
+    _links: Link[],
+  ): SamplingResult {
+    const isJob = kind === SpanKind.PRODUCER || kind === SpanKind.CONSUMER
+    const isOurs = Object.keys(attributes).some((name) => name.startsWith(OURS))
+    return { decision: isJob || isOurs ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD }
+  }
+
+  toString(): string {
+    return 'SomeSpans'
   }
 }

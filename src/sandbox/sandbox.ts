@@ -6,13 +6,13 @@ import { serveAuthorizePage } from './authorize-page.ts'
 import { serveCompanions } from './companions.ts'
 import { serveControl } from './control.ts'
 import { Faults } from './faults.ts'
-import { serveFrontPage } from './front-page.ts'
 import { Hooks, serveHookSink } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import { Journal } from './journal.ts'
 import { serveLimits } from './limits-api.ts'
 import { serveOAuth2026 } from './oauth-2026.ts'
 import { serveOAuthV1 } from './oauth-v1.ts'
+import { html, page } from './pages.ts'
 import { badUrl, pathNotFound } from './provider-errors.ts'
 import type { SandboxParts } from './provider-route.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -131,4 +131,23 @@ function httpServer({ journal }: SandboxParts): FastifyInstance {
 
 function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
+}
+
+/** `/`: what this is and where everything in it is found. */
+function serveFrontPage(server: FastifyInstance, { app, world }: SandboxParts, smtpUrl: () => string): void {
+  server.get('/', (_request, reply) => {
+    const accounts = [...world.accounts()]
+    const installed = accounts.filter((account) => account.installed).length
+    const body = html`<h1>Sandbox</h1>
+<p>A stand-in for the CRM provider, with a mail inbox and a webhook sink. Nothing here is real, and nothing leaves this machine.</p>
+<div class="card"><table>
+<tr><th>Accounts</th><td><a href="/sandbox/accounts">${accounts.length}, of which ${installed} connected</a></td></tr>
+<tr><th>Mail</th><td><a href="/sandbox/inbox">Inbox</a> of <code>${smtpUrl()}</code></td></tr>
+<tr><th>Webhooks</th><td><a href="/sandbox/hooks">Received</a> at <code>POST /sandbox/hooks</code> and below</td></tr>
+<tr><th>Requests</th><td><a href="/sandbox/requests">All so far</a></td></tr>
+<tr><th>Faults</th><td><a href="/sandbox/faults">Standing</a>; <code>POST /sandbox/faults</code> adds one</td></tr>
+<tr><th>Install page</th><td><code>/oauth/authorize</code> for the app <code>${app.clientId}</code></td></tr>
+</table></div>`
+    return send(reply, page(200, 'Sandbox', body))
+  })
 }

@@ -1,5 +1,4 @@
 import { COMPANIES, CONTACTS, DEALS, objectTypesOf } from './object-types.ts'
-import { recordLabel } from './record-labels.ts'
 
 export type Scenario = 'steady' | 'climbing'
 
@@ -174,4 +173,39 @@ function between(low: number, high: number, hubId: number, purpose: string): num
   hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_507)
   hash = Math.imul(hash ^ (hash >>> 13), 3_266_489_909)
   return low + (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * (high - low)
+}
+
+const FIRST_NAMES = [
+  'Ada',
+  'Bruno',
+  'Chidi',
+  'Dana',
+  'Emeka',
+  'Freya',
+  'Goran',
+  'Hana',
+  'Iris',
+  'João',
+  'Kaito',
+  'Leïla',
+]
+const LAST_NAMES = ["O'Neill", 'Okafor', 'Svensson', 'Martín', 'Tanaka', 'Weber', 'Rossi', 'Novák', 'Haddad', 'Lind']
+const PLACES = ['North', 'Harbor', 'Summit', 'Valley', 'Lake', 'Bridge', 'Prairie', 'Coast', 'Forest', 'Desert']
+const TRADES = ['Foods & Sons', 'Logistics', 'Insurance', 'Robotics', 'Dental Care', 'Textiles', 'Analytics']
+const PLANS = ['Annual plan', 'Renewal', 'Pilot', 'Expansion', 'Migration', 'Support contract']
+
+/** What a person would see in the account as the name of this record; always the same for the same record. */
+function recordLabel(objectTypeId: string, objectId: number): string {
+  if (objectTypeId === CONTACTS.objectTypeId) return `${pick(FIRST_NAMES, objectId)} ${pick(LAST_NAMES, objectId, 7)}`
+  if (objectTypeId === COMPANIES.objectTypeId) return companyName(objectId)
+  if (objectTypeId === DEALS.objectTypeId) return `${pick(PLANS, objectId)} – ${companyName(objectId)}`
+  return `Record ${objectId}`
+}
+
+function companyName(objectId: number): string {
+  return `${pick(PLACES, objectId)} ${pick(TRADES, objectId, 3)}`
+}
+
+function pick(names: readonly string[], objectId: number, stride = 1): string {
+  return names[Math.floor(objectId / stride) % names.length] ?? ''
 }

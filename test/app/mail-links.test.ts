@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { noteLines } from '../../config/thresholds.ts'
 import { readReconnectLink } from '../../src/accounts/reconnect-link.ts'
-import { ackLinks, mailLinks } from '../../src/app/mail-links.ts'
+import { ackLinks, mailLinks } from '../../src/app/receivers.ts'
 import { NOBODY } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { anAlert } from '../alerts/an-alert.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isFromOurPage } from '../../src/http/access/form-origin.ts'
+import { isFromOurPage } from '../../src/http/access/accept-forms.ts'
 import { createFormTokens, isSameToken } from '../../src/http/access/form-token.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { badDay } from './in-browser/scene.ts'

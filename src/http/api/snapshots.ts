@@ -9,7 +9,6 @@ import { unknownAccount } from '../problem.ts'
 import { cursor, moment, oneOf, wholeNumber } from '../query.ts'
 import { nextOf } from './next-of.ts'
 import { type Lines, OF_ACCOUNT, ok, pageOf, route, TAKES_NOTHING } from './route.ts'
-import { snapshotPage } from './snapshot-page.ts'
 
 const WEEK_MS = 7 * 86_400_000
 const MOST = 1000
@@ -77,4 +76,19 @@ function* allLines(format: LineFormat, hubId: number, snapshots: Iterable<Snapsh
   const head = historyHead(format)
   if (head !== '') yield head
   for (const snapshot of snapshots) yield historyLines(format, hubId, snapshot)
+}
+
+interface SnapshotPage {
+  items: Snapshot[]
+  /** Go on after this moment; undefined at the end. */
+  next: number | undefined
+}
+
+/** Up to `limit` snapshots after a moment; those of one moment stay together, so that the next page skips none. */
+function snapshotPage(snapshots: readonly Snapshot[], after: number | undefined, limit: number): SnapshotPage {
+  const rest = snapshots.filter(({ at }) => after === undefined || at > after)
+  const end = rest[limit - 1]?.at
+  if (end === undefined) return { items: rest, next: undefined }
+  const items = rest.filter(({ at }) => at <= end)
+  return { items, next: items.length < rest.length ? end : undefined }
 }

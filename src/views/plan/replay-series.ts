@@ -1,18 +1,16 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import type { AlertLevel, AlertReason } from '../../alerts/alert.ts'
 import type { SeriesState } from '../../alerts/alert-state.ts'
-import type { ForeseenSeries } from '../../alerts/evaluation/conditions.ts'
-import { marginOf } from '../../alerts/evaluation/conditions.ts'
+import { type ForeseenSeries, marginOf } from '../../alerts/evaluation/conditions.ts'
 import { type Evaluation, evaluate, remembered, saidOf } from '../../alerts/evaluation/evaluate.ts'
 import { isLimitChangeOff, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import { worseFrom } from '../../alerts/evaluation/worse.ts'
 import { hasMoved } from '../../alerts/kinds/limit-changed.ts'
 import { DAY_MS, dayOf } from '../../limits/forecast/daily-points.ts'
 import type { Value } from '../../limits/history/change.ts'
-import type { Stretch, Timeline } from '../../limits/history/timeline.ts'
+import type { KnownPoll, Stretch, Timeline } from '../../limits/history/timeline.ts'
 import { parseSeriesId, type Series, type SeriesName } from '../../limits/series.ts'
 import { Foresight } from './foresight.ts'
-import { nextPoll } from './poll-moments.ts'
 import type { RuleSet } from './rule-set.ts'
 
 /** Something that would have been told of a series. */
@@ -241,4 +239,31 @@ export function replayedSeries(account: AccountName, timeline: Timeline, turns: 
     const periodMs = name.from === undefined ? everyMs : pairsMs
     return [{ account, id, name, stretches, timeline, periodMs, pairsSeen: pairsPerPoll !== undefined }]
   })
+}
+
+/**
+ * The first poll of an account at or after a moment, as far as its history tells. A poll that saw a change, or ended a gap,
+ * is known. Those between two of them left no trace: they are taken to have come every `periodMs`. None within a gap, and
+ * none after the last reading.
+ */
+function nextPoll({ polls, readAt }: Timeline, periodMs: number, moment: number): number | undefined {
+  const last = lastAtOrBefore(polls, moment)
+  const before = polls[last]
+  const after = polls[last + 1]
+  if (before === undefined) return after?.at ?? (readAt >= moment ? readAt : undefined)
+  const regular = before.at + Math.ceil((moment - before.at) / periodMs) * periodMs
+  const until = after === undefined ? readAt : (after.missingSince ?? after.at)
+  if (regular <= until) return regular
+  return until >= moment ? until : after?.at
+}
+
+function lastAtOrBefore(polls: readonly KnownPoll[], moment: number): number {
+  let low = 0
+  let high = polls.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((polls[middle]?.at ?? 0) <= moment) low = middle + 1
+    else high = middle
+  }
+  return low - 1
 }

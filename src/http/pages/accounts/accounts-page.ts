@@ -1,11 +1,23 @@
-import type { Place } from '../../../accounts/search/account-query.ts'
+import {
+  ACCOUNT_SORTS,
+  type AccountSort,
+  ALERT_FILTERS,
+  type AlertFilter,
+  type Place,
+} from '../../../accounts/search/account-query.ts'
+import { seriesName } from '../../../alerts/series-name.ts'
+import type { NearestLimit } from '../../../limits/nearest-limit.ts'
+import type { Series } from '../../../limits/series.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../../redis/keys.ts'
-import { formatCount } from '../../../text/format-number.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatDaysLeft } from '../../../text/days-left.ts'
+import { formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { nothing } from '../parts/table.ts'
-import { type AccountRow, accountRows } from './account-rows.ts'
+import type { PlannedAccount } from '../../../views/account-view.ts'
+import { stateBadge } from '../parts/badges.ts'
+import { type Column, nothing, table } from '../parts/table.ts'
+import { when } from '../parts/when.ts'
 import { type AccountsAddress, accountsAddress } from './accounts-address.ts'
-import { searchForm } from './search-form.ts'
 
 export interface AccountsPage {
   rows: readonly AccountRow[]
@@ -54,4 +66,100 @@ ${isFirst ? undefined : html`<a href="${accountsAddress(asked)}">First page</a>`
 ${previous === undefined ? undefined : html`<a rel="prev" href="${accountsAddress(asked, { before: previous })}">Previous accounts</a>`}
 ${next === undefined ? undefined : html`<a rel="next" href="${accountsAddress(asked, { after: next })}">More accounts</a>`}
 </nav>`
+}
+
+const SORT_NAMES: Record<AccountSort, string> = {
+  worst: 'worst first',
+  hubId: 'hub id',
+  domain: 'domain',
+  refresh: 'next refresh',
+  poll: 'next poll',
+  nearest: 'nearest limit',
+}
+
+const ALERT_NAMES: Record<AlertFilter, string> = { open: 'any that is open', warning: 'warning', critical: 'critical' }
+
+function searchForm(asked: AccountsAddress, tags: readonly string[]): Html {
+  const { text, state, alert, tag, stale, sort, descending } = asked
+  return html`<form method="get" action="/accounts" class="search" role="search">
+<label class="wide">Hub id or part of a domain <input type="search" name="q" value="${text}" maxlength="200"></label>
+<label>Alert <select name="alert">${option('', 'with or without', alert)}${ALERT_FILTERS.map((one) => option(one, ALERT_NAMES[one], alert))}</select></label>
+${tags.length === 0 ? undefined : html`<label>Tag <select name="tag">${option('', 'any', tag)}${tags.map((one) => option(one, one, tag))}</select></label>`}
+<label>Order by <select name="sort">${ACCOUNT_SORTS.map((one) => option(one, SORT_NAMES[one], sort))}</select></label>
+<label class="tick"><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
+<label class="tick"><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
+${state === undefined ? undefined : html`<input type="hidden" name="state" value="${state}">`}
+<button>Search</button>
+</form>`
+}
+
+function option(value: string, name: string, chosen: string | undefined): Html {
+  return html`<option value="${value}"${value === (chosen ?? '') ? html` selected` : undefined}>${name}</option>`
+}
+
+function checked(is: boolean): Html | undefined {
+  return is ? html` checked` : undefined
+}
+
+interface AccountRow {
+  account: PlannedAccount
+  nearest: NearestLimit | undefined
+}
+
+function accountRows(rows: readonly AccountRow[], asked: AccountsAddress, now: number): Html {
+  const sortedBy = (title: string, sort: AccountSort): Column => ({ title, sort: sortLink(asked, sort) })
+  return table(
+    'Accounts',
+    [
+      sortedBy('Domain', 'domain'),
+      sortedBy('Hub id', 'hubId'),
+      { title: 'State' },
+      { title: 'Token expires' },
+      sortedBy('Next refresh', 'refresh'),
+      { title: 'Last poll' },
+      sortedBy('Next poll', 'poll'),
+      sortedBy('Nearest limit', 'nearest'),
+    ],
+    rows.map(({ account, nearest }) => [
+      domainOf(account),
+      String(account.hubId),
+      stateBadge(account.state),
+      account.state === 'uninstalled' ? GONE : moment(account.token.expiresAt, now),
+      moment(account.nextRefreshAt, now),
+      when(account.polledAt, now),
+      moment(account.nextPollAt, now),
+      nearest === undefined ? GONE : nearLimitNote({ ...nearest.series, daysLeft: nearest.daysLeft }),
+    ]),
+  )
+}
+
+/** By a column, and the other way round where it is that already. */
+function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<Column['sort']> {
+  const isNow = asked.sort === sort
+  return {
+    href: accountsAddress(asked, { sort, descending: isNow && !asked.descending }),
+    is: isNow ? (asked.descending ? 'descending' : 'ascending') : undefined,
+  }
+}
+
+function domainOf({ hubId, hubDomain }: PlannedAccount): Html {
+  const domain = cleanText(hubDomain, 80)
+  return html`<a href="/accounts/${hubId}">${domain === '' ? `account ${hubId}` : domain}</a>`
+}
+
+function moment(at: number | null, now: number): Html {
+  return at === null ? GONE : when(at, now)
+}
+
+const GONE = html`<span class="soft none">–</span>`
+
+type NearLimitNumbers = Omit<Series, 'id'> & { daysLeft: number | null }
+
+/** How near a limit is, in a cell: `96 %, about 12 days left`, and which one. */
+function nearLimitNote(limit: NearLimitNumbers): Html {
+  const { percent, daysLeft } = limit
+  const full = percent === null ? '' : formatPercent(percent)
+  const days = daysLeft === null || daysLeft <= 0 ? '' : formatDaysLeft(daysLeft)
+  const near = [full, days].filter((text) => text !== '').join(', ')
+  return html`${near}<br><span class="soft">${seriesName(limit)}</span>`
 }

@@ -1,12 +1,13 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
+import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import type { SilenceView } from '../../../views/silenced.ts'
 import { formTokenField } from '../../access/form-token.ts'
 import { accountAlerts } from '../parts/account-alerts.ts'
 import { choice, type FilterValues, select, withQuery } from '../parts/filter-form.ts'
-import { silenceTable } from '../parts/silence-table.ts'
-import { nothing } from '../parts/table.ts'
+import { nothing, table } from '../parts/table.ts'
+import { when } from '../parts/when.ts'
 import type { AlertQuery } from './alert-query.ts'
 
 export interface AlertsPage {
@@ -93,4 +94,33 @@ function pager(filter: FilterValues, after: string | undefined, next: string | u
   const first = html`<a href="${withQuery('/alerts', filter)}">First page</a>`
   const following = html`<a href="${withQuery('/alerts', { ...filter, after: next })}" rel="next">Next page</a>`
   return html`<nav class="pager" aria-label="Pages">${after === undefined ? undefined : first}${next === undefined ? undefined : following}</nav>`
+}
+
+/** The silences in force; `token`: of the forms that end one, for whoever may. */
+function silenceTable(silences: readonly SilenceView[], now: number, token?: string): Html {
+  return table(
+    'Silences in force',
+    [
+      { title: 'Silence' },
+      { title: 'What' },
+      { title: 'Why' },
+      { title: 'By' },
+      { title: 'Ends' },
+      { title: 'Open alerts', number: true },
+      ...(token === undefined ? [] : [{ title: 'To do' }]),
+    ],
+    silences.map(({ id, matchers, comment, author, endsAt, openAlerts }) => [
+      html`<code id="${id}">${id}</code>`,
+      cleanText(matchers.map(({ name, value }) => `${name}=${value}`).join(' '), 300),
+      cleanText(comment, 500),
+      cleanText(author),
+      when(Date.parse(endsAt), now),
+      String(openAlerts),
+      ...(token === undefined ? [] : [endNow(id, token)]),
+    ]),
+  )
+}
+
+function endNow(id: string, token: string): Html {
+  return html`<form method="post" action="/silences/${id}/end">${formTokenField(token)}<button class="small">End now<span class="unseen"> ${id}</span></button></form>`
 }

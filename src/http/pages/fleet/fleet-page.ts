@@ -1,14 +1,21 @@
+import { seriesName } from '../../../alerts/series-name.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatDaysLeft } from '../../../text/days-left.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import type { DaemonStatus } from '../../../views/daemon-status.ts'
 import type { FleetStatus } from '../../../views/fleet-status.ts'
+import type { NearLimit } from '../../../views/nearest-limits.ts'
+import type { TimedAlert } from '../../../views/open-alert-json.ts'
 import type { HealthReport } from '../../health.ts'
 import { accountAlerts } from '../parts/account-alerts.ts'
 import { attemptTable } from '../parts/attempt-table.ts'
-import { nothing } from '../parts/table.ts'
-import { daemonTable } from './daemon-table.ts'
-import { nearestTable, type ShownLimit } from './nearest-table.ts'
+import { accountLink } from '../parts/badges.ts'
+import { fullness } from '../parts/bar.ts'
+import { nothing, table } from '../parts/table.ts'
+import { when } from '../parts/when.ts'
+import { BOARD_PATH } from '../queues/queue-board.ts'
 import { needsAction } from './needs-action.ts'
-import { queueTable } from './queue-table.ts'
 import { tiles } from './tiles.ts'
 
 export interface FleetPage {
@@ -51,4 +58,73 @@ function openAlerts({ alerts }: FleetStatus, mayWrite: boolean, now: number): Ht
   const more = alerts.critical + alerts.warning - shown
   return html`${accountAlerts(alerts.accounts, now, { mayWrite })}
 ${more > 0 ? html`<p><a href="/alerts">${countOf(more, 'more alert')}</a></p>` : undefined}`
+}
+
+/** Who is running; one that fell silent is shown for a day. */
+function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
+  return table(
+    'Running daemons',
+    [{ title: 'Daemon' }, { title: 'Version' }, { title: 'Does' }, { title: 'Started' }, { title: 'Last seen' }],
+    daemons.map(({ name, version, roles, startedAt, lastSeenAt, silent }) => [
+      cleanText(name, 80),
+      cleanText(version, 40),
+      roles.join(', '),
+      when(Date.parse(startedAt), now),
+      silent
+        ? html`<span class="badge critical">silent</span> ${when(Date.parse(lastSeenAt), now)}`
+        : when(Date.parse(lastSeenAt), now),
+    ]),
+  )
+}
+
+/** The accounts that are nearest to a limit, each with that limit. */
+function nearestTable(limits: readonly ShownLimit[]): Html {
+  const rows = limits.map(({ limit, level, spark }) => [
+    html`${accountLink(limit)}<br><span class="soft">${seriesName(limit)}</span>`,
+    html`${fullness(limit, level)}${spark === undefined ? undefined : html`<br>${spark}`}`,
+    daysLeftOf(limit),
+  ])
+  const columns = ['Account', 'Used, last 7 days', 'Days left'].map((title) => ({ title }))
+  return html`${table('Nearest limits', columns, rows)}
+<p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
+}
+
+interface ShownLimit {
+  limit: NearLimit
+  level: TimedAlert['level'] | undefined
+  /** How it moved, where that can be read. */
+  spark: Html | undefined
+}
+
+/** Its bar has the color that it has among the open alerts. */
+export function levelOf(limit: NearLimit, alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
+  const name = seriesName(limit)
+  return alerts.find(
+    ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
+  )?.level
+}
+
+function daysLeftOf({ daysLeft }: NearLimit): Html | string {
+  return daysLeft === null ? html`<span class="soft none">–</span>` : formatDaysLeft(daysLeft)
+}
+
+/** How much stands in each queue, and for how long; each leads to its jobs. */
+export function queueTable(queues: FleetStatus['queues'], now: number): Html {
+  return table(
+    'Queues',
+    [
+      { title: 'Queue' },
+      { title: 'Waiting', number: true },
+      { title: 'Active', number: true },
+      { title: 'Later', number: true },
+      { title: 'Failed', number: true },
+      { title: 'Oldest waiting' },
+    ],
+    queues.map(({ queue, waiting, active, delayed, failed, oldestWaitingAt }) => [
+      html`<a href="${BOARD_PATH}/queue/${queue}">${queue}</a>`,
+      ...[waiting, active, delayed].map(formatCount),
+      failed === 0 ? '0' : html`<span class="is-warning">${formatCount(failed)}</span>`,
+      oldestWaitingAt === null ? html`<span class="soft none">–</span>` : when(Date.parse(oldestWaitingAt), now),
+    ]),
+  )
 }

@@ -3,8 +3,7 @@ import { readFleetStatus } from '../../../views/fleet-status.ts'
 import { readSparkline } from '../account/account-series.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
-import { FIRST, fleetPage } from './fleet-page.ts'
-import { levelOf } from './nearest-table.ts'
+import { FIRST, fleetPage, levelOf } from './fleet-page.ts'
 
 const REFRESH_SECONDS = 10
 

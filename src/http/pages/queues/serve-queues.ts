@@ -2,12 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../runtime/clock.ts'
-import { timedQueue } from '../../../views/fleet-status.ts'
+import { type Html, html } from '../../../text/html.ts'
+import { type FleetStatus, timedQueue } from '../../../views/fleet-status.ts'
 import { redisAway, requireRedis } from '../../redis-away.ts'
+import { queueTable } from '../fleet/fleet-page.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { BOARD_PATH, boardPage, type QueueBoard } from './queue-board.ts'
-import { queuesPage } from './queues-page.ts'
 
 /** How much stands in each queue, and the jobs themselves, to look at. */
 export function serveQueues(app: FastifyInstance, deps: PagesDeps): void {
@@ -103,4 +104,14 @@ function serveFiles(app: FastifyInstance, folder: string): void {
         .send(readFileSync(join(folder, name))),
     )
   }
+}
+
+/** How much stands in each queue, and since when. */
+function queuesPage(queues: FleetStatus['queues'], now: number): Html {
+  return html`<p>Jobs wait here until a worker takes them. A job carries ids only.</p>
+<div data-live="queues">
+${queueTable(queues, now)}
+</div>
+<p><a class="button" href="${BOARD_PATH}/">Show the jobs</a></p>
+<p class="soft">Nothing can be changed there, and need not be: what a queue has lost is planned anew by the next tick.</p>`
 }
