@@ -5,7 +5,7 @@ import type { Keys } from '../redis/keys.ts'
 import { NOBODY } from '../redis/steps.ts'
 import { type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
 import { type Acknowledged, alertId, DELIVERY_FIELD, decodeState, kindOf, type SeriesState } from './alert-state.ts'
-import type { FleetTrouble } from './kinds/fleet-alert.ts'
+import { ENDPOINT_CAUSE, type FleetTrouble } from './kinds/fleet-alert.ts'
 import { byConsequence, type Ranked } from './rank.ts'
 import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silences/silence.ts'
@@ -99,7 +99,7 @@ function whoKnows({ at, by, comment, until }: Acknowledged): OpenAlert['acknowle
 }
 
 export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
-  'token-endpoint': 'tokens: none can be refreshed',
+  'token-endpoint': "tokens can't be refreshed",
   clock: "this machine's clock",
   coverage: 'limits: too many accounts without a fresh reading',
   data: 'Redis: what it held is gone',
@@ -115,7 +115,10 @@ export function subjectOf({
   cause,
 }: Pick<OpenAlert, 'kind' | 'field' | 'level' | 'rule' | 'series' | 'cause'>): string {
   if (series !== undefined) return seriesName(series)
-  if (kind === 'fleet') return FLEET_SUBJECT[field as FleetTrouble] ?? field
+  if (kind === 'fleet') {
+    const why = Object.entries(ENDPOINT_CAUSE).find(([name]) => name === cause)?.[1]
+    return `${FLEET_SUBJECT[field as FleetTrouble] ?? field}${why === undefined ? '' : ` (${why})`}`
+  }
   if (kind === 'delivery')
     return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
   if (kind === 'poll') return cause === 'failing' ? 'limits: polls keep failing' : 'limits: no scope to read them'

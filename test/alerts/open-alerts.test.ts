@@ -53,7 +53,7 @@ test('what concerns the whole fleet comes before what concerns one account, and 
   ])
   expect(found[0]).not.toHaveProperty('hubDomain')
   expect(found.map(subjectOf)).toEqual([
-    'tokens: none can be refreshed',
+    "tokens can't be refreshed",
     'tokens: must be reconnected',
     'tokens: refresh keeps failing',
     'custom properties',

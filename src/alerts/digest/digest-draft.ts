@@ -83,7 +83,7 @@ export class DigestDraft {
   memory(): DigestMemory {
     const { critical, warning } = this.#levels
     const isWhole = this.#remembered.size === critical + warning
-    // Those that it shows are compared the next time, whoever else is not.
+    // Those that it shows are always compared the next time.
     for (const alert of this.#shown) this.#remembered.set(alertOf(alert), standingOf(alert))
     return { at: this.#frame.now, isWhole, alerts: this.#remembered }
   }
@@ -103,14 +103,14 @@ export interface DigestMemory {
   alerts: ReadonlyMap<string, Standing>
 }
 
-/** How an alert stood. */
+/** The level and numbers of an alert. */
 export interface Standing {
   level: AlertLevel
   usage?: number
   limit?: number
 }
 
-/** Half a megabyte in Redis for each receiver; of what is beyond, only what is new can be told, by when it opened. */
+/** Half a megabyte in Redis for each receiver; beyond that, only new alerts are recognized, by when they opened. */
 export const MOST_REMEMBERED = 20_000
 
 export function standingOf({ level, usage, limit }: Alert): Standing {

@@ -45,7 +45,7 @@ export class DigestStore {
 
   /**
    * Moves the next digest from the moment as it was read (undefined: none was planned); with `made` the one that was due
-   * goes on its way in the same step. `lost`: somebody else has moved it.
+   * goes on its way in the same step. `lost`: another daemon has moved it.
    */
   move(
     receiver: string,

@@ -1,6 +1,6 @@
 import { DAY_MS, firstMomentAt, type Weekday, wallClock, weekdayOf } from '../../text/wall-clock.ts'
 
-/** When a receiver gets its digest, by the clock on the wall somewhere. */
+/** When a receiver gets its digest, by the local time of a zone. */
 export interface DigestSchedule {
   every: 'day' | 'week'
   /** "HH:MM" */
@@ -12,7 +12,7 @@ export interface DigestSchedule {
 }
 
 const PERIOD_MS = { day: DAY_MS, week: 7 * DAY_MS }
-/** Further back nothing is looked for: two weekly ones lie in it. */
+/** The search begins no further back: two weekly ones lie in it. */
 const FAR_MS = 16 * DAY_MS
 
 /** The first moment after `now` at which a digest is due. */

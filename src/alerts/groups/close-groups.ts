@@ -24,7 +24,7 @@ import { isMass, readHeard } from './told.ts'
 const CHUNK = 500
 /** So much of one group, or a little more, is taken when it closes; the rest comes with its next message. */
 const MOST_AT_ONCE = 20_000
-/** Groups that one look closes: of many, as where each account has its own, the rest has the next look to itself. */
+/** Groups that one check closes: of many, as where each account has its own, the rest is left to the next check. */
 const MOST_GROUPS = 500
 
 /** Closes the groups whose time has come: each becomes deliveries. Returns when the next one is due. */
@@ -58,7 +58,7 @@ interface Closing {
   now: number
 }
 
-/** Whoever finds that somebody else took something out of the group meanwhile leaves the rest to the next look. */
+/** Where another daemon took alerts out of the group meanwhile, the rest is left to the next check. */
 async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumstances, now: number): Promise<void> {
   if (isDigest(key) && (await isStillConnecting(deps, key, now))) return
   const receiver = receiverOf(key)
@@ -80,13 +80,13 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   const held = withheld === undefined ? undefined : await hold(closing, withheld, composed)
   const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
   if (held !== undefined && composed.messages.length > 0) await send(closing, held, composed, restAt)
-  // A group that turns out to be empty must not be looked at for ever; the step notices if something joined it just now.
+  // An empty group must not be checked for ever; the step notices an alert that joined it just now.
   if (waiting.length === 0)
     await deps.store.withholdAlerts(deps.keys.delivery.ledger, key, taken, now, deps.group.intervalMs, '', '')
 }
 
 interface ReadGroup {
-  /** How often something was taken out of it. */
+  /** How often alerts were taken out of it. */
   taken: string
   waiting: WaitingAlert[]
   /** It has more than is taken at once. */
@@ -118,7 +118,7 @@ function wholePartitions(waiting: readonly WaitingAlert[]): WaitingAlert[] {
   return taken
 }
 
-/** What an alert did before may wait in a group that closes later: it must not be told after what it did since. */
+/** An earlier transition of an alert may wait in a group that closes later: it must not be sent after a newer one. */
 async function takeEarlier({ deps, key, now }: Closing, waiting: readonly WaitingAlert[]): Promise<number> {
   const { store, keys, group } = deps
   const later = waiting.filter(({ alert }) => alert.reason !== 'entered')
@@ -144,7 +144,7 @@ async function takeEarlier({ deps, key, now }: Closing, waiting: readonly Waitin
   return taken
 }
 
-/** Where something of an alert waits here and something is held back, both are judged as one. */
+/** Of an alert that waits here and is held back as well, both parts are judged as one. */
 async function takeBackHeld({ deps, key, receiver, now }: Closing, waiting: readonly WaitingAlert[]): Promise<number> {
   const { held } = deps.keys.delivery
   if ((await deps.store.hlen(held)) === 0) return 0
@@ -160,7 +160,7 @@ async function takeBackHeld({ deps, key, receiver, now }: Closing, waiting: read
   return back
 }
 
-/** A step for some at a time, each as the one before left the group; undefined: somebody else took something out of it. */
+/** A step for some at a time, each on the group as the one before left it; undefined: another daemon took alerts out of it. */
 async function inParts<T>(
   taken: string,
   all: readonly T[],

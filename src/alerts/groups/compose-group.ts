@@ -14,30 +14,30 @@ import {
 } from './group.ts'
 import { type Heard, hasEnd, hurries, toldAs } from './told.ts'
 
-/** What becomes of a group that closes. `places` are those that are taken out of the group. */
+/** The outcome of a group that closes. `places` are those that are taken out of the group. */
 export interface ComposedGroup {
   messages: { message: Message; transitions: TransitionRef[] }[]
   /** Places of all that the messages carry. */
   places: TransitionRef[]
   hold: { alert: HeldAlert; places: TransitionRef[] }[]
   withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string; over: Over; alert: Alert }[]
-  /** What is told that would have hurried, each with its level; also where something newer of the same alert supersedes it. */
+  /** What is sent and would have hurried, each with its level; also where a newer transition of its alert supersedes it. */
   told: string[]
-  /** Ids of alerts that the messages say fire, and are resolved. */
+  /** Ids of alerts that the messages show as firing, and as resolved. */
   firing: string[]
   resolved: string[]
 }
 
-/** Of an alert that nobody is told of: whether it is over by this, or the receiver has heard of its end before. */
+/** Of an alert that is not sent: whether it ends with this, or the receiver was sent its end before. */
 export type Over = 'now' | 'before' | 'no'
 
 export interface GroupToCompose {
   key: string
   waiting: readonly WaitingAlert[]
   group: Pick<GroupSettings, 'max' | 'intervalMs'>
-  /** Why an alert that fires is not told for now. */
+  /** Why an alert that fires is not sent for now. */
   holdOf: (alert: Alert) => HeldBecause | undefined
-  /** What the receiver has heard of an alert. */
+  /** What the receiver was sent of an alert. */
   heardOf: (alert: Alert) => Heard
   now: number
 }
@@ -92,27 +92,27 @@ function judge({ key, holdOf, heardOf, group, now }: GroupToCompose, waiting: re
     const transitions = all.of.map(([ref]) => ref)
     return { is: 'withheld', alert: all.alert, places, transitions, why, over }
   }
-  if (heard.is === 'over') return withheld('over before it was told', 'before')
+  if (heard.is === 'over') return withheld('ended before it was sent', 'before')
   if (all.alert.status === 'firing') {
     const held = holdOf(all.alert)
     if (held !== undefined) return { is: 'held', alert: { ...all, group: key, held }, places }
-    if (isToldLately(all, heard, group.intervalMs, now)) return withheld('told a short while ago', 'no')
+    if (isToldLately(all, heard, group.intervalMs, now)) return withheld('sent a short while ago', 'no')
     return { is: 'told', alert: heard.is === 'nothing' ? asNews(all) : all, places }
   }
   if (heard.is === 'told') return { is: 'told', alert: all, places }
   const because = heldBefore(waiting, holdOf)
   if (because !== undefined) return withheld(withheldBecause(because), 'now')
   const hasFired = waiting.some(({ alert }) => alert.status === 'firing')
-  return hasFired ? { is: 'told', alert: all, places } : withheld('this receiver never heard that it fires', 'now')
+  return hasFired ? { is: 'told', alert: all, places } : withheld('this receiver was never sent its beginning', 'now')
 }
 
-/** A repeat that comes due just after the receiver was told: what it heard then had been held back for long. */
+/** A repeat that comes due just after the alert was sent: it had been held back for long. */
 function isToldLately({ alert, of }: WaitingAlert, heard: Heard, intervalMs: number, now: number): boolean {
   if (alert.reason !== 'repeat' || of.length > 1) return false
   return heard.is === 'told' && now - heard.at >= 0 && now - heard.at < intervalMs
 }
 
-/** The first that the receiver hears of an alert is that it began, unless it was another's until it escalated. */
+/** The first message about an alert names its beginning, unless other receivers had it until it escalated. */
 function asNews(all: WaitingAlert): WaitingAlert {
   const { alert, of } = all
   if (!hasEnd(alert) || (alert.reason === 'escalated' && of.length === 1)) return all
@@ -131,7 +131,7 @@ function asOne(waiting: readonly WaitingAlert[]): WaitingAlert {
   return { ...newest, of: waiting.flatMap((one) => one.of) }
 }
 
-/** As it was committed, and what it stands for besides. */
+/** As it was committed, with the transitions that it supersedes. */
 function toTell({ alert, of }: WaitingAlert): Alert {
   const others = new Set(of.map(([, id]) => id))
   others.delete(alert.id)

@@ -47,7 +47,7 @@ export function receiverOf(key: string): string {
   return key.slice(0, key.indexOf('|'))
 }
 
-/** What a receiver is told the group is: the key without the receiver. */
+/** The name of the group in messages: the key without the receiver. */
 export function groupName(key: string): string {
   return key.slice(key.indexOf('|') + 1)
 }
@@ -69,9 +69,9 @@ function fieldOf(alert: Alert, field: GroupBy): string {
   }
 }
 
-/** An alert that waits in a group, or is held back: its newest transition and all that it stands for. */
+/** An alert that waits in a group, or is held back: its newest transition with all that it supersedes. */
 export interface WaitingAlert {
-  /** The how many-th of all that were collected its newest is; an earlier version did not say. */
+  /** Its place among all that were collected; absent where an earlier version wrote it. */
   order?: number
   alert: Alert
   /** All of its transitions that wait here, the newest last. */
@@ -112,13 +112,13 @@ export function decodeHeld(stored: string): HeldAlert {
   return JSON.parse(stored) as HeldAlert
 }
 
-/** Why an alert is not told for now. Times are ms. */
+/** Why an alert is not sent for now. Times are ms. */
 export type HeldBecause =
   | { is: 'silence'; id: string; until: number }
   | { is: 'quiet-hours'; until: number }
   | { is: 'fleet'; trouble: string }
 
-/** Receiver and alert, as one name: of what is held back, and of what was heard. */
+/** Receiver and alert, as one name: of what is held back, and of what was sent. */
 export function heldField(receiver: string, alert: string): string {
   return `${receiver}|${alert}`
 }
@@ -136,23 +136,23 @@ export function alertOfHeld(field: string): string {
  * be ended while somebody who has just read it holds an alert back, and quiet hours may be gone from the config.
  */
 const LATEST_MS = 30_000
-/** Whatever is judged to go on is not looked at again at once. */
+/** What goes on is not checked again at once. */
 const SOONEST_MS = 1_000
 
-/** When to look again at what is held back, ms. */
+/** When to check what is held back again, ms. */
 export function lookAgainAt(because: HeldBecause, now: number): number {
   const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
   return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
 }
 
-/** Why nobody was told, as the ledger keeps it. */
+/** Why an alert was not sent, as the ledger keeps it. */
 export function withheldBecause(because: HeldBecause): string {
   switch (because.is) {
     case 'silence':
-      return `over before silence ${because.id} was`
+      return `ended before silence ${because.id} did`
     case 'quiet-hours':
-      return 'over before the quiet hours were'
+      return 'ended before the quiet hours did'
     case 'fleet':
-      return `over before the trouble of the whole fleet was (${because.trouble})`
+      return `ended before the alert about all accounts did (${because.trouble})`
   }
 }

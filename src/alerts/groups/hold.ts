@@ -11,15 +11,15 @@ import { type Silence, silenceOf } from '../silences/silence.ts'
 import type { SilenceStore } from '../silences/silence-store.ts'
 import type { HeldBecause } from './group.ts'
 
-/** What may keep an alert from being told. */
+/** What may keep an alert from being sent. */
 export interface Circumstances {
   silences: readonly Silence[]
   routes: readonly Route[]
-  /** Troubles of the whole fleet whose alert is open. */
+  /** Troubles of all accounts whose alert is open. */
   fleet: readonly FleetTrouble[]
 }
 
-/** Why an alert that fires is not told to a receiver for now; undefined: it is told. */
+/** Why an alert that fires is not sent to a receiver for now; undefined: it is sent. */
 export function holdOf(
   alert: Alert,
   receiver: string,
@@ -34,13 +34,13 @@ export function holdOf(
   return until === undefined ? undefined : { is: 'quiet-hours', until }
 }
 
-/** Whoever is not told of the fleet's trouble has nobody else to hear it from than its accounts. */
+/** A receiver that does not get fleet alerts learns of the trouble only by those of the accounts. */
 function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
   return receiversOf(routes, { kind: 'fleet', level: 'critical', rule: 'fleet' }).includes(receiver)
 }
 
 /**
- * Whether the fleet's alert says what the account's would. An account whose refresh token is refused (critical), or whose
+ * Whether the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
  * scopes don't do, has a trouble of its own.
  */
 export function speaksFor(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
@@ -64,7 +64,7 @@ interface CircumstanceDeps {
   routes: readonly Route[]
 }
 
-/** What may keep alerts from being told, as it stands now. */
+/** What may keep alerts from being sent now. */
 export async function readCircumstances(
   { store, keys, silences, routes }: CircumstanceDeps,
   now: number,
@@ -80,7 +80,7 @@ export async function readCircumstances(
   return { silences: active, routes, fleet }
 }
 
-/** Until when an alert is not told because its route is quiet; undefined where it may be told now. */
+/** Until when an alert is not sent because its route is quiet; undefined where it may be sent now. */
 export function quietUntil(routes: readonly Route[], alert: Alert, now: number): number | undefined {
   const { quiet = [] } = routeOf(routes, alert) ?? {}
   return endOfQuietTime(quiet, now)

@@ -35,12 +35,12 @@ export async function release(
   )
 }
 
-/** What is looked at, and moved, at a time. */
+/** What is checked, and moved, at a time. */
 const CHUNK = 500
 
 /**
  * Looks again at what is held back and has come to its time: what nothing holds back any more goes to its group again, and
- * is judged anew when that closes. Returns when to look next.
+ * is judged anew when that closes. Returns when to check next.
  */
 export async function lookAtHeld(deps: RelayDeps, now: number): Promise<number | undefined> {
   const { held, heldDue } = deps.keys.delivery
@@ -69,7 +69,7 @@ export async function lookAtHeld(deps: RelayDeps, now: number): Promise<number |
   return earliest === undefined ? undefined : Number(earliest)
 }
 
-/** Whoever ends a silence has all that is held back looked at now. */
+/** When a silence ends early, all that is held back is checked now. */
 export async function lookAgain({ store, keys }: { store: Store; keys: Keys }, now: number): Promise<void> {
   for (;;) {
     const later = await store.zrangebyscore(keys.delivery.heldDue, `(${now}`, '+inf', 'LIMIT', 0, CHUNK)

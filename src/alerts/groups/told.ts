@@ -6,18 +6,18 @@ import { type GroupSettings, heldField, isDigest } from './group.ts'
 /** How soon a group closes once an alert has joined it. */
 export type Pace = 'digest' | 'urgent' | 'normal'
 
-/** What the group told lately. */
+/** What the group sent lately. */
 export interface ToldLately {
-  /** The same matter was told at this level within the group's interval. */
+  /** The same series was sent at this level within the group's interval. */
   sameLevel: boolean
   /** How many alerts of the group's last message had made it hurry. */
   hurried: number
 }
 
-/** So many at once are one event: what follows them is told together, when the interval is over. */
+/** So many at once are one event: what follows them is sent together, when the interval is over. */
 const MASS = 20
 
-/** Whether a message told of so many that hurried that what follows it need not. */
+/** Whether a message had so many urgent alerts that what follows it need not hurry. */
 export function isMass(hurried: number): boolean {
   return hurried >= MASS
 }
@@ -37,7 +37,7 @@ export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: 
   return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
 }
 
-/** How soon each group closes once an alert has joined it, by what it told lately. */
+/** How soon each group closes once an alert has joined it, by what it sent lately. */
 export async function readPaces(
   { store, keys, group }: { store: Store; keys: Keys; group: GroupSettings },
   wanted: readonly { key: string; alert: Alert }[],
@@ -63,7 +63,7 @@ export async function readPaces(
   return (key, alert) => paceOf(alert, isDigest(key), found.get(`${key}|${toldAs(alert)}`) ?? nothing)
 }
 
-/** What a receiver has heard of an alert: sent as firing at `at` (ms); or its end was sent, or dropped with all that it did. */
+/** What a receiver was sent of an alert: sent as firing at `at` (ms); or its end was sent, or dropped with all that it did. */
 export type Heard = { is: 'nothing' } | { is: 'told'; at: number } | { is: 'over' }
 
 /** What is an event by itself has no end that would have to follow. */
@@ -74,7 +74,7 @@ export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
 /** Read at a time. */
 const CHUNK = 1_000
 
-/** What the receiver has heard of each of the alerts. */
+/** What the receiver was sent of each of the alerts. */
 export async function readHeard(
   { store, keys }: { store: Store; keys: Keys },
   receiver: string,
@@ -96,7 +96,7 @@ export async function readHeard(
   return (alert) => heard.get(heldField(receiver, alertOf(alert))) ?? { is: 'nothing' }
 }
 
-/** How it is remembered that an alert was told at its level. */
+/** How it is remembered that an alert was sent at its level. */
 export function toldAs(alert: Alert): string {
   return `${matterOf(alert)}/${alert.level}`
 }

@@ -34,7 +34,7 @@ const COLUMNS: readonly (readonly [name: string, cell: (alert: Alert) => Cell | 
   ['id', ({ id }) => id],
 ]
 
-/** Begins with what tells spreadsheets that it is UTF-8; lines end as RFC 4180 has it. */
+/** By this spreadsheets know that it is UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff'
 
 /** All alerts that a message carries, for a spreadsheet, in the order of the mail. */

@@ -165,7 +165,7 @@ function factsTable(facts: Fact[]): Html {
   return html`<table class="text" width="100%" cellpadding="3" cellspacing="0" border="0" style="${TABLE};margin:14px 0 0 -3px;font-size:14px;line-height:20px">${rows}</table>`
 }
 
-/** They look like buttons, so that a thumb finds them; the first is what to do first. */
+/** Large enough for a thumb; the first is what to do first. */
 function actionsRow(actions: Action[]): Html {
   const buttons = actions.map(({ name, url }, n) => {
     const [look, kind] = n === 0 ? [`color:#ffffff;background:${LINK_COLOUR}`, ''] : [`color:${LINK_COLOUR}`, ' plain']

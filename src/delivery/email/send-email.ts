@@ -22,7 +22,7 @@ export interface EmailOptions {
   smtp: Secret
   from: string
   to: string[]
-  /** `optional` lets a mail go out over `smtp://` in the clear, and to a server whose certificate nobody vouches for. */
+  /** `optional` lets a mail go out over `smtp://` in the clear, and to a server whose certificate is not trusted. */
   tls: 'required' | 'optional'
   /** From connecting to the server's word that it has the mail. */
   timeoutMs?: number
@@ -35,7 +35,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
   const server = smtpServer(name, options.smtp)
   // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
   const transport = createTransport(server, options.tls, timeoutMs)
-  transport.catch(() => {}) // Whoever sends hears of it.
+  transport.catch(() => {}) // Each send fails by it.
   const underWay = new Set<Promise<AttemptOutcome>>()
 
   async function attempt(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -71,7 +71,7 @@ export function createEmailReceiver(options: EmailOptions): Receiver {
 }
 
 /**
- * A pool of connections to a mail server; whoever makes it closes it. The library is loaded with the first: commands, and
+ * A pool of connections to a mail server; the caller closes it. The library is loaded with the first: commands, and
  * daemons without a mail server, do without its megabytes.
  */
 async function createTransport(
@@ -133,7 +133,7 @@ export function renderEmail(message: Message, now: number, links: MailLinks = {}
   return { subject, text: textPart(content), html: htmlPart(content), ...(csv !== undefined && { csv }) }
 }
 
-/** Once the server has taken the mail for some, another attempt would bring those a second copy: said, not repeated. */
+/** Once the server has taken the mail for some, another attempt would bring those a second copy: it is noted, not repeated. */
 function accepted(taken: number, refused: number): AttemptOutcome {
   if (refused === 0) return { outcome: 'delivered' }
   const of = `${formatCount(refused)} of ${formatCount(taken + refused)} recipients`

@@ -57,7 +57,7 @@ export function smtpFailure(error: unknown, secrets: readonly Secret[]): string 
     case 'EENVELOPE':
       return 'no usable sender or recipient address'
     case 'EPROTOCOL':
-      return 'answered with something that is not SMTP'
+      return 'the answer is not SMTP'
     case 'ETLS':
       return 'no encrypted connection'
     default:
@@ -72,7 +72,7 @@ const REFUSED: Record<string, string> = {
   ETLS: 'no encrypted connection, STARTTLS refused',
 }
 
-/** Filters quote the address that they dislike, and whoever has the whole of the one to acknowledge may. */
+/** Mail filters quote the address that they refuse; the whole address that acknowledges would be a permission. */
 const SIGNATURE = /(\bsignature=(?:3D)?)[\w-]+/gi
 
 /**

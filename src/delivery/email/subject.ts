@@ -1,5 +1,6 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
 import { byConsequence } from '../../alerts/rank.ts'
+import { seriesName } from '../../alerts/series-name.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { accountName, badgeOf, headlineOf, lastedFor } from './describe-alert.ts'
@@ -51,12 +52,17 @@ function digestOf(data: Message['data']): string {
   return `${period === undefined ? 'first readings' : period === 'week' ? 'weekly' : 'daily'}: ${totalOf(data)}`
 }
 
-/** The number before the pair that it is about: the end is what may be cut off. */
+/** The number before the pair, or type, that it is about: the end is what may be cut off. */
 function effectOf(alert: Alert): string {
   const headline = headlineOf(alert)
-  const at = alert.series?.from === undefined ? -1 : headline.lastIndexOf(': ')
-  if (at < 0) return headline
-  return `${headline.slice(at + 2).replace('the association limit', 'the limit')}, ${headline.slice(0, at)}`
+  const { series, kind } = alert
+  if (series === undefined || kind !== 'limit') return headline
+  const [, pair, effect] = /^(.+): (.*)$/.exec(headline) ?? []
+  if (series.from !== undefined && pair !== undefined)
+    return `${effect?.replace('the association limit', 'the limit')}, ${pair}`
+  const type = seriesName(series).replace(/^custom properties of /, '')
+  const of = `custom properties of ${type}`
+  return headline.startsWith(of) ? `custom properties${headline.slice(of.length)}, ${type}` : headline
 }
 
 /** `3 critical, 10 warning in 12 accounts`; of a digest that comes every day also what it does not show. */

@@ -19,7 +19,7 @@ export function threadRoot({ data }: Message, from: string): string {
   return `<thread-${digest(JSON.stringify(thread))}@${domainOf(from)}>`
 }
 
-/** What the alert is about, whatever its level, rule or label were at the time. */
+/** What the alert is about, without its level, rule and label, which change. */
 function matterOf({ kind, rule, account, series }: Alert): unknown[] {
   if (series === undefined) return [kind, account?.hubId ?? rule]
   return ['series', account?.hubId, series.metric, series.objectTypeId, series.from, series.to]

@@ -88,7 +88,7 @@ describe('an alert under a silence', () => {
     expect(await one.lookAtHeld(NOW)).toBeUndefined()
     await one.expectBalance({ committed: 3, withheld: 3, opened: 0, pending: 0 })
     const fates = (await readAlertLog(one, { since: 0 })).map(({ fate }) => fate)
-    expect(fates).toEqual(Array(3).fill({ is: 'withheld', why: 'over before silence s1 was' }))
+    expect(fates).toEqual(Array(3).fill({ is: 'withheld', why: 'ended before silence s1 did' }))
   })
 
   test('that begins and is over within one closing of its group is told by nobody', async () => {
@@ -164,7 +164,7 @@ describe('an alert under a silence', () => {
     expect(await one.told()).toEqual([])
     await one.expectBalance({ committed: 2, withheld: 2, pending: 0 })
     expect((await readAlertLog(one, { since: 0 })).map(({ fate }) => fate)).toEqual(
-      Array(2).fill({ is: 'withheld', why: 'over before silence s1 was' }),
+      Array(2).fill({ is: 'withheld', why: 'ended before silence s1 did' }),
     )
   })
 

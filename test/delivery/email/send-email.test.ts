@@ -347,7 +347,7 @@ describe('a failure of the network', () => {
 
   test('a server that speaks something else', async () => {
     expect(await reasonOf(await listen((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n')))).toBe(
-      'answered with something that is not SMTP',
+      'the answer is not SMTP',
     )
   })
 

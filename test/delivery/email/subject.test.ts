@@ -26,12 +26,12 @@ describe('the subject of', () => {
     [
       'an object type',
       aMessage([anAlert({ series: contacts, percent: 99.96, limit: 12_500 })]),
-      '[CRITICAL] acme.example.com (123): custom properties of Contacts 99.9 % of 12,500',
+      '[CRITICAL] acme.example.com (123): custom properties 99.9 % of 12,500, Contacts',
     ],
     [
       'an object type without a label',
       aMessage([anAlert({ series: { metric: 'customProperties.objectType', objectTypeId: '2-77' } })]),
-      '[CRITICAL] acme.example.com (123): custom properties of 2-77 96 % of 1,000',
+      '[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000, 2-77',
     ],
     [
       'records at their limit',
@@ -76,7 +76,7 @@ describe('the subject of', () => {
     [
       'a token that is lost',
       aMessage([aTokenAlert()]),
-      "[CRITICAL] acme.example.com (123): tokens can't be refreshed, connect it again",
+      "[CRITICAL] acme.example.com (123): tokens can't be refreshed: reconnect it",
     ],
     [
       'a token that may yet be saved',
@@ -133,12 +133,12 @@ describe('the subject of', () => {
     [
       'two accounts whose tokens are lost',
       aMessage([aTokenAlert(), onAccount(7, aTokenAlert())]),
-      "[CRITICAL] acme.example.com (123): tokens can't be refreshed, connec… (2 accounts)",
+      "[CRITICAL] acme.example.com (123): tokens can't be refreshed: reconn… (2 accounts)",
     ],
     [
       'two accounts with different troubles',
       aMessage([onAccount(7, warning), aTokenAlert()]),
-      "[CRITICAL] acme.example.com (123): tokens can't be refreshed, connec… (2 accounts)",
+      "[CRITICAL] acme.example.com (123): tokens can't be refreshed: reconn… (2 accounts)",
     ],
     [
       'one account with three series',
