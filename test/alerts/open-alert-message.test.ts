@@ -89,8 +89,8 @@ describe('what is open is told again', () => {
       poll: state({ rule: 'poll', cause: 'scopes' }),
     })
     expect(alerts.map(({ kind, level, message, cause }) => [kind, level, message, cause]).toSorted()).toEqual([
-      ['poll', 'warning', 'Limits: no scope that lets them be read.', 'scopes'],
-      ['token', 'critical', 'Tokens: to be authorised again.', undefined],
+      ['poll', 'warning', 'Limits: no scope to read them.', 'scopes'],
+      ['token', 'critical', 'Tokens: must be reconnected.', undefined],
     ])
   })
 

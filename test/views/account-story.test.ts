@@ -44,7 +44,7 @@ test('a refresh that fails, a token that is refused and an alert that is open ea
     '02T09:00 | alert opened | warning: custom properties',
     '03T10:00 | refresh began to fail | the provider answered 400 (3 failures in a row, the last 2026-10-03 12:00 UTC)',
     '03T10:30 | refresh token refused',
-    '03T11:00 | alert opened | critical: tokens: to be authorised again',
+    '03T11:00 | alert opened | critical: tokens: must be reconnected',
   ])
 })
 
