@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import { createQueues, type Queues } from '../../jobs/queues.ts'
+import type { Queues } from '../../jobs/queues.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { Registry } from '../accounts/registry.ts'
 import { SilenceStore } from '../alerts/silences/silence-store.ts'
@@ -9,7 +9,7 @@ import { CoverageStore } from '../limits/coverage-store.ts'
 import { History } from '../limits/history/history.ts'
 import { KeptSamples } from '../limits/history/kept-samples.ts'
 import type { SampleSettings } from '../limits/samples.ts'
-import { type ConfiguredClient, createProviderClient, type ProviderOptions } from '../provider/client.ts'
+import type { ConfiguredClient, ProviderOptions } from '../provider/client.ts'
 import { CALL_CLASSES, ENDPOINTS, type ObservedCall } from '../provider/observed-call.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { openEmbeddedRedis } from '../redis/embedded.ts'
@@ -17,12 +17,12 @@ import { createKeys, type Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import type { Metrics } from '../runtime/metrics.ts'
 import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
-import { NO_TELEMETRY, openTelemetry, type Telemetry } from './telemetry.ts'
+import type { Telemetry } from './telemetry.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -32,14 +32,13 @@ export interface AppInput {
   log: Logger
 }
 
-/** What every process of Plimsoll needs, daemon or command: the store, the keys, the provider, who changes accounts. */
-export interface Parts extends AppInput, Telemetry {
+/** What reads: the store and all that is kept in it. A command that only prints a table needs no more, and starts sooner. */
+export interface StoreParts extends AppInput {
   lifecycle: Lifecycle
   address: RedisAddress
   store: Store
   keys: Keys
   vault: Vault
-  provider: ConfiguredClient
   registry: Registry
   due: DueSets
   deliveries: Deliveries
@@ -48,6 +47,11 @@ export interface Parts extends AppInput, Telemetry {
   history: History
   coverage: CoverageStore
   samples: KeptSamples
+}
+
+/** What every process of Plimsoll that changes accounts needs, daemon or command: also the provider and the queues. */
+export interface Parts extends StoreParts, Telemetry {
+  provider: ConfiguredClient
   queues: Queues
   metrics: Metrics
 }
@@ -56,7 +60,7 @@ export interface Parts extends AppInput, Telemetry {
  * Opens what every process needs. A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The
  * caller closes `lifecycle`, also when this throws.
  */
-export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
+export async function openStore(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<StoreParts> {
   const { config, clock, log } = input
   showTimesIn(config.http.timeZone)
   const { keys: vaultKeys, made } = encryptionKeys(config)
@@ -67,24 +71,13 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
       `made an encryption key: back up ${made}, or lose all tokens with it`,
     )
   }
-  // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
-  const metrics = createMetrics()
-  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics) })
-  lifecycle.onClose('the connections to the provider', () => provider.close())
   const address = await openRedis(config, clock, log, lifecycle)
   const store = connectRedis(address, purpose, (error) => log.warn({ code: 'redis.error', err: error }, 'no Redis'))
   lifecycle.onClose('the Redis connection', () => store.disconnect())
   const keys = createKeys(config.redis.prefix)
-
-  const queueStore = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
-  lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
-  const telemetry = purpose === 'steps' ? await openTelemetry(input, lifecycle) : NO_TELEMETRY
-  const queues = createQueues(queueStore, keys.queues, clock, log, telemetry.jobTelemetry)
-  lifecycle.onClose('the queues', () => queues.close())
   return {
     ...input,
-    ...telemetry,
-    ...{ lifecycle, address, store, keys, vault, provider, queues, metrics },
+    ...{ lifecycle, address, store, keys, vault },
     registry: new Registry(store, keys),
     due: new DueSets(store, keys),
     deliveries: new Deliveries(store, keys),
@@ -92,6 +85,30 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
     history: new History(store, keys),
     ...configured(store, keys, config),
   }
+}
+
+/** The same with what calls the provider and gives work to daemons. Loaded here: it is half of all that is loaded. */
+export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
+  const [{ createQueues }, { createProviderClient }, { createMetrics }, telemetries] = await Promise.all([
+    import('../../jobs/queues.ts'),
+    import('../provider/client.ts'),
+    import('../runtime/metrics.ts'),
+    import('./telemetry.ts'),
+  ])
+  const { config, clock, log } = input
+  // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
+  const metrics = createMetrics()
+  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics) })
+  lifecycle.onClose('the connections to the provider', () => provider.close())
+  const stores = await openStore(input, lifecycle, purpose)
+
+  const queueStore = connectRedis(stores.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
+  lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
+  const { NO_TELEMETRY, openTelemetry } = telemetries
+  const telemetry = purpose === 'steps' ? await openTelemetry(input, lifecycle) : NO_TELEMETRY
+  const queues = createQueues(queueStore, stores.keys.queues, clock, log, telemetry.jobTelemetry)
+  lifecycle.onClose('the queues', () => queues.close())
+  return { ...stores, ...telemetry, provider, queues, metrics }
 }
 
 /** The same parts by another config. */

@@ -10,7 +10,7 @@ import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { hubIdOf, unknownAccount } from './named-account.ts'
 import { say } from './say.ts'
 import { momentCell } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll accounts connect`. */
 export async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
@@ -59,7 +59,7 @@ function readToken(file: string, name: string): Secret {
 
 /** `plimsoll accounts reconnect-link`. */
 export async function printReconnectLink(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
-  const { hubId, url, expiresAt } = await withParts(io, options.config, async (parts) => {
+  const { hubId, url, expiresAt } = await withStore(io, options.config, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     if ((await parts.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
     return { hubId, ...reconnectLink(parts.vault, parts.config.http.publicUrl, hubId, io.clock.now()) }

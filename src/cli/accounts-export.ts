@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type ExportedAccount, exportAccounts, LIVE_STATES } from '../accounts/live-accounts.ts'
-import type { Parts } from '../app/parts.ts'
+import type { StoreParts } from '../app/parts.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
@@ -11,7 +11,7 @@ import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'sealedRefreshToken'] as const
 
@@ -26,7 +26,7 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
   const isPiped = name === '-'
   const isJson = formatOf(name, options) === 'jsonl'
   const file = resolve(io.cwd, name)
-  const work = (parts: Parts) =>
+  const work = (parts: StoreParts) =>
     isPiped
       ? writeAll(io, parts, isJson, 'standard output', async (text) => {
           io.out(text)
@@ -35,7 +35,7 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
       : replaceFile(file, name, (handle) =>
           writeAll(io, parts, isJson, name, async (text) => void (await handle.appendFile(text))),
         )
-  const exported = await withParts(io, options.config, work, { stops: 'by itself' })
+  const exported = await withStore(io, options.config, work, { stops: 'by itself' })
   if (options.json === true && !isPiped) return printJson(io, 'accounts export', { exported, file })
   say(
     isPiped ? { ...io, out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns } : io,
@@ -53,7 +53,7 @@ function formatOf(name: string, { format }: ExportArguments): (typeof FORMATS)[n
 
 async function writeAll(
   io: Io,
-  { store, keys, registry }: Parts,
+  { store, keys, registry }: StoreParts,
   isJson: boolean,
   name: string,
   write: (text: string) => Promise<void>,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { seriesName } from '../alerts/series-name.ts'
 import { historyKeep } from '../app/history-keep.ts'
-import type { Parts } from '../app/parts.ts'
+import type { StoreParts } from '../app/parts.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
@@ -16,7 +16,7 @@ import { hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { printFacts, say } from './say.ts'
 import { momentCell, named, number, printTable, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
   from?: number
@@ -38,7 +38,7 @@ export async function history(
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
   if (from > to) return command.error('--from must be before --to')
   const print = printerOf(io, options)
-  await withParts(
+  await withStore(
     io,
     options.config,
     async (parts) => {
@@ -65,7 +65,7 @@ export async function history(
 }
 
 async function chosenAccounts(
-  parts: Parts,
+  parts: StoreParts,
   hubIds: readonly number[],
 ): Promise<{ accounts: AsyncIterable<PlannedAccount> | PlannedAccount[]; count: number }> {
   if (hubIds.length === 0) {

@@ -6,7 +6,7 @@ import { searchAccounts } from '../accounts/search/search-accounts.ts'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { kindOf } from '../alerts/alert-state.ts'
 import { compareRanks } from '../alerts/rank.ts'
-import type { Parts } from '../app/parts.ts'
+import type { StoreParts } from '../app/parts.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { accountJson, withPlan } from '../views/account-view.ts'
@@ -16,7 +16,7 @@ import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
 import { ageCell, leftCell, named, printTable, prose, spare, state, whole } from './table.ts'
-import { carriersOf, withParts } from './with-parts.ts'
+import { carriersOf, withStore } from './with-parts.ts'
 
 interface ListOptions extends CommonOptions {
   state?: AccountState
@@ -30,7 +30,7 @@ interface ListOptions extends CommonOptions {
 
 /** `plimsoll accounts list`. */
 export async function list(io: Io, options: ListOptions, command: Command): Promise<void> {
-  const { found, open } = await withParts(io, options.config, (parts) => find(parts, options, command))
+  const { found, open } = await withStore(io, options.config, (parts) => find(parts, options, command))
   if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
   if (found.length === 0) return say(io, noneText(options))
   const now = io.clock.now()
@@ -48,7 +48,7 @@ export async function list(io: Io, options: ListOptions, command: Command): Prom
   )
 }
 
-async function find(parts: Parts, options: ListOptions, command: Command) {
+async function find(parts: StoreParts, options: ListOptions, command: Command) {
   const { level, kind, tag, sort } = options
   const now = parts.clock.now()
   const query = {

@@ -10,11 +10,11 @@ import { type Io, printJson } from './io.ts'
 import { hubIdOf, unknownAccount } from './named-account.ts'
 import { printFacts } from './say.ts'
 import { momentCell, named, number, printTable, prose, state, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 /** `plimsoll accounts show`: one account's facts, its story, its series. */
 export async function show(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
-  const shown = await withParts(io, options.config, async (parts) => {
+  const shown = await withStore(io, options.config, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const view = await readAccountView(parts, hubId)
     if (view === undefined) throw unknownAccount(hubId)

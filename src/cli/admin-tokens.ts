@@ -7,11 +7,11 @@ import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { say } from './say.ts'
 import { printTable, spare, timeCell, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 export async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
   const { scopes } = options
-  const token = await withParts(
+  const token = await withStore(
     io,
     options.config,
     ({ store, keys, vault }) => new AdminTokenStore(store, keys, vault).add(name, scopes, io.clock.now()),
@@ -26,7 +26,7 @@ export async function make(io: Io, name: string, options: CommonOptions & { scop
 }
 
 export async function list(io: Io, options: CommonOptions): Promise<void> {
-  const tokens = await withParts(io, options.config, ({ store, keys, vault }) =>
+  const tokens = await withStore(io, options.config, ({ store, keys, vault }) =>
     new AdminTokenStore(store, keys, vault).list(),
   )
   const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt, isOurs }) => ({
@@ -54,7 +54,7 @@ export async function list(io: Io, options: CommonOptions): Promise<void> {
 }
 
 export async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
-  const { outcome, left, opens } = await withParts(io, options.config, async ({ config, store, keys, vault }) => {
+  const { outcome, left, opens } = await withStore(io, options.config, async ({ config, store, keys, vault }) => {
     const tokens = new AdminTokenStore(store, keys, vault)
     const outcome = await tokens.remove(name)
     const left = (await tokens.list()).filter(({ isOurs }) => isOurs).length

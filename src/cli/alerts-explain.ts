@@ -1,5 +1,5 @@
 import type { Alert } from '../alerts/alert.ts'
-import type { Parts } from '../app/parts.ts'
+import type { StoreParts } from '../app/parts.ts'
 import { ruleSetOf } from '../app/rule-set.ts'
 import { METRICS } from '../limits/series.ts'
 import { formatDaysLeft, formatDaysRange } from '../text/days-left.ts'
@@ -18,7 +18,7 @@ import { printFacts } from './say.ts'
 
 import { named, printTable, prose, spare, state } from './table.ts'
 
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 interface ExplainOptions extends CommonOptions {
   series?: string
@@ -27,7 +27,7 @@ interface ExplainOptions extends CommonOptions {
 
 /** `plimsoll alerts explain`. */
 export async function explain(io: Io, name: AccountName, options: ExplainOptions): Promise<void> {
-  const found = await withParts(io, options.config, async (parts) => {
+  const found = await withStore(io, options.config, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const explanation = await readExplanation(explanationDeps(parts), hubId)
     if (explanation === undefined) throw unknownAccount(hubId)
@@ -38,7 +38,7 @@ export async function explain(io: Io, name: AccountName, options: ExplainOptions
   else printExplanation(io, shown, options.all === true || options.series !== undefined)
 }
 
-function explanationDeps(parts: Parts): ExplanationDeps {
+function explanationDeps(parts: StoreParts): ExplanationDeps {
   const { config } = parts
   const explain = { ...ruleSetOf(config), alertAfter: config.limits.alertAfter }
   return { ...parts, receivers: Object.keys(config.receivers), explain }

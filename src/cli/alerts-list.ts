@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
 import { byConsequence } from '../alerts/rank.ts'
-import type { Parts } from '../app/parts.ts'
+import type { StoreParts } from '../app/parts.ts'
 import { type AlertFilter, findAlerts } from '../views/find-alerts.ts'
 import { timedAlert } from '../views/open-alert-json.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { say } from './say.ts'
 import { accountCells, ageCell, named, number, printTable, spare, state, usageCell, whole } from './table.ts'
-import { carriersOf, showing } from './with-parts.ts'
+import { carriersOf, showing, withStore } from './with-parts.ts'
 
 interface ListOptions extends CommonOptions {
   state?: NonNullable<AlertFilter['mark']>
@@ -32,12 +32,13 @@ export async function list(io: Io, options: ListOptions, command: Command): Prom
   await showing(
     io,
     options,
+    withStore,
     (parts) => find(parts, options, command),
     (alerts) => print(io, alerts, options),
   )
 }
 
-async function find(parts: Parts, options: ListOptions, command: Command): Promise<OpenAlert[]> {
+async function find(parts: StoreParts, options: ListOptions, command: Command): Promise<OpenAlert[]> {
   const { state: mark, level, kind, tag, search: account, sort } = options
   const carriers = tag === undefined ? undefined : carriersOf(parts.config, tag, command)
   const now = parts.clock.now()

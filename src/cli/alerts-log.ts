@@ -10,7 +10,7 @@ import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
 import { accountCells, named, number, printTable, prose, spare, state, timeCell, usageCell, whole } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
   since?: number
@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000
 export async function log(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
   const { since = now - DAY_MS, account, level } = options
-  const { found, held, forgotten } = await withParts(io, options.config, async (parts) => {
+  const { found, held, forgotten } = await withStore(io, options.config, async (parts) => {
     const query = {
       since,
       ...(account === undefined ? {} : { hubId: await hubIdOf(parts, account) }),

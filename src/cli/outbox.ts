@@ -12,7 +12,7 @@ import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { printFacts, say } from './say.ts'
 import { momentCell } from './table.ts'
-import { withParts } from './with-parts.ts'
+import { withParts, withStore } from './with-parts.ts'
 
 interface ReplayOptions extends CommonOptions {
   since: number
@@ -26,7 +26,7 @@ const MOST_NAMED = 50
 
 /** `plimsoll outbox verify`. */
 export async function verify(io: Io, options: CommonOptions): Promise<void> {
-  const proof = await withParts(io, options.config, async ({ store, keys, registry, clock }) => {
+  const proof = await withStore(io, options.config, async ({ store, keys, registry, clock }) => {
     const progress = showProgress(io, 'looking for every transition')
     const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
     const readOpen = async () => readOpenIds(store, keys, await registry.alerting())

@@ -1,5 +1,5 @@
-import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
+import type { Parts } from '../app/parts.ts'
 import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { daemonsText } from '../views/daemon-status.ts'
@@ -12,15 +12,22 @@ import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { printFacts } from './say.ts'
 import { accountCells, ageCell, named, number, printTable, spare, state, usageCell, whole } from './table.ts'
-import { showing } from './with-parts.ts'
+import { showing, withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll status`. */
 export async function status(io: Io, options: CommonOptions & { watch?: boolean }): Promise<void> {
+  if (options.json === true) {
+    const { readQueueDepths } = await import('../../jobs/queue-depths.ts')
+    const read = (parts: Parts) =>
+      readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) })
+    return showing(io, options, withParts, read, (fleet) => printJson(io, 'status', fleet))
+  }
   await showing(
     io,
     options,
-    (parts) => readFleetStatus({ ...parts, queueDepths: () => readQueueDepths(parts.queues, parts.store) }),
-    (fleet) => (options.json === true ? printJson(io, 'status', fleet) : print(io, fleet)),
+    withStore,
+    (parts) => readFleetStatus({ ...parts, queueDepths: async () => [] }),
+    (fleet) => print(io, fleet),
   )
 }
 

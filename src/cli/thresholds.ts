@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts'
 import { isCronExpression } from '../../jobs/clock.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { historyKeep } from '../app/history-keep.ts'
-import type { Parts } from '../app/parts.ts'
+import type { StoreParts } from '../app/parts.ts'
 import { ruleSetOf } from '../app/rule-set.ts'
 import { zonesOf } from '../limits/history/thin-out.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
@@ -16,7 +16,7 @@ import { CommandError, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { type PlanOutput, planOutput } from './thresholds-output.ts'
-import { withParts } from './with-parts.ts'
+import { withStore } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {
   over: number
@@ -26,7 +26,7 @@ interface PlanOptions extends CommonOptions {
 /** Reads only: neither config is put in force, and nothing is written to Redis. */
 export async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
   const planned = readPlanned(io, file, options.json === true)
-  await withParts(io, options.config, (parts) => compare(io, parts, file, planned, options), { stops: 'by itself' })
+  await withStore(io, options.config, (parts) => compare(io, parts, file, planned, options), { stops: 'by itself' })
 }
 
 /** As `config check` says it: all problems, and exit code 1. */
@@ -39,7 +39,7 @@ function readPlanned(io: Io, file: string, json: boolean): Config {
   throw new CommandError(`${file} has ${countOf(problems.length, 'problem')}: nothing was compared`)
 }
 
-async function compare(io: Io, parts: Parts, file: string, planned: Config, options: PlanOptions): Promise<void> {
+async function compare(io: Io, parts: StoreParts, file: string, planned: Config, options: PlanOptions): Promise<void> {
   const { config, clock } = parts
   const output = outputOf(io, parts, file, planned, options)
   const total = await countLive(parts)
@@ -69,7 +69,13 @@ async function compare(io: Io, parts: Parts, file: string, planned: Config, opti
   }
 }
 
-function outputOf(io: Io, { config, clock }: Parts, file: string, planned: Config, options: PlanOptions): PlanOutput {
+function outputOf(
+  io: Io,
+  { config, clock }: StoreParts,
+  file: string,
+  planned: Config,
+  options: PlanOptions,
+): PlanOutput {
   const asksForecasts = [...config.thresholds, ...planned.thresholds].some(
     ({ warning, critical }) => warning?.daysLeft !== undefined || critical?.daysLeft !== undefined,
   )

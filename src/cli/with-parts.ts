@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { unknownName } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
-import { openParts, type Parts } from '../app/parts.ts'
+import { openParts, openStore, type Parts, type StoreParts } from '../app/parts.ts'
 import { checkFormat, raiseFormat } from '../redis/format.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
@@ -23,10 +23,19 @@ interface PartsOptions {
 }
 
 /** Runs a command on the same store as the daemon, whether that is running or not. */
-export async function withParts<T>(
+export type Open<P> = <T>(io: Io, file: string, work: (parts: P) => Promise<T>, options?: PartsOptions) => Promise<T>
+
+/** For what only reads, or changes nothing but what is stored. */
+export const withStore: Open<StoreParts> = (io, file, work, options) => run(io, file, openStore, work, options)
+
+/** For what also calls the provider, or gives work to daemons. */
+export const withParts: Open<Parts> = (io, file, work, options) => run(io, file, openParts, work, options)
+
+async function run<P extends StoreParts, T>(
   io: Io,
   file: string,
-  work: (parts: Parts) => Promise<T>,
+  open: (...given: Parameters<typeof openStore>) => Promise<P>,
+  work: (parts: P) => Promise<T>,
   { withoutData = 'refuses', missingKeys = 'refused', writesAs, stops = 'at once' }: PartsOptions = {},
 ): Promise<T> {
   const { config } = readConfig(io, file)
@@ -34,8 +43,8 @@ export async function withParts<T>(
   const lifecycle = new Lifecycle()
   // Only what somebody must act on; that Redis is away is told once, as the command's own error.
   const log = createLogger({ level: 'warn', pretty: true }, { write: (line) => sayIfNeeded(io, line) })
-  const run = async () => {
-    const parts = await openParts({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
+  const opened = async () => {
+    const parts = await open({ config, clock: io.clock, random: io.random, log }, lifecycle, 'pages')
     await checkFormat(parts.store, parts.keys)
     await checkKeys(parts.store, parts.keys, parts.vault, missingKeys)
     if (writesAs !== undefined) {
@@ -46,7 +55,7 @@ export async function withParts<T>(
     return work(parts)
   }
   try {
-    return await untilStopped(io, run(), stops)
+    return await untilStopped(io, opened(), stops)
   } catch (error) {
     throw explain(error)
   } finally {
@@ -58,14 +67,15 @@ export async function withParts<T>(
 const WATCH_MS = 3_000
 
 /** What a command reads, printed once; with --watch again and again, on a terminal in place of the last one. */
-export async function showing<T>(
+export async function showing<P, T>(
   io: Io,
   { config, json, watch }: CommonOptions & { watch?: boolean },
-  read: (parts: Parts) => Promise<T>,
+  open: Open<P>,
+  read: (parts: P) => Promise<T>,
   print: (value: T) => void,
 ): Promise<void> {
-  if (watch !== true) return print(await withParts(io, config, read))
-  const repeat = async (parts: Parts) => {
+  if (watch !== true) return print(await open(io, config, read))
+  const repeat = async (parts: P) => {
     while (!io.stop.aborted) {
       const value = await read(parts)
       if (io.isTerminal && json !== true) io.out(CLEAR)
@@ -74,7 +84,7 @@ export async function showing<T>(
       await io.clock.wait(WATCH_MS, io.stop)
     }
   }
-  await withParts(io, config, repeat, { stops: 'by itself' })
+  await open(io, config, repeat, { stops: 'by itself' })
 }
 
 /** The cursor to the top, the screen and what was scrolled out of it empty. */
