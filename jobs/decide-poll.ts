@@ -1,5 +1,7 @@
 import { type AlertSettings, decideAlerts } from '../src/alerts/evaluation/decide.ts'
 import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/judged-by.ts'
+import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
+import type { CoverageStore } from '../src/limits/coverage-store.ts'
 import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
@@ -10,11 +12,13 @@ import type { PollContext } from '../src/limits/poll-context.ts'
 import type { PollResult } from '../src/limits/poll-store.ts'
 import type { Answers, Heard } from '../src/limits/polling/fetch-reports.ts'
 import {
+  failingAfter,
   gapsAfter,
   outcomeOf,
   type PollOutcome,
   recordFields,
   reportsWithGaps,
+  tellFailingAt,
 } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { isFailure } from '../src/limits/readings.ts'
@@ -29,7 +33,6 @@ import type { Metrics } from '../src/runtime/metrics.ts'
 import { parkedUntil } from '../src/tokens/after-failure.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { TokenAnnouncer } from '../src/tokens/refresh-account.ts'
-import { type PollAlertDeps, pollAlertWrites } from './poll-alert-writes.ts'
 import { logDisagreement, logGaps, logTypes, logTypesLeftOut } from './poll-logs.ts'
 
 export interface DecidePollDeps extends PollAlertDeps {
@@ -283,4 +286,29 @@ function logTroubles(log: Logger, { hubId, context, outcome }: ReadPoll, disagre
     log.warn({ code: 'poll.forbidden', hubId, ...refused }, 'a scope is missing: not everything can be read')
   }
   logDisagreement(log, hubId, disagreement)
+}
+
+export interface PollAlertDeps {
+  announcePoll: PollAnnouncer
+  /** How long polls of an account must fail before an alert opens, ms; never less than two of its periods. */
+  alertAfter: number
+  coverage: CoverageStore
+}
+
+/** What a poll changes about the account's poll alert, to be committed with the rest. */
+export async function pollAlertWrites(
+  { announcePoll, alertAfter, coverage }: PollAlertDeps,
+  { hubId, context, settings }: { hubId: number; context: PollContext; settings: AccountPollSettings },
+  outcome: PollOutcome,
+  now: number,
+): Promise<AlertWrites> {
+  const { count, since } = failingAfter(context, outcome, now)
+  const failsForLong = count > 0 && now >= tellFailingAt(since, settings.everyMs, alertAfter)
+  const { hubDomain, alertStates, pollFailures, pollFailingSince, pollBlockedSince } = context
+  return announcePoll({
+    ...{ hubId, hubDomain, outcome, now, pollFailures, pollFailingSince, pollBlockedSince },
+    pollAlert: alertStates.poll ?? '',
+    failsForLong,
+    isFleetTrouble: failsForLong && (await coverage.fleetSpeaks(now)),
+  })
 }
