@@ -12,9 +12,9 @@ import type { PagesDeps } from '../pages-deps.ts'
 import { flash } from '../parts/flash.ts'
 import { deliveriesPage, OUTCOMES } from './deliveries-page.ts'
 
-const ATTEMPTS_A_PAGE = 100
+const ATTEMPTS_A_PAGE = 30
 /** Of those that wait and of those that were given up. */
-const DELIVERIES_A_PAGE = 50
+const DELIVERIES_A_PAGE = 15
 
 /** A field that a form sent empty is one that was not chosen. */
 const QUERY = z.object({

@@ -28,7 +28,7 @@ export interface FleetPage {
 }
 
 /** Of lists that have a page of their own. */
-export const FIRST = 5
+export const FIRST = 4
 
 export function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
   const now = Date.parse(status.at)
@@ -39,16 +39,16 @@ export function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Htm
 ${tiles(status, now)}
 <h2>Open alerts</h2>
 ${openAlerts(status, mayWrite, now)}
-<div class="beside">
-<section><h2>Nearest limits</h2>
-${nearest.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearest)}</section>
-<section><h2>Queues</h2>
-${queueTable(queues, now)}</section>
-</div>
+<h2>Nearest limits</h2>
+${nearest.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearest)}
 <h2>Deliveries</h2>
 ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now)}
-<h2>Running daemons</h2>
-${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}
+<div class="beside">
+<section><h2>Queues</h2>
+${queueTable(queues, now)}</section>
+<section><h2>Running daemons</h2>
+${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}</section>
+</div>
 </div>`
 }
 
@@ -80,11 +80,9 @@ function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
 /** The accounts that are nearest to a limit, each with that limit. */
 function nearestTable(limits: readonly ShownLimit[]): Html {
   const rows = limits.map(({ limit, level, spark }) => [
-    html`${accountLink(limit)}<br><span class="soft">${seriesName(limit)}</span>`,
-    html`${fullness(limit, level)}${spark === undefined ? undefined : html`<br>${spark}`}`,
-    daysLeftOf(limit),
+    ...[accountLink(limit), seriesName(limit), spark ?? '', fullness(limit, level), daysLeftOf(limit)],
   ])
-  const columns = ['Account', 'Used, last 7 days', 'Days left'].map((title) => ({ title }))
+  const columns = ['Account', 'What', 'Last 7 days', 'Used', 'Days left'].map((title) => ({ title }))
   return html`${table('Nearest limits', columns, rows)}
 <p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
 }

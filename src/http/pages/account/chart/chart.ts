@@ -84,7 +84,7 @@ ${forecast === undefined ? undefined : line('forecast', forecast.line)}`
 function marks({ moved, last, marks: alerts, height }: Geometry): Html {
   return html`${moved.map(({ x, y }) => html`<circle class="moved" cx="${percent(x)}" cy="${y}" r="4"/>`)}
 ${last === undefined ? undefined : html`<circle class="last" cx="${percent(last.x)}" cy="${last.y}" r="4"/>`}
-${alerts.map(({ x, mark }) => html`<svg x="${percent(x)}" overflow="visible"><title>${mark.says}</title><path class="mark ${mark.is}" d="M0 0V${height}"/><path class="flag ${mark.is}" d="${FLAG[mark.is]}"/></svg>`)}`
+${alerts.map(({ x, mark }) => html`<svg x="${percent(x)}" overflow="visible"><title>${mark.says}</title><path class="alert-line ${mark.is}" d="M0 0V${height}"/><path class="flag ${mark.is}" d="${FLAG[mark.is]}"/></svg>`)}`
 }
 
 /** Their shapes differ, for those who do not see their colors apart. */
