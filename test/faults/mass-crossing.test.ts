@@ -36,7 +36,7 @@ test('a threshold that is lowered so that the whole fleet crosses it at once is 
     encryption: { keys: [{ id: vaultKey.id, key: vaultKey.key.toString('base64') }] },
     limits: { every: '1h' },
     thresholds: [{ on: 'customProperties.overall', critical: { percent } }],
-    alerts: { group: { by: ['rule'], wait: '3s', interval: `${INTERVAL_S}s`, max: MAX } },
+    alerts: { group: { wait: '3s', interval: `${INTERVAL_S}s`, max: MAX } },
   })
 
   const before = await scene.daemon(settings(95))

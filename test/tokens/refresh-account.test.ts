@@ -7,6 +7,7 @@ import { accountStepKeys, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/in-flight.ts'
 import type { Secret } from '../../src/runtime/secret.ts'
+import { formatMoment } from '../../src/text/format-time.ts'
 import { type RefreshDeps, refreshAccount } from '../../src/tokens/refresh-account.ts'
 import { type Answer, TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
@@ -653,7 +654,7 @@ describe('a refresh token that is refused twice over time', () => {
         measuredAt: new Date(w.clock.now()).toISOString(),
         since: new Date(w.clock.now()).toISOString(),
         message: expect.stringMatching(
-          /token is no good.*last worked 2026-11-21T10:00.*plimsoll\.example\.com\/install/,
+          /token is no good.*last worked 2026-11-21 10:00.*plimsoll\.example\.com\/install/,
         ),
         url: 'https://plimsoll.example.com/accounts/123',
       },
@@ -771,7 +772,7 @@ describe('a worker that dies between its lease and its answer', () => {
     }
     const [alert] = await w.outbox()
     expect(alert).toMatchObject({ level: 'critical', kind: 'token' })
-    expect(alert?.message).toContain(`a refresh of this account broke off at ${new Date(diedAt).toISOString()}`)
+    expect(alert?.message).toContain(`a refresh of this account broke off at ${formatMoment(diedAt)}`)
     w.clock.move(24 * 60 * MINUTE)
     const provider = fakeProvider({ refresh: async () => tokens('access-2') })
     expect(await refreshAccount({ ...w.deps, provider }, HUB)).toMatchObject({ is: 'refreshed' })

@@ -1,5 +1,6 @@
 import type { UninstallAnnouncer } from '../../accounts/uninstall.ts'
 import { NO_ALERT_WRITES } from '../../redis/steps.ts'
+import { formatMoment } from '../../text/format-time.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
@@ -14,14 +15,14 @@ export interface TokenAlertSettings {
 /** An account's token alert is about one thing at a time: each is opened once, and closed when it is over. */
 export type TokenAlerts = TokenAnnouncer & UninstallAnnouncer
 
-/** Alerts about an account's tokens: failing for long, to be authorised again, another account's, not deleted. */
+/** Alerts about an account's tokens: failing for long, to be reconnected, another account's, not deleted. */
 export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
   return {
     failing: (account, reason) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const expires = account.expiresAt > account.now ? 'expires' : 'expired'
       const message =
-        `This account's tokens can't be refreshed for a while (${reason}). Its access token ${expires} ` +
+        `This account's tokens can't be refreshed for now (${reason}). Its access token ${expires} ` +
         `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
       return tellAlert(about(settings, account), { level: 'warning', message })
     },
@@ -29,23 +30,23 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const subject = about(settings, account)
       if (openState(subject)?.level === 'critical') return NO_ALERT_WRITES
       const message =
-        `The provider no longer accepts this account's refresh token (${reason}): ${whyRefused(account)}. Tokens last ` +
-        `worked ${timeOf(account.refreshedAt)}. To connect it again: ${settings.installPage}`
+        `This account's tokens can't be refreshed: the provider refuses its refresh token (${reason}). Either ` +
+        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. To reconnect it: ${settings.installPage}`
       return tellAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
-        `polled under this name. Import it with its own token (--replace), or connect it: ${settings.installPage}`
+        `polled under this name. Import it with its own token (--replace), or reconnect it: ${settings.installPage}`
       return tellAlert(about(settings, account), { level: 'critical', message })
     },
-    recovered: (account) => closeAlert(about(settings, account), "The account's tokens work again."),
+    recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),
     undeleted: (account, { askedAt, reason }) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
         `The uninstall of this account was asked for ${timeOf(askedAt)}, but its refresh token could not be deleted at ` +
-        `the provider so far (${reason}). It is tried again and again until it works.`
+        `the provider so far (${reason}). It is tried again until it works.`
       return tellAlert(about(settings, account), { level: 'warning', rule: UNINSTALL_RULE, message })
     },
     deleted: (account) => closeAlert(about(settings, account), 'The refresh token is deleted: the uninstall is done.'),
@@ -62,7 +63,7 @@ function whyRefused({ interruptedAt }: AnnouncedAccount): string {
 }
 
 function timeOf(at: number): string {
-  return at > 0 ? new Date(at).toISOString() : 'never'
+  return at > 0 ? formatMoment(at) : 'never'
 }
 
 function about(settings: TokenAlertSettings, { hubId, hubDomain, tokenAlert, now }: AnnouncedSubject): ToldSubject {

@@ -9,26 +9,26 @@ import { barOf, ownHeading } from './text-part.ts'
 const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 const TEXT = 'color:#1c2430'
-const QUIET_COLOUR = '#5a6575'
-const QUIET = `color:${QUIET_COLOUR}`
+const QUIET_COLOR = '#5a6575'
+const QUIET = `color:${QUIET_COLOR}`
 const TABLE = `${TEXT};word-break:break-word`
-const LABEL = `color:${QUIET_COLOUR};font-weight:400;vertical-align:top`
+const LABEL = `color:${QUIET_COLOR};font-weight:400;vertical-align:top`
 const LINE_STYLE = '1px solid #e2e6eb'
 const LINE = `border-top:${LINE_STYLE}`
 const CELL = 'padding:20px 28px'
-const LINK_COLOUR = '#0b5cc4'
-const BUTTON = `display:inline-block;margin:10px 6px 0 0;padding:11px 14px;font-size:14px;line-height:20px;font-weight:600;text-decoration:none;border:1px solid ${LINK_COLOUR}`
+const LINK_COLOR = '#0b5cc4'
+const BUTTON = `display:inline-block;margin:10px 6px 0 0;padding:11px 12px;font-size:14px;line-height:20px;font-weight:600;text-decoration:none;border:1px solid ${LINK_COLOR}`
 
-const COLOURS: Record<string, string> = { CRITICAL: '#c0271d', WARNING: '#b25000', RESOLVED: '#14764a' }
-const OTHER_COLOUR = '#2a5bb8'
+const COLORS: Record<string, string> = { CRITICAL: '#c0271d', WARNING: '#b25000', RESOLVED: '#14764a' }
+const OTHER_COLOR = '#2a5bb8'
 
-const BADGE_RULES = Object.entries(COLOURS)
-  .map(([badge, colour]) => `.rows .${badge} { background: ${colour}; }`)
+const BADGE_RULES = Object.entries(COLORS)
+  .map(([badge, color]) => `.rows .${badge} { background: ${color}; }`)
   .join('\n')
 
 /**
  * Mail programs are browsers of twenty years ago: layout by tables, styles on each element, no pictures and nothing
- * loaded from elsewhere. The style sheet only adds what is lost without harm: dark colours, small screens, and what would
+ * loaded from elsewhere. The style sheet only adds what is lost without harm: dark colors, small screens, and what would
  * make each row of a long table longer.
  */
 const STYLE_SHEET = new Html(`
@@ -36,9 +36,9 @@ const STYLE_SHEET = new Html(`
 td, th, div, a { font-family: ${FONTS}; }
 .badge { font-size: 11px; padding: 2px 6px; white-space: nowrap; }
 .rows td, .rows th[colspan] { border-top: ${LINE_STYLE}; }
-.rows a { color: ${LINK_COLOUR}; }
-.rows i { color: ${QUIET_COLOUR}; font-style: normal; }
-.rows b { color: #ffffff; background: ${OTHER_COLOUR}; }
+.rows a { color: ${LINK_COLOR}; }
+.rows i { color: ${QUIET_COLOR}; font-style: normal; }
+.rows b { color: #ffffff; background: ${OTHER_COLOR}; }
 ${BADGE_RULES}
 @media (max-width: 480px) {
   .page { padding: 0 !important; }
@@ -56,8 +56,6 @@ ${BADGE_RULES}
   .rows i { color: #a3acb9; }
   .plain { border-color: #4a5566 !important; color: #8ab8ff !important; }
 }`)
-
-const NOTHING = html``
 
 /** Mail programs cut off a mail of more than about 100 kB, with its links and its end. In bytes, in this order. */
 const ROOM_FOR_SECTIONS = 38_000
@@ -81,13 +79,13 @@ export function htmlPart(content: MailContent): string {
 <body class="page" style="margin:0;padding:0;background:#f1f3f6">
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f3f6">
 <tr><td class="page" align="center" style="padding:24px 12px">
-<table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colourOf(badge)}">
-${summary === undefined ? NOTHING : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : NOTHING)}
+<table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colorOf(badge)}">
+${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
 ${sections}
-${rows.length === 0 ? NOTHING : rankedTable(rows)}
-${left === 0 ? NOTHING : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
-${omitted === undefined ? NOTHING : noteRow(omitted)}
-${csv === undefined ? NOTHING : noteRow(`Attached as a table: ${csv.filename}`)}
+${rows.length === 0 ? undefined : rankedTable(rows)}
+${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail${csv === undefined ? '' : ' and in the table attached'}.`)}
+${omitted === undefined ? undefined : noteRow(omitted)}
+${csv === undefined ? undefined : noteRow(`Attached as a table: ${csv.filename}`)}
 <tr><td class="cell line quiet" style="padding:14px 28px;${LINE};${QUIET};font-size:12px">${footer}</td></tr>
 </table>
 </td></tr>
@@ -100,29 +98,24 @@ ${csv === undefined ? NOTHING : noteRow(`Attached as a table: ${csv.filename}`)}
 /** As many sections and rows as a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
 function whatFits({ summary, sections, rows }: MailContent): { sections: Html[]; rows: Html[]; left: number } {
   let size = 0
-  const fits = (part: Html, room: number): boolean => {
-    const after = size + Buffer.byteLength(part.toString())
-    if (after > room) return false
-    size = after
-    return true
+  const take = (alerts: ListedAlert[], room: number, partOf: (alert: ListedAlert, n: number) => Html): Html[] => {
+    const parts: Html[] = []
+    for (const [n, alert] of alerts.entries()) {
+      const part = partOf(alert, n)
+      const bytes = Buffer.byteLength(part.toString())
+      if (size + bytes > room) break
+      size += bytes
+      parts.push(part)
+    }
+    return parts
   }
-  const shown: Html[] = []
-  for (const section of sections) {
-    const part = sectionRow(section, shown.length > 0 || summary !== undefined)
-    if (!fits(part, ROOM_FOR_SECTIONS)) break
-    shown.push(part)
-  }
-  const others = [...sections.slice(shown.length), ...rows]
-  const lines: Html[] = []
-  for (const row of others) {
-    const line = tableRow(row)
-    if (!fits(line, ROOM_FOR_ROWS)) break
-    lines.push(line)
-  }
-  return { sections: shown, rows: lines, left: others.length - lines.length }
+  const whole = take(sections, ROOM_FOR_SECTIONS, (alert, n) => sectionRow(alert, n > 0 || summary !== undefined))
+  const others = [...sections.slice(whole.length), ...rows]
+  const lines = take(others, ROOM_FOR_ROWS, tableRow)
+  return { sections: whole, rows: lines, left: others.length - lines.length }
 }
 
-function noteRow(note: string, mark: Html = NOTHING): Html {
+function noteRow(note: string, mark?: Html): Html {
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${note}</td></tr>`
 }
 
@@ -130,13 +123,13 @@ function sectionRow(alert: ListedAlert, below: boolean): Html {
   const { badge, subject, happened, percent, facts, records, actions } = alert
   const heading = ownHeading(alert)
   return html`<tr><td class="cell line" style="${CELL}${below ? `;${LINE}` : ''}">
-${heading !== undefined ? html`<div class="text" style="${TEXT};font-size:15px;line-height:22px;padding-bottom:12px;word-break:break-word"><b><bdi>${heading}</bdi></b></div>` : NOTHING}
+${heading !== undefined ? html`<div class="text" style="${TEXT};font-size:15px;line-height:22px;padding-bottom:12px;word-break:break-word"><b><bdi>${heading}</bdi></b></div>` : undefined}
 <div class="text" style="${TEXT};font-size:14px;line-height:22px;word-break:break-word">${badgeMark(badge)} &nbsp;<b><bdi>${subject}</bdi></b></div>
 <div class="text" style="${TEXT};font-size:18px;line-height:26px;padding-top:10px;word-break:break-word">${happened}</div>
-${percent === undefined ? NOTHING : fullnessBar(percent, badge)}
-${facts.length === 0 ? NOTHING : factsTable(facts)}
+${percent === undefined ? undefined : fullnessBar(percent, badge)}
+${facts.length === 0 ? undefined : factsTable(facts)}
 ${actionsRow(actions)}
-${records === undefined ? NOTHING : recordsTable(records)}
+${records === undefined ? undefined : recordsTable(records)}
 </td></tr>
 `
 }
@@ -146,46 +139,43 @@ function fullnessBar(percent: number, badge: string): Html {
   const { filled, over, empty } = barOf(percent)
   const part = (width: number, look: string, kind = '') =>
     width === 0
-      ? NOTHING
+      ? undefined
       : html`<td${new Html(kind)} width="${width}%" height="10" style="width:${width}%;height:10px;${look};font-size:0;line-height:0">&nbsp;</td>`
   return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin-top:14px"><tr>
-<td><table role="img" aria-label="${formatPercent(percent)} full" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed"><tr>${part(filled, `background:${colourOf(badge)}`)}${part(over, `background:${colourOf(badge)};border-left:3px solid #ffffff`)}${part(empty, 'background:#e2e6eb', ' class="track"')}</tr></table></td>
+<td><table role="img" aria-label="${formatPercent(percent)} full" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed"><tr>${part(filled, `background:${colorOf(badge)}`)}${part(over, `background:${colorOf(badge)};border-left:3px solid #ffffff`)}${part(empty, 'background:#e2e6eb', ' class="track"')}</tr></table></td>
 <td class="text" align="right" width="64" style="width:64px;${TEXT};font-size:14px;font-weight:600;white-space:nowrap">${formatPercent(percent)}</td>
 </tr></table>`
 }
 
 function factsTable(facts: Fact[]): Html {
-  const rows = facts.map(
-    ({
-      name,
-      value,
-    }) => html`<tr><th class="quiet" align="left" width="84" style="${LABEL}">${name}</th><td>${value}</td></tr>
-`,
-  )
+  const rows = facts.map((fact) => {
+    const name = html`<th class="quiet" align="left" width="84" style="${LABEL}">${fact.name}</th>`
+    return html`<tr>${name}<td>${fact.value}</td></tr>\n`
+  })
   return html`<table class="text" width="100%" cellpadding="3" cellspacing="0" border="0" style="${TABLE};margin:14px 0 0 -3px;font-size:14px;line-height:20px">${rows}</table>`
 }
 
 /** Large enough for a thumb; the first is what to do first. */
-function actionsRow(actions: Action[]): Html {
+function actionsRow(actions: Action[]): Html | undefined {
   const buttons = actions.map(({ name, url }, n) => {
-    const [look, kind] = n === 0 ? [`color:#ffffff;background:${LINK_COLOUR}`, ''] : [`color:${LINK_COLOUR}`, ' plain']
+    const [look, kind] = n === 0 ? [`color:#ffffff;background:${LINK_COLOR}`, ''] : [`color:${LINK_COLOR}`, ' plain']
     return html`<a class="button${kind}" href="${url}" style="${BUTTON};${look}">${name}</a> `
   })
-  return actions.length === 0 ? NOTHING : html`<div style="padding-top:6px">${buttons}</div>`
+  return actions.length === 0 ? undefined : html`<div style="padding-top:6px">${buttons}</div>`
 }
 
 function recordsTable({ rows, note, left }: DescribedRecords): Html {
   const areNamed = rows.some(({ label }) => label !== undefined)
   const lines = rows.map(
     ({ label, id, usage, isNew, url }) =>
-      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : NOTHING}</td>` : NOTHING}<td nowrap>${url === undefined ? html`<i>${id}</i>` : linked(id, url)}${isNew && !areNamed ? NEW : NOTHING}</td><td align="right" nowrap>${usage}</td></tr>
+      html`<tr>${areNamed ? html`<td><bdi>${label ?? ''}</bdi>${isNew ? NEW : undefined}</td>` : undefined}<td nowrap>${url === undefined ? html`<i>${id}</i>` : linked(id, url)}${isNew && !areNamed ? NEW : undefined}</td><td align="right" nowrap>${usage}</td></tr>
 `,
   )
   const table = html`
 <table class="text rows" width="100%" cellpadding="5" cellspacing="0" border="0" style="${TABLE};margin-top:4px;font-size:14px;line-height:20px">
-<tr>${areNamed ? heading('Record') : NOTHING}${heading('Id')}${heading('Associations', 'right')}</tr>
+<tr>${areNamed ? heading('Record') : undefined}${heading('Id')}${heading('Associations', 'right')}</tr>
 ${lines}</table>`
-  return html`<div class="text" style="${TEXT};font-size:14px;font-weight:600;padding-top:18px">Records <span class="quiet" style="${QUIET};font-weight:400">(${note})</span></div>${rows.length === 0 ? NOTHING : table}${left === undefined ? NOTHING : html`<div class="quiet" style="${QUIET};font-size:13px;line-height:18px;padding-top:6px;word-break:break-word">${left}</div>`}`
+  return html`<div class="text" style="${TEXT};font-size:14px;font-weight:600;padding-top:18px">Records <span class="quiet" style="${QUIET};font-weight:400">(${note})</span></div>${rows.length === 0 ? undefined : table}${left === undefined ? undefined : html`<div class="quiet" style="${QUIET};font-size:13px;line-height:18px;padding-top:6px;word-break:break-word">${left}</div>`}`
 }
 
 const NEW = html` <b class="badge">NEW</b>`
@@ -199,15 +189,15 @@ ${rows}</table></td></tr>`
 
 function tableRow({ badge, heading, topic, percent, limit, daysLeft, sinceLast, url }: ListedAlert): Html {
   const account =
-    heading === undefined ? NOTHING : html`<tr><th align="left" colspan="3">${linked(heading, url)}</th></tr>`
-  const moved = sinceLast === undefined ? NOTHING : html` <i>${sinceLast}</i>`
+    heading === undefined ? undefined : html`<tr><th align="left" colspan="3">${linked(heading, url)}</th></tr>`
+  const moved = sinceLast === undefined ? undefined : html` <i>${sinceLast}</i>`
   const what = html`<b class="badge ${badge}">${badge}</b>${moved} <bdi>${topic}</bdi>`
   // What is no share of anything has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
     return html`${account}<tr valign="top"><td colspan="3">${what}</td></tr>
 `
   }
-  return html`${account}<tr valign="top"><td>${what}</td><td align="right" nowrap>${percent === undefined ? NOTHING : fullness(percent, limit)}</td><td align="right" nowrap>${daysLeft ?? ''}</td></tr>
+  return html`${account}<tr valign="top"><td>${what}</td><td align="right" nowrap>${percent === undefined ? undefined : fullness(percent, limit)}</td><td align="right" nowrap>${daysLeft ?? ''}</td></tr>
 `
 }
 
@@ -221,13 +211,13 @@ function linked(text: string, url: string | undefined): Html {
 }
 
 function fullness(percent: number, limit: string | undefined): Html {
-  return html`${formatPercent(percent)}${limit === undefined ? NOTHING : html`<br><i>of ${limit}</i>`}`
+  return html`${formatPercent(percent)}${limit === undefined ? undefined : html`<br><i>of ${limit}</i>`}`
 }
 
 function badgeMark(badge: string): Html {
-  return html`<b class="badge" style="background:${colourOf(badge)};color:#ffffff">${badge}</b>`
+  return html`<b class="badge" style="background:${colorOf(badge)};color:#ffffff">${badge}</b>`
 }
 
-function colourOf(badge: string): string {
-  return COLOURS[badge] ?? OTHER_COLOUR
+function colorOf(badge: string): string {
+  return COLORS[badge] ?? OTHER_COLOR
 }

@@ -1,4 +1,6 @@
-import type { Message } from '../../alerts/alert.ts'
+import { createHash } from 'node:crypto'
+import { domainToASCII } from 'node:url'
+import type { Alert, Message } from '../../alerts/alert.ts'
 import type { Secret } from '../../runtime/secret.ts'
 import { formatCount, formatSeconds } from '../../text/format-number.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../receiver.ts'
@@ -8,7 +10,6 @@ import { mailContent } from './mail-content.ts'
 import type { MailLinks } from './mail-links.ts'
 import { failureCode, replyCode, type SmtpServer, smtpFailure, smtpServer } from './smtp.ts'
 import { textPart } from './text-part.ts'
-import { messageId, threadRoot } from './thread.ts'
 
 /** So few that no mail server minds, so many that one stuck mail does not hold the others up. */
 const CONNECTIONS = 3
@@ -157,4 +158,36 @@ export async function verifyLogin({
   } finally {
     transport.close()
   }
+}
+
+/** `<id@example.com>`: the same on every attempt, so that a copy is recognised as one. */
+function messageId(deliveryId: string, from: string): string {
+  const id = /^[\w.-]{1,100}$/.test(deliveryId) ? deliveryId : digest(deliveryId)
+  return `<${id}@${domainOf(from)}>`
+}
+
+/**
+ * The mail that a thread hangs on. It was never sent: what has it in common is shown together, whichever of the series'
+ * mails arrived first or was lost.
+ */
+function threadRoot({ data }: Message, from: string): string {
+  const [first] = data.alerts
+  const alone = data.alerts.length === 1 && data.truncated === 0
+  const thread = alone && first !== undefined ? matterOf(first) : ['group', data.groupKey]
+  return `<thread-${digest(JSON.stringify(thread))}@${domainOf(from)}>`
+}
+
+/** What the alert is about, without its level, rule and label, which change. */
+function matterOf({ kind, rule, account, series }: Alert): unknown[] {
+  if (series === undefined) return [kind, account?.hubId ?? rule]
+  return ['series', account?.hubId, series.metric, series.objectTypeId, series.from, series.to]
+}
+
+function domainOf(from: string): string {
+  const domain = domainToASCII(/@([^@\s<>]+)>?\s*$/.exec(from)?.[1] ?? '')
+  return /^[\w.-]+$/.test(domain) ? domain : 'plimsoll.invalid'
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -12,13 +12,13 @@ const account = {
   ...{ interruptedAt: null as number | null, now: NOW },
 }
 
-describe('the alert about an account that must be authorised again', () => {
+describe('the alert about an account that must be reconnected', () => {
   test('says why, since when, and where the customer connects again', () => {
     const { entries, changes } = announcer.reauthorize(account, 'the provider answered 400')
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
-      /the provider answered 400.*2026-11-21T09:59:59.*https:\/\/plimsoll\.example\.com\/install/,
+      /the provider answered 400.*2026-11-21 09:59.*https:\/\/plimsoll\.example\.com\/install/,
     )
     expect(changes).toEqual([['token', '', expect.any(String)]])
     expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, 'x').entries[0]).toContain('last worked never')
@@ -48,12 +48,12 @@ describe('the alert about an account that fails for long', () => {
       status: 'firing',
       account: { hubId: 123 },
     })
-    expect(alert.message).toMatch(/answered 503.*expired 2026-11-21T10:00:00.*last worked 2026-11-21T09:59:59/)
+    expect(alert.message).toMatch(/answered 503.*expired 2026-11-21 10:00.*last worked 2026-11-21 09:59/)
     const stored = changes[0]?.[2] ?? ''
     expect(announcer.failing({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
   })
 
-  test('escalates, as the same alert, when the account must be authorised again; both end when tokens work', () => {
+  test('escalates, as the same alert, when the account must be reconnected; both end when tokens work', () => {
     const warned = announcer.failing(account, 'x').changes[0]?.[2] ?? ''
     const escalated = announcer.reauthorize({ ...account, tokenAlert: warned, now: NOW + 1 }, 'refused')
     const stored = escalated.changes[0]?.[2] ?? ''
@@ -71,7 +71,7 @@ describe('the alert about an account that fails for long', () => {
 
 test('that a refresh broke off is told to whoever has to connect the account again', () => {
   const { entries } = announcer.reauthorize({ ...account, interruptedAt: NOW - 60_000 }, 'x')
-  expect(decodeEntry(entries[0] ?? '').alert.message).toMatch(/broke off at 2026-11-21T09:59:00.*may have been lost/)
+  expect(decodeEntry(entries[0] ?? '').alert.message).toMatch(/broke off at 2026-11-21 09:59.*may have been lost/)
   expect(announcer.reauthorize(account, 'x').entries[0]).not.toContain('killed')
 })
 
@@ -81,7 +81,7 @@ describe('the alert about an uninstall whose refresh token is not deleted', () =
   test('is a warning that says since when and why', () => {
     const { alert } = decodeEntry(announcer.undeleted(account, uninstall).entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', rule: 'uninstall', level: 'warning', status: 'firing' })
-    expect(alert.message).toMatch(/asked for 2026-11-21T09:00:00.*HTTP 503/)
+    expect(alert.message).toMatch(/asked for 2026-11-21 09:00.*HTTP 503/)
   })
 
   test('is opened once, and closed by the deletion or by connecting again, as what it was', () => {
