@@ -48,7 +48,7 @@ function formatOf(name: string, { format }: ExportArguments): (typeof FORMATS)[n
   if (format !== undefined) return format
   if (/\.(jsonl|ndjson|json)$/i.test(name)) return 'jsonl'
   if (name === '-' || /\.csv$/i.test(name)) return 'csv'
-  throw new CommandError(`${name} must end in .csv or .jsonl, or say which it is: --format csv`)
+  throw new CommandError(`${name} must end in .csv or .jsonl, or take --format csv`)
 }
 
 async function writeAll(

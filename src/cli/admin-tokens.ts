@@ -49,7 +49,7 @@ export async function list(io: Io, options: CommonOptions): Promise<void> {
   say(
     io,
     'What is ignored was not sealed with a key of this installation: it was made before tokens were sealed, under a key that is gone, or by ' +
-      'somebody else. plimsoll admin-tokens remove NAME ends it, plimsoll admin-tokens add NAME makes another one',
+      'another program. plimsoll admin-tokens remove NAME ends it, plimsoll admin-tokens add NAME makes another one',
   )
 }
 

@@ -44,7 +44,7 @@ export async function ack(io: Io, id: string, options: AckOptions, command: Comm
   say(
     io,
     is === 'acknowledged'
-      ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not told again until ${until}, unless it gets worse`
+      ? `acknowledged alert ${alert.id} of ${whose(alert)}: it is not sent again until ${until}, unless it gets worse`
       : `alert ${alert.id} of ${whose(alert)} was acknowledged already, by ${cleanText(acknowledged.by)} until ${until}`,
   )
 }
@@ -97,7 +97,7 @@ function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
     case 'not-open':
       throw new CommandError(`alert ${id} has just been closed`)
     case 'gone-worse':
-      throw new CommandError(`alert ${id} has just got worse: look at it again, then acknowledge it`)
+      throw new CommandError(`alert ${id} has just got worse: plimsoll alerts list shows how, then acknowledge it`)
   }
 }
 

@@ -134,10 +134,10 @@ function alertFacts(one: ExplainedAlert): [string, string][] {
     ...(alert === null ? [] : [['alert', alert] satisfies [string, string]]),
     ['because', why],
     ...held.filter((one) => !isSaid(one, held)).map(({ text }): [string, string] => ['held back', text]),
-    ['told', route === null ? 'nobody: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
+    ['sent to', route === null ? 'no receiver: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
     ...(repeatFrom === null
       ? []
-      : [['again', `from ${formatMoment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
+      : [['repeats', `from ${formatMoment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
 }

@@ -26,7 +26,8 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const { author = ownName(), comment } = options
   const now = io.clock.now()
   const endsAt = options.until ?? (options.for === undefined ? undefined : now + options.for)
-  if (endsAt === undefined) return command.error('error: say how long: --for 2h, or --until 2026-11-21T18:00:00Z')
+  if (endsAt === undefined)
+    return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00:00Z')
   const { made, openAlerts } = await withParts(io, options.config, async (parts) => {
     const matchers = matchersOf(options.match, parts.silences.tagNames, command)
     const checked = newSilence({ matchers, author, comment, endsAt }, now)
@@ -72,7 +73,7 @@ export async function endSilence(io: Io, id: string, options: CommonOptions): Pr
   say(
     io,
     ended.is === 'ended'
-      ? `silence ${id} is ended: what it covered and still fires is told now`
+      ? `silence ${id} is ended: what it covered and still fires is sent now`
       : `silence ${id} was over already: it ended ${formatMoment(ended.silence.endsAt)}`,
   )
 }

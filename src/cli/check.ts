@@ -66,7 +66,7 @@ async function judgeAll(
   const request = { ...settingsOf(parts.config), hubIds, ...(poll === undefined ? {} : { poll }) }
   try {
     for await (const accounts of checkFleet(parts, request)) {
-      if (io.stop.aborted) throw new CommandError('stopped before all accounts were looked at')
+      if (io.stop.aborted) throw new CommandError('stopped before all accounts were judged')
       for (const account of accounts) {
         addAccount(counts, account)
         output.account(account)

@@ -174,7 +174,7 @@ function whereToLook(
 ): string {
   const end = runForMs === undefined ? 'until Ctrl-C' : `for ${formatDuration(runForMs)}`
   return (
-    `Plimsoll runs against its sandbox ${end}. Look at:\n` +
+    `Plimsoll runs against its sandbox ${end}. Open:\n` +
     `  status page   ${signInLink}\n` +
     `                signs you in, once; elsewhere: ${url}/ with the token in ${tokenFile}\n` +
     `  alerts        ${url}/alerts   to acknowledge: here, or by the link in an e-mail\n` +

@@ -31,7 +31,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
     if (options.json === true) printJson(io, 'doctor', findings)
     else printFindings(io, findings)
     const failed = findings.filter(({ level }) => level === 'fail').length
-    if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each says the way out`)
+    if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each shows the way out`)
   } finally {
     await lifecycle.close()
   }
@@ -46,7 +46,7 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
   }
   const loaded = loadConfig({ file, env, cwd, readFile, validateCron: isCronExpression, now: clock.now() })
   if (!loaded.ok) {
-    const fix = 'correct the file; without it nothing else can be looked at'
+    const fix = 'correct the file; without it nothing else can be checked'
     return loaded.problems.map(({ path, line, message }) =>
       fail('config', `${[path, line && `(line ${line})`].filter(Boolean).join(' ') || file}: ${message}`, fix),
     )

@@ -17,7 +17,7 @@ export async function rekey(io: Io, options: CommonOptions): Promise<void> {
     progress: progress.at,
     waiting: (writers: readonly Writer[]) => {
       progress.clear()
-      io.err(`waiting for whoever still encrypts with another key: ${writers.map(writerText).join(', ')}\n`)
+      io.err(`waiting for processes that still encrypt with another key: ${writers.map(writerText).join(', ')}\n`)
     },
     signal: io.stop,
   }

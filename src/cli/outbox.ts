@@ -27,7 +27,7 @@ const MOST_NAMED = 50
 /** `plimsoll outbox verify`. */
 export async function verify(io: Io, options: CommonOptions): Promise<void> {
   const proof = await withStore(io, options.config, async ({ store, keys, registry, clock }) => {
-    const progress = showProgress(io, 'looking for every transition')
+    const progress = showProgress(io, 'transitions traced')
     const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
     const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
     return verifyOutbox({ ...deps, readOpen }).finally(progress.end)
@@ -64,9 +64,9 @@ function factsOf(proof: OutboxProof): [string, string][] {
   ]
 }
 
-const DEAD_WAY_OUT = 'plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again'
+const DEAD_WAY_OUT = 'plimsoll alerts log shows why; plimsoll outbox replay --since 3d sends them again'
 const MISSING_WAY_OUT =
-  'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is told again after alerts.repeatEvery'
+  'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is sent again after alerts.repeatEvery'
 
 const PLACE: Record<string, string> = {
   outbox: 'the outbox',
@@ -96,7 +96,7 @@ export async function replay(
 ): Promise<void> {
   if (since > io.clock.now()) return command.error('--since lies in the future')
   const outcome = await withParts(io, config, async (parts) => {
-    const progress = showProgress(io, 'looking for what was given up')
+    const progress = showProgress(io, 'deliveries read')
     return replayDeliveries(parts, { since, receiver }).finally(progress.end)
   })
   if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)

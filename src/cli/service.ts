@@ -67,7 +67,10 @@ async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger
     if (stop.aborted) return
     // What can't be told is told next time: one that fell silent for good would be ended for it.
     await tellOnce(told, app, log).catch((error: unknown) => {
-      log.warn({ code: 'systemd.unheard', err: error }, 'could not find out how it goes: systemd is told next time')
+      log.warn(
+        { code: 'systemd.unheard', err: error },
+        'the state of the daemon could not be read: systemd gets it next time',
+      )
     })
   }
 }
@@ -84,7 +87,7 @@ function tellOfStarving(told: Told, health: HealthReport, log: Logger): void {
     const reasons = troubles(health)
     log.error(
       { code: 'systemd.no-progress', reasons },
-      `nothing moves: the watchdog is not fed until something does (${reasons.join('; ')})`,
+      `nothing moves: the watchdog is not fed until work moves again (${reasons.join('; ')})`,
     )
   }
   told.isStarving = !health.alive

@@ -92,7 +92,7 @@ function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, w
   for (const line of toldLines(summary)) say(io, `  ${line}`)
   const change = watched.before === watched.after ? 'as before' : `${formatCount(watched.before)} before`
   const looked = `${countOf(accounts.looked, 'account')}, ${countOf(watched.after, 'series', 'series')} watched (${change})`
-  say(io, `  looked at: ${looked}${notRead(accounts)}`)
+  say(io, `  compared: ${looked}${notRead(accounts)}`)
   if (worst.length === 0) return
   io.out('\n')
   printTable(
@@ -110,8 +110,8 @@ function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, w
 function toldLines({ told: { byReceiver, nobody } }: PlanSummary): string[] {
   const receivers = [...byReceiver].map(([receiver, count]) => `${receiver} of ${formatCount(count)}`)
   return [
-    ...(receivers.length === 0 ? [] : [`told of them: ${receivers.join(', ')}`]),
-    ...(nobody === 0 ? [] : [`nobody is told of ${formatCount(nobody)}: no route is for them`]),
+    ...(receivers.length === 0 ? [] : [`sent about them: ${receivers.join(', ')}`]),
+    ...(nobody === 0 ? [] : [`no receiver gets ${formatCount(nobody)}: no route is for them`]),
   ]
 }
 
@@ -153,7 +153,7 @@ function printReplay(io: Io, { replay }: PlanSummary): void {
     printTable(io, ['RULE', state('LEVEL'), 'REASON', ...SIDES.map(number)], counts)
   }
   if (offenders.length === 0) return
-  say(io, '', 'most often told of:', '')
+  say(io, '', 'most alerts:', '')
   printTable(
     io,
     [whole('HUB ID'), 'DOMAIN', named('SERIES'), ...SIDES.map(number)],
@@ -230,7 +230,7 @@ function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary)
     'Polls that found nothing changed are not kept: between two changes they are taken to have come every limits.every.',
     ...(asksForecasts
       ? [
-          "daysLeft is judged by forecasts told anew for each day, from the history as it was then, as from the day's start.",
+          "daysLeft is judged by forecasts made anew for each day, from the history as it was then, as from the day's start.",
         ]
       : []),
     'Messages are an estimate from alerts.group and routes. Silences, quiet hours, acknowledgements, and alerts about ' +

@@ -154,8 +154,8 @@ state        critical, the alert is open since 2026-11-21 09:30 UTC
 alert        ${alertId}
 because      96 % is at or over the critical 95 %
 held back    waits in the outbox to be collected
-told         routes[0]: ops-mail, ops-hook
-again        from 2026-11-22 09:45 UTC on, if it still holds
+sent to      routes[0]: ops-mail, ops-hook
+repeats      from 2026-11-22 09:45 UTC on, if it still holds
 transition   2026-11-21 09:45 UTC critical escalated at 96 %, pending
 transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
              ops-mail: delivered 2026-11-21 09:30 UTC (attempt 1: 250 taken)
@@ -176,7 +176,7 @@ test('a level that more polls must agree on says how many do', async () => {
   expect(out).toContain(
     'state        pending\nbecause      1 of 3 polls agrees on warning: 85 % is at or over the warning 80 %\n',
   )
-  expect(out).toContain('told         routes[1]: ops-mail\n')
+  expect(out).toContain('sent to      routes[1]: ops-mail\n')
 })
 
 test('an account that was never read is said to be so', async () => {

@@ -97,7 +97,7 @@ describe('alerts silence', () => {
   test.each([
     [['--match', 'acount=1', '--for', '2h', '--comment', 'x'], 'did you mean account?'],
     [['--match', 'tag=vib', '--for', '2h', '--comment', 'x'], 'no tag is "vib", did you mean vip?'],
-    [['--match', 'account=1', '--comment', 'x'], 'say how long: --for 2h'],
+    [['--match', 'account=1', '--comment', 'x'], 'it also takes how long: --for 2h'],
     [['--match', 'account=1', '--for', '2', '--comment', 'x'], 'a duration is like 20s, 30m, 2h or 1d'],
     [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], 'a time is like 2026-11-21T18:00:00Z'],
     [['--match', 'account=1', '--until', '2026-11-21T09:00:00Z', '--comment', 'x'], 'the end lies in the past'],
@@ -118,7 +118,7 @@ test('alerts unsilence ends one now; again it says that it was over; an unknown 
   const { run, json, clock } = await installation()
   const { id } = await json('silence', '--match', 'kind=*', '--for', '2h', '--comment', 'x')
   clock.move(1_000)
-  expect((await run('unsilence', id)).out).toBe(`silence ${id} is ended: what it covered and still fires is told now\n`)
+  expect((await run('unsilence', id)).out).toBe(`silence ${id} is ended: what it covered and still fires is sent now\n`)
   expect((await run('unsilence', id)).out).toBe(`silence ${id} was over already: it ended 2026-11-21 10:00 UTC\n`)
   expect(await json('silences')).toEqual([])
   expect(await json('silences', '--all')).toMatchObject([{ id, active: false }])
@@ -149,7 +149,7 @@ describe('alerts ack', () => {
   test('says until when, and an acknowledgement that ran out is no longer shown', async () => {
     const { run, json, clock, idOf } = await installation()
     expect((await run('ack', idOf(2))).out).toBe(
-      `acknowledged alert ${idOf(2)} of n2.example.com (2): it is not told again until 2026-11-28 10:00 UTC, unless it gets worse\n`,
+      `acknowledged alert ${idOf(2)} of n2.example.com (2): it is not sent again until 2026-11-28 10:00 UTC, unless it gets worse\n`,
     )
     clock.move(7 * 86_400_000)
     expect((await json('list'))[0]).not.toHaveProperty('acknowledged')

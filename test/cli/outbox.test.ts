@@ -67,7 +67,7 @@ describe('outbox verify', () => {
     expect(out).toContain('4, of which 1 withheld')
     expect(out).toContain('3 = 1 delivered + 1 pending + 1 dead')
     expect(out).toContain('1 in the outbox')
-    expect(out).toMatch(/dead +plimsoll alerts log says why; plimsoll outbox replay --since 3d sends them again/)
+    expect(out).toMatch(/dead +plimsoll alerts log shows why; plimsoll outbox replay --since 3d sends them again/)
     const json = await run('outbox', 'verify', '--json')
     expect(JSON.parse(json.out)).toMatchObject({
       ...{ committed: 4, withheld: 1, opened: 3, delivered: 1, pending: 1, dead: 1, missing: [], balanced: true },

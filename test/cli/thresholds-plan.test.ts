@@ -108,8 +108,8 @@ test('who changes level now is summarised, listed worst first, and routed by the
     [
       'lower.yaml in place of running.yaml, with the next poll of each account:',
       '  1 series of 1 account comes to warning',
-      '  nobody is told of 1: no route is for them',
-      '  looked at: 4 accounts, 3 series watched (6 before); 1 account never read',
+      '  no receiver gets 1: no route is for them',
+      '  compared: 4 accounts, 3 series watched (6 before); 1 account never read',
     ].join('\n'),
   )
   expect(out).toMatch(
@@ -170,7 +170,7 @@ test('for, recoverBelow and firstRun of the new config count too', async () => {
 test('daysLeft is said to be judged by the forecasts of then', async () => {
   const thresholds = [{ on: 'customProperties.overall', warning: { daysLeft: 3 } }] as object
   expect((await plan(written('soon', { thresholds }))).out).toContain(
-    '- daysLeft is judged by forecasts told anew for each day',
+    '- daysLeft is judged by forecasts made anew for each day',
   )
 })
 

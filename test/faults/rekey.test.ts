@@ -160,7 +160,7 @@ test('two daemons change their key one after the other; a rekey waits for the on
 
   const early = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
   expect(early.code).toBe(1)
-  expect(early.err).toMatch(/^waiting for whoever still encrypts with another key: .* with key k1$/m)
+  expect(early.err).toMatch(/^waiting for processes that still encrypt with another key: .* with key k1$/m)
   expect(early.err).toMatch(
     new RegExp(
       `another process still writes with key k1 \\(.*pid ${a.child.pid}\\b.*\\): send a daemon SIGHUP, let a command end, then run this again`,
