@@ -403,7 +403,7 @@ test('an alert about the whole fleet is shown first, and links to no account', a
   }
   for (const path of ['/', '/alerts', '/alerts?level=critical']) {
     const { text } = await get(path)
-    expect(text).toMatch(/All accounts.*tokens can't be refreshed.*example\.com/s)
+    expect(text).toMatch(/All accounts.*tokens can&#39;t be refreshed.*example\.com/s)
     expect(text).toContain('machine&#39;s clock')
     expect(text).not.toMatch(/accounts\/0["/]/)
   }
