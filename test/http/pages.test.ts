@@ -92,7 +92,7 @@ test('an account is called well only where its tokens, its last poll and its ale
   clock.move(20 * 60_000)
   expect(await verdict()).toEqual([
     'warning',
-    'active Its access token expires in 9 min. Its refresh is overdue. Its limits were read 21 min ago; the next poll is overdue since 6 min ago. No alert is open.',
+    'active Its access token expires in 9 min. Its refresh is overdue since 4 min ago. Its limits were read 21 min ago; the next poll is overdue since 6 min ago. No alert is open.',
   ])
   clock.move(10 * 60_000)
   expect(await verdict()).toEqual(['critical', expect.stringContaining('Its access token expired 1 min ago.')])
@@ -171,7 +171,7 @@ test('an account page says why an alert stands where it stands, of a level that 
   const rowOf = (name: string) =>
     new RegExp(`${name}</a>.*?</tr>`, 's').exec(text.split('id="alerts"')[1] ?? '')?.[0].replace(/<[^>]+>/g, ' ') ?? ''
   expect(rowOf('custom properties')).toMatch(/critical +now.* full /s)
-  expect(rowOf('Contacts → Companies: records at the association limit')).toMatch(/warning +now/)
+  expect(rowOf('Contacts → Companies: at limit')).toMatch(/warning +now/)
   expect(text).toContain('2 critical and 1 warning; the worst:')
   const { text: series } = await get('/accounts/8/series?id=overall')
   expect(series).toContain('critical stays until below 92 %: recoverBelow 3')
@@ -291,9 +291,9 @@ test('the page of an account shows readings, alerts and what changed', async () 
   const { text } = await get('/accounts/4')
   const words = text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   expect(words).toContain('custom properties 96 % 960 of 1,000')
-  expect(words).toContain('custom properties of Contacts 24 % 120 of 500')
+  expect(words).toContain('Contacts: properties 24 % 120 of 500')
   expect(words).toContain('Contacts → Companies: fullest record 100 % 100 of 100')
-  expect(words).toContain('Contacts → Companies: records at the association limit 12 records – warning now full ')
+  expect(words).toContain('Contacts → Companies: at limit 12 records – warning now full ')
   expect(words).toContain('now custom properties 940 of 1,000 → 960 of 1,000')
 })
 

@@ -5,7 +5,6 @@ import type { AckLinks } from '../../alerts/acknowledge/ack-links.ts'
 import type { SilenceStore } from '../../alerts/silences/silence-store.ts'
 import type { History } from '../../limits/history/history.ts'
 import type { KeptSamples } from '../../limits/history/kept-samples.ts'
-import type { RefreshSettings } from '../../tokens/plan-refresh.ts'
 import type { Vault } from '../../tokens/vault.ts'
 import type { FleetStatusDeps } from '../../views/fleet-status.ts'
 import type { QueueDepth } from '../../views/queue-depth.ts'
@@ -28,8 +27,8 @@ export interface PagesDeps extends FleetStatusDeps {
   queueBoard: QueueBoard
   /** What levels are decided by, how alerts are grouped, and who is told. */
   explain: ExplanationDeps['explain']
-  /** When tokens are refreshed, and what links are signed by. */
-  connect: { settings: RefreshSettings; vault: Pick<Vault, 'deriveEach'> }
+  /** What links are signed by. */
+  connect: { vault: Pick<Vault, 'deriveEach'> }
   publicUrl: string
   install: Pick<InstallSettings, 'installUrl'>
   health: () => Promise<HealthReport>

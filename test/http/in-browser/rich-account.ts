@@ -19,7 +19,11 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
   const { clock, poll, connectAccount, steps, keys } = server
   const shown: Samples = {}
   for (const pair of PAIRS) {
-    shown[pair] = { at: clock.now(), atLimit: [{ objectId: 101, label: 'ACME Holding' }], nearLimit: [] }
+    shown[pair] = {
+      at: clock.now(),
+      atLimit: Array.from({ length: 10 }, (_, n) => ({ objectId: 101 + n, label: `ACME Holding ${n}` })),
+      nearLimit: [],
+    }
   }
   await connectAccount({ hubId, hubDomain: 'northwind-traders.example.com', user: 'ada@northwind-traders.example.com' })
   for (let hour = 0; hour <= DAYS * 24; hour += 4) {

@@ -14,10 +14,22 @@ const HOSTILE = `"><script>window.ran=1</script><b>${'long-'.repeat(12)}`
 /** As a config would have them. */
 export const EXPLAIN = {
   rules: [
-    { name: 'sum', on: 'customProperties.overall', warning: { percent: 80 }, critical: { percent: 95, daysLeft: 7 } },
-    { name: 'types', on: 'customProperties.objectType', warning: { remaining: 20 }, critical: { remaining: 5 } },
-    { name: 'full records', on: 'associations.atLimit', warning: { count: 1 }, critical: { count: 50 } },
-    { name: 'records', on: 'associations.*', warning: { percent: 90 } },
+    {
+      name: 'sum',
+      line: 31,
+      on: 'customProperties.overall',
+      warning: { percent: 80 },
+      critical: { percent: 95, daysLeft: 7 },
+    },
+    {
+      name: 'types',
+      line: 32,
+      on: 'customProperties.objectType',
+      warning: { remaining: 20 },
+      critical: { remaining: 5 },
+    },
+    { name: 'full records', line: 33, on: 'associations.atLimit', warning: { count: 1 }, critical: { count: 50 } },
+    { name: 'associations.*', line: 34, on: 'associations.*', warning: { percent: 90 } },
   ],
   ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 1_800_000 },
   routes: [{ to: ['ops-mail'] }],

@@ -3,7 +3,6 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { formatSpan } from '../../../text/format-span.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { RefreshSettings } from '../../../tokens/plan-refresh.ts'
 import { type AccountView, driftText, nextPollBecause } from '../../../views/account-view.ts'
 import type { AccountExplanation, ExplainedAlert } from '../../../views/explain-account.ts'
 import { formTokenField } from '../../access/form-token.ts'
@@ -18,7 +17,6 @@ export interface AccountPage {
   view: AccountView
   explained: AccountExplanation
   all: AccountSeries
-  refreshing: RefreshSettings
   /** For those who may change something, while the account is not leaving: the token of the forms, and the signed link. */
   may: { token: string; reconnect: string } | undefined
   /** The account's own page at the provider, where that is known. */
@@ -26,8 +24,8 @@ export interface AccountPage {
 }
 
 /** One account: how it is, what can be done, how its limits moved; then everything else, folded. */
-export function accountPage({ view, explained, all, refreshing, may, crm }: AccountPage): Html {
-  return html`<div data-live="account">${verdict(view, refreshing, may !== undefined, all.now)}
+export function accountPage({ view, explained, all, may, crm }: AccountPage): Html {
+  return html`<div data-live="account">${verdict(view, may !== undefined, all.now)}
 ${facts(view, all.now)}</div>
 ${actions(all.hubId, may, crm)}
 ${charts(all)}

@@ -174,8 +174,8 @@ export function seriesPath(
 }
 
 /** What a series is called, on the way to its own page. */
-export function seriesLink(all: AccountSeries, { id, title }: ShownSeries): Html {
-  return html`<a href="${seriesPath(all, id)}" title="${title}">${title}</a>`
+export function seriesLink(all: AccountSeries, { id, title }: ShownSeries, shown = title): Html {
+  return html`<a href="${seriesPath(all, id)}" title="${title}">${shown}</a>`
 }
 
 /** Points of a line in a table: more could not be told apart. */

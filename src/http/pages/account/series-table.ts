@@ -46,7 +46,7 @@ function seriesTable(some: readonly ShownSeries[], open: ReadonlyMap<string, Ope
     'Limits',
     columns.map((title) => ({ title })),
     some.map((one) => [
-      seriesLink(all, one),
+      seriesLink(all, one, shortName(one)),
       sparklineOf(all, one),
       used(one),
       daysLeft(one.current),
@@ -54,6 +54,13 @@ function seriesTable(some: readonly ShownSeries[], open: ReadonlyMap<string, Ope
       ruleText(one.explained?.rule ?? null),
     ]),
   )}</div>`
+}
+
+/** In one line, what tells it from the others first. */
+function shortName({ title }: ShownSeries): string {
+  return title
+    .replace(/^custom properties of (.*)$/, '$1: properties')
+    .replace(/records (at|near) the association limit$/, '$1 limit')
 }
 
 function used({ current, level, name }: ShownSeries): Html {
@@ -80,13 +87,14 @@ function noDaysLeft(rows: readonly ShownSeries[]): Html | undefined {
   return reason == null ? undefined : html`<p class="soft">No days left are shown: ${reason}.</p>`
 }
 
-/** Its state, on the way to the alert where one is open, and what keeps it from being sent. */
+/** Its state, on the way to the alert where one is open, since when or what keeps it from being sent. */
 function alertOf({ explained }: ShownSeries, open: Open | undefined, now: number): Html {
   if (explained === undefined) return NONE
   if (open === undefined) return stateOf(explained.state)
-  const { silencedBy, acknowledged } = open
-  const silenced = silencedBy === undefined ? undefined : html` · <a href="/alerts#${silencedBy}">silenced</a>`
-  return html`<a href="${alertPath(open)}">${stateOf(explained.state)}</a> ${when(open.since, now)}${acknowledged === undefined ? undefined : html` · acknowledged`}${silenced}`
+  const { silencedBy, acknowledged, since } = open
+  const held = silencedBy === undefined ? html`acknowledged` : html`<a href="/alerts#${silencedBy}">silenced</a>`
+  const isHeld = silencedBy !== undefined || acknowledged !== undefined
+  return html`<a href="${alertPath(open)}">${stateOf(explained.state)}</a> ${isHeld ? held : when(since, now)}`
 }
 
 const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
@@ -101,11 +109,11 @@ export function stateOf(state: ExplainedAlert['state']): Html {
 export function ruleText(rule: RulePlace | null): Html {
   return rule === null
     ? html`<span class="soft">none</span>`
-    : html`${rule.title} <span class="soft">${placeText(rule)}</span>`
+    : html`<span class="rule"><span>${rule.title}</span> <span class="soft">${placeText(rule)}</span></span>`
 }
 
 /** Records shown at once. */
-const MOST_RECORDS = 12
+const MOST_RECORDS = 6
 
 /** The records behind the associations, per direction of a pair; it says where the provider shows only samples. */
 export function recordsPart(all: AccountSeries): Html {

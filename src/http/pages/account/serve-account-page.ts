@@ -74,12 +74,11 @@ async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: Fast
   const token = request.mayWrite ? formToken(request) : undefined
   const site = crmSite(deps.install.installUrl)
   const crm = site && `${site}/contacts/${all.hubId}`
-  const { vault, settings: refreshing } = deps.connect
   const may =
     token === undefined || isLeaving(view.account)
       ? undefined
-      : { token, reconnect: reconnectLink(vault, deps.publicUrl, all.hubId, all.now).url }
-  const page = accountPage({ view, explained, all, refreshing, may, crm })
+      : { token, reconnect: reconnectLink(deps.connect.vault, deps.publicUrl, all.hubId, all.now).url }
+  const page = accountPage({ view, explained, all, may, crm })
   const refused =
     fault === undefined ? undefined : html`<p class="verdict critical" role="status">${cleanText(fault, 400)}</p>`
   const body = html`${refused ?? flash(request.query)}${page}`

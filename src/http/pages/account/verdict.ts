@@ -4,7 +4,6 @@ import { opensLimits } from '../../../provider/scopes.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { planRefresh, type RefreshSettings } from '../../../tokens/plan-refresh.ts'
 import type { AccountView, PlannedAccount } from '../../../views/account-view.ts'
 import { gapsText, leftOutText, watchText } from '../../../views/watch.ts'
 import { alertPath } from '../parts/alert-links.ts'
@@ -22,14 +21,13 @@ const GRAVEST_FIRST = ['critical', 'warning', 'soft', 'good'] as const
 /** How an account is, from its tokens, its last poll and its alerts: it is called well only where all three are. */
 export function verdict(
   view: Pick<AccountView, 'account' | 'alerts' | 'scopes'>,
-  settings: RefreshSettings,
   mayWrite: boolean,
   now: number,
 ): Html {
   const { account, alerts } = view
   const findings = isLeaving(account)
     ? [departure(account, now)]
-    : [tokens(account, settings, mayWrite, now), ...polls(view, now), ...openAlerts(alerts, account)]
+    : [tokens(account, mayWrite, now), ...polls(view, now), ...openAlerts(alerts, account)]
   const look = GRAVEST_FIRST.find((one) => findings.some((finding) => finding.look === one)) ?? 'soft'
   return html`<p class="verdict ${look}">${stateBadge(account.state)} ${findings.map(({ says }, n) => html`${n === 0 ? '' : ' '}${says}`)}</p>`
 }
@@ -58,7 +56,7 @@ function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: n
   }
 }
 
-function tokens(account: PlannedAccount, settings: RefreshSettings, mayWrite: boolean, now: number): Finding {
+function tokens(account: PlannedAccount, mayWrite: boolean, now: number): Finding {
   const { state, token, refreshFailure, refusedSince, parkedUntil, nextRefreshAt } = account
   const isOver = token.expiresAt !== null && token.expiresAt <= now
   const expiry =
@@ -87,7 +85,7 @@ function tokens(account: PlannedAccount, settings: RefreshSettings, mayWrite: bo
         says: html`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`,
       }
     default:
-      return activeTokens(account, settings, expiry, isOver, now)
+      return activeTokens(account, expiry, isOver, now)
   }
 }
 
@@ -97,16 +95,16 @@ const RECONNECT = html`<a href="/install">The install page</a> connects it again
 const OVERDUE_MS = 60_000
 
 function activeTokens(
-  { hubId, token: { obtainedAt, expiresAt }, nextRefreshAt }: PlannedAccount,
-  settings: RefreshSettings,
+  { token: { obtainedAt, expiresAt }, nextRefreshAt }: PlannedAccount,
   expiry: Html,
   isOver: boolean,
   now: number,
 ): Finding {
   if (obtainedAt === null || expiresAt === null) return { look: 'soft', says: expiry }
   if (isOver) return { look: 'critical', says: html`${expiry} No daemon has refreshed it.` }
-  if (now > planRefresh(hubId, { obtainedAt, expiresAt }, settings).lateAt || now - (nextRefreshAt ?? now) > OVERDUE_MS)
-    return { look: 'warning', says: html`${expiry} Its refresh is overdue.` }
+  if (nextRefreshAt === null) return { look: 'warning', says: html`${expiry} No refresh is planned.` }
+  if (now - nextRefreshAt > Math.min(OVERDUE_MS, (expiresAt - obtainedAt) / 5))
+    return { look: 'warning', says: html`${expiry} Its refresh is overdue since ${when(nextRefreshAt, now)}.` }
   return { look: 'good', says: html`${expiry} It is refreshed ${when(nextRefreshAt, now)}.` }
 }
 

@@ -8,7 +8,7 @@ import type { Gap, Stand, Track } from './track.ts'
 export const WIDTH = 1_000
 const DAY = 86_400_000
 /** Of an axis that begins at the first reading: a chart of the last seconds would be all noise. */
-const LEAST_SPAN = 600_000
+const LEAST_SPAN = 60_000
 
 /** What a chart shows. */
 export interface ChartData {

@@ -24,12 +24,12 @@ export function roundStep(rough: number): number {
 }
 
 const STEPS = [
-  ...[2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  ...[10_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
   ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY],
 ]
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** Whole minutes, hours, days, weeks or months of the clock that people read, at most about `wanted`. */
+/** Whole seconds, minutes, hours, days, weeks or months of the clock that people read, at most about `wanted`. */
 export function timeTicks(from: number, to: number, wanted = 6): Tick[] {
   const offset = localOffset(from)
   const step = STEPS.find((ms) => (to - from) / ms <= wanted)
@@ -47,7 +47,7 @@ function evenTicks(from: number, to: number, step: number): Tick[] {
     const date = new Date(at)
     const isHour = step < DAY && at % DAY !== 0
     const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
-    ticks.push({ at, label: isHour ? date.toISOString().slice(11, 16) : day })
+    ticks.push({ at, label: isHour ? date.toISOString().slice(11, step < MINUTE ? 19 : 16) : day })
   }
   return ticks
 }
