@@ -3,6 +3,7 @@ import { isJudgedAlike, mayRest, type Watched } from '../src/alerts/evaluation/j
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { CoverageStore } from '../src/limits/coverage-store.ts'
 import { type Findings, type FoundSeries, findingsOf, foundSeries, NOTHING_NEW } from '../src/limits/findings.ts'
+import { type Fingerprints, recordsFingerprint, saidFingerprint } from '../src/limits/fingerprints.ts'
 import type { Change } from '../src/limits/history/change.ts'
 import type { KeptSamples } from '../src/limits/history/kept-samples.ts'
 import { packedAt } from '../src/limits/history/packed.ts'
@@ -23,7 +24,6 @@ import {
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
 import { isFailure } from '../src/limits/readings.ts'
 import { mergeSamples, type Samples } from '../src/limits/samples.ts'
-import { recordsFingerprint, type Seen, saidFingerprint } from '../src/limits/seen.ts'
 import type { ProviderFailure } from '../src/provider/failure.ts'
 import { encodeGaps } from '../src/provider/report-gaps.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../src/redis/steps.ts'
@@ -61,7 +61,7 @@ export interface HeardPoll {
 interface ReadPoll extends HeardPoll {
   answers: Answers
   outcome: PollOutcome
-  saw: Omit<Seen, 'judged'> | undefined
+  saw: Omit<Fingerprints, 'judged'> | undefined
 }
 
 /** What a poll adds to what is known of the account. */
@@ -74,7 +74,7 @@ export interface Decision {
   changedAt: number
   failures: readonly ProviderFailure[]
   /** What the next poll may go by: only a poll that read everything saw it. */
-  saw: Omit<Seen, 'judged'> | 'unchanged' | undefined
+  saw: Omit<Fingerprints, 'judged'> | 'unchanged' | undefined
   /** The log lines, for after the commit. */
   log: () => void
 }

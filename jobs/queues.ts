@@ -2,8 +2,8 @@ import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { Clock } from '../src/runtime/clock.ts'
+import { atInterval } from '../src/runtime/interval.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import { nowAndThen } from '../src/runtime/now-and-then.ts'
 import type { JobTelemetry } from './job-telemetry.ts'
 
 /** What a sweep searches for. */
@@ -133,7 +133,7 @@ export function createQueues(
           'wake-ups of other daemons are not received: their work is found at the ticks',
         )
       }
-      endListening = nowAndThen(listen, LISTEN_EVERY_MS)
+      endListening = atInterval(listen, LISTEN_EVERY_MS)
       await listen()
     },
     forgetSweeps: async () => {

@@ -23,8 +23,8 @@ export interface Workers {
   wake: Looks['wake']
   /** Jobs that begin from now on work by these. Resolves once no job works by those before. */
   replace(deps: JobDeps): Promise<void>
-  /** Begins nothing new, lets what is under way finish for up to `patienceMs`, hands back the rest. */
-  stop(patienceMs: number): Promise<void>
+  /** Begins nothing new, lets what is under way finish for up to `atMostMs`, hands back the rest. */
+  stop(atMostMs: number): Promise<void>
 }
 
 /** Another daemon that has just swept found what this one would find; later work is found a moment later. */
@@ -100,12 +100,12 @@ export function startWorkers(
       if (deliveries !== undefined) deliveries.worker.concurrency = deliveriesAtATime(next)
       return inForce.replace(next)
     },
-    stop: async (patienceMs) => {
+    stop: async (atMostMs) => {
       watch.stop()
       stopping.abort(new Error('stopping'))
       const closed = Promise.all([looks.stop(), ...[...seats.values()].map(({ worker }) => worker.close())])
-      const patience = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), patienceMs).unref())
-      if ((await Promise.race([closed, patience])) !== 'late') return
+      const waited = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), atMostMs).unref())
+      if ((await Promise.race([closed, waited])) !== 'late') return
       log.warn({ code: 'stop.late' }, 'some work did not end in time: it is due again when its claims end')
       // No more waiting: the rest of the stop takes their connections away.
       abandon.abort(new Error('abandoned'))

@@ -8,9 +8,9 @@ import { lookAgain } from './alerts/groups/release-held.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { startDaemonReports } from './app/daemon-reports.ts'
 import { type RedisSeen, readHealth, startHttp } from './app/http.ts'
-import { createLasting } from './app/lasting.ts'
 import { type AppInput, openParts } from './app/parts.ts'
 import { type Reloaded, type Running, reload, replanInBackground } from './app/reload.ts'
+import { createSharedServices } from './app/services.ts'
 import { startClockOf, startWorkersOf } from './app/start-jobs.ts'
 import { tendAppendOnlyFile } from './app/tend-append-only-file.ts'
 import { openEndpoint } from './app/token-endpoint.ts'
@@ -21,9 +21,9 @@ import type { HealthReport } from './http/health.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
 import { checkFormat, raiseFormat } from './redis/format.ts'
 import { watchFileRoom } from './runtime/file-room.ts'
+import { atInterval } from './runtime/interval.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
-import { nowAndThen } from './runtime/now-and-then.ts'
-import { Patience } from './runtime/patience.ts'
+import { ShutdownBudget } from './runtime/shutdown-budget.ts'
 import { AccessTokens } from './tokens/access-token.ts'
 import { checkKeys } from './tokens/canary.ts'
 import { storeSealed } from './tokens/sealed-answers.ts'
@@ -48,12 +48,12 @@ export interface App {
 }
 
 /** The whole stop is done within ten seconds, and the steps that wait for nobody need some of them. */
-const STOP_PATIENCE_MS = 9_000
+const STOP_BUDGET_MS = 9_000
 /** Of these, how long may take: work in hand, the last report, requests under way, answers that are still to be stored. */
-const WORK_PATIENCE_MS = 8_000
-const REPORT_PATIENCE_MS = 500
-const HTTP_PATIENCE_MS = 5_000
-const ANSWER_PATIENCE_MS = 1_000
+const WORK_STOP_MS = 8_000
+const REPORT_STOP_MS = 500
+const HTTP_STOP_MS = 5_000
+const ANSWER_STOP_MS = 1_000
 const UNSEAL_EVERY_MS = 300_000
 const OVERDUE_AFTER_MS = 60_000
 
@@ -74,16 +74,14 @@ export async function startApp(
 
   const pages = connectRedis(parts.address, 'pages', () => {}) // Whoever asks is told; the steps' connection logs.
   lifecycle.onClose("the pages' connection", () => pages.disconnect())
-  const patience = new Patience(clock, STOP_PATIENCE_MS)
-  const lasting = createLasting(parts)
-  const { unstored } = lasting
-  lifecycle.onClose('the answers that Redis has not taken', () =>
-    unstored.close(clock, patience.of(ANSWER_PATIENCE_MS)),
-  )
+  const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
+  const shared = createSharedServices(parts)
+  const { unstored } = shared
+  lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(clock, budget.of(ANSWER_STOP_MS)))
   const movement = new Movement(clock, input.config.provider.timeout)
   const endpoint = openEndpoint(parts, () => inForce.parts.config)
-  const hands = { ...lasting, endpoint, movement }
-  const running: Running = Object.assign(inForce, { work: openWork(parts, hands), hands })
+  const services = { ...shared, endpoint, movement }
+  const running: Running = Object.assign(inForce, { work: openWork(parts, services), services })
   lifecycle.onClose('the receivers', () => running.work.close())
   const accessTokens = createAccessTokens(running, pages)
   let ticks: Ticks = NO_CLOCK
@@ -97,7 +95,7 @@ export async function startApp(
   lifecycle.onClose('the HTTP server', () => {
     // Who asked for a poll, a refresh or a test is told that it was cut off.
     stopping.abort()
-    return http.close(patience.of(HTTP_PATIENCE_MS))
+    return http.close(budget.of(HTTP_STOP_MS))
   })
   await checkFormat(parts.store, keys)
   await checkKeys(parts.store, keys, parts.vault)
@@ -109,21 +107,21 @@ export async function startApp(
   void unseal()
   onReady(parts.store, () => void storeYoungAgain({ ...running.work, unstored }))
   // Also what a command left there, or what waits for a Redis that has its data again.
-  const endUnsealing = nowAndThen(unseal, UNSEAL_EVERY_MS)
+  const endUnsealing = atInterval(unseal, UNSEAL_EVERY_MS)
   lifecycle.onClose('the sweep of sealed answers', async () => endUnsealing())
   dataWatch = await startDataWatch(() => running.parts)
   lifecycle.onClose('the watch over the data', () => dataWatch?.stop())
   const reports = await startWriterReports(parts, ownName())
   // A Redis that is away is not waited for: whoever says nothing is soon taken for gone.
-  lifecycle.onClose('the reports of its key', () => patience.wait(REPORT_PATIENCE_MS, reports.stop()))
+  lifecycle.onClose('the reports of its key', () => budget.wait(REPORT_STOP_MS, reports.stop()))
   const presence = await startDaemonReports(() => running.parts, ownName(), roles)
-  lifecycle.onClose('the reports that it runs', () => patience.wait(REPORT_PATIENCE_MS, presence.stop()))
+  lifecycle.onClose('the reports that it runs', () => budget.wait(REPORT_STOP_MS, presence.stop()))
   await parts.deliveries.enable('all')
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await lookAgain(parts, clock.now())
   const workers = startWorkersOf(running, roles)
   lifecycle.onClose('the workers', async () => {
-    const ms = patience.of(WORK_PATIENCE_MS)
+    const ms = budget.of(WORK_STOP_MS)
     await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
   })
   // Ahead of the workers: nobody of theirs is left standing in its line.

@@ -10,7 +10,7 @@ export interface FinishDeps extends ConnectDeps {
 }
 
 /** After so long access that shows no result to the customer is deleted. */
-const PATIENCE_MS = 3_600_000
+const GIVE_UP_MS = 3_600_000
 /** Less than between two sweeps, so that each of them tries. */
 const AGAIN_MS = 20_000
 /** An access token that ends sooner is redeemed anew before the provider is asked about it. */
@@ -29,7 +29,7 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
   if (grant.isEnding) return deleteGrant(deps, grant)
   const outcome = await connect(deps, grant)
   if (typeof outcome === 'string') return outcome
-  if (deps.clock.now() - grant.grantedAt < PATIENCE_MS) return later(deps, id)
+  if (deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return later(deps, id)
   const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: outcome.code }
   deps.log.error({ code: 'grant.given-up', ...facts }, `an install comes to nothing: ${outcome.message}`)
   await noteOfGrant(deps, id, { isEnding: 1 })

@@ -6,8 +6,8 @@ import type { Account } from '../accounts/account.ts'
 import { InFlight } from '../runtime/in-flight.ts'
 import { redactUrls } from '../runtime/logger.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
-import { createLasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
+import { createSharedServices } from './services.ts'
 import { openEndpoint } from './token-endpoint.ts'
 import { workerDeps } from './worker-deps.ts'
 
@@ -24,18 +24,18 @@ const POLLS = 32
 /** Another worker may be refreshing the account's tokens just then: that takes a moment. */
 const ATTEMPTS = 4
 const AGAIN_MS = 1_000
-const ANSWER_PATIENCE_MS = 1_000
+const ANSWER_STOP_MS = 1_000
 
 /** No workers, no clock, no HTTP: only what the steps themselves need. Closed with the parts; `stop` begins nothing new. */
 export function openAccountJobs(parts: Parts, stop: AbortSignal): AccountJobs {
-  const lasting = createLasting(parts)
+  const shared = createSharedServices(parts)
   const endpoint = openEndpoint(parts, () => parts.config)
-  const { unstored } = lasting
-  parts.lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(parts.clock, ANSWER_PATIENCE_MS))
+  const { unstored } = shared
+  parts.lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(parts.clock, ANSWER_STOP_MS))
   // The command waits for them, and would wait for ever.
   stop.addEventListener('abort', () => unstored.end(), { once: true })
   parts.lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
-  const work = workerDeps(parts, { ...lasting, endpoint, movement: new Movement(parts.clock) }, new Map())
+  const work = workerDeps(parts, { ...shared, endpoint, movement: new Movement(parts.clock) }, new Map())
   return accountJobs(parts, () => work, stop)
 }
 
@@ -46,7 +46,7 @@ export function accountJobs(
   stop: AbortSignal,
 ): AccountJobs {
   setMaxListeners(0, stop) // One or two per account under way.
-  async function pollWithPatience(hubId: number): Promise<PollOutcome> {
+  async function pollOrWait(hubId: number): Promise<PollOutcome> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await pollOne(work(), hubId, 'wanted', stop)
       if (outcome !== 'later' || attempt === ATTEMPTS || stop.aborted) return outcome
@@ -57,7 +57,7 @@ export function accountJobs(
     if (stop.aborted) return 'stopped'
     const startedAt = clock.now()
     try {
-      const outcome = await pollWithPatience(hubId)
+      const outcome = await pollOrWait(hubId)
       return stop.aborted ? 'stopped' : whyNotRead(outcome, await registry.get(hubId), startedAt)
     } catch (error) {
       return error instanceof Error ? redactUrls(error.message) : String(error)

@@ -2,7 +2,7 @@ import { fingerprint } from '../../config/fingerprint.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { DaemonStore } from '../heartbeat/daemon-store.ts'
 import type { Role } from '../heartbeat/roles.ts'
-import { nowAndThen } from '../runtime/now-and-then.ts'
+import { atInterval } from '../runtime/interval.ts'
 import type { Parts } from './parts.ts'
 
 const REPORT_EVERY_MS = 10_000
@@ -35,7 +35,7 @@ export async function startDaemonReports(
   }
   await report()
   // No Redis: the jobs log it, and the next report comes soon.
-  const end = nowAndThen(report, REPORT_EVERY_MS)
+  const end = atInterval(report, REPORT_EVERY_MS)
   return {
     report,
     stop: async () => {

@@ -36,7 +36,7 @@ import { ruleSetOf } from './rule-set.ts'
 import { testReceiver } from './test-receiver.ts'
 
 /** How long a request for a test waits for a slow receiver. */
-const TEST_PATIENCE_MS = 10_000
+const TEST_WAIT_MS = 10_000
 
 /** What may change with the config is read anew for each request, or each part of one. */
 export function startHttp(
@@ -110,8 +110,8 @@ export function startHttp(
         const { config } = inForce.parts
         const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
         // The request waits no longer for a slow one.
-        const patience = AbortSignal.any([stop, AbortSignal.timeout(TEST_PATIENCE_MS)])
-        return settings && testReceiver(config, name, settings, clock, patience, (note) => note(receiverStore))
+        const ended = AbortSignal.any([stop, AbortSignal.timeout(TEST_WAIT_MS)])
+        return settings && testReceiver(config, name, settings, clock, ended, (note) => note(receiverStore))
       },
     },
     health,

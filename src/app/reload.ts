@@ -11,13 +11,13 @@ import type { WriterReports } from '../tokens/writers.ts'
 import { encryptionKeys } from './encryption-keys.ts'
 import { type Parts, withConfig } from './parts.ts'
 import { openWork, type Work } from './work.ts'
-import type { Hands } from './worker-deps.ts'
+import type { Services } from './worker-deps.ts'
 
 /** What of the daemon another config replaces; readers see what is in force. */
 export interface Running {
   parts: Parts
   work: Work
-  readonly hands: Hands
+  readonly services: Services
 }
 
 /** The parts that go on, and take another config. */
@@ -44,7 +44,7 @@ export async function reload(running: Running, told: Told, next: Config): Promis
   const { keys } = encryptionKeys(config)
   await checkKeys(running.parts.store, running.parts.keys, createVault(keys))
   const parts = withConfig(running.parts, config)
-  const work = openWork(parts, running.hands)
+  const work = openWork(parts, running.services)
 
   // All that can fail is done: from here to the next wait everything changes at once.
   parts.vault.replace(keys)
@@ -65,12 +65,12 @@ export async function reload(running: Running, told: Told, next: Config): Promis
 
 /** What waits by the old config is judged again by the new one. All of it is in force by now, even without Redis. */
 async function lookAround(
-  { parts, work, hands }: Running,
+  { parts, work, services }: Running,
   { reports }: Told,
   applied: readonly string[],
 ): Promise<void> {
   const { log, clock } = parts
-  hands.endpoint.probe()
+  services.endpoint.probe()
   await reports.report().catch((error: unknown) => {
     log.warn({ code: 'vault.unreported', err: error }, 'could not report which key encrypts here: tried again soon')
   })

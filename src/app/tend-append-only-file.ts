@@ -1,5 +1,5 @@
 import { AppendOnlyFile } from '../redis/append-only-file.ts'
-import { nowAndThen } from '../runtime/now-and-then.ts'
+import { atInterval } from '../runtime/interval.ts'
 import type { Parts } from './parts.ts'
 
 const LOOK_EVERY_MS = 10_000
@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 10_000
 export function tendAppendOnlyFile({ address, store, keys, clock, log }: Parts): () => void {
   if (address.kind !== 'embedded') return () => {}
   const file = new AppendOnlyFile(store, keys)
-  return nowAndThen(async () => {
+  return atInterval(async () => {
     const outcome = await file.tend(clock.now())
     if (outcome === 'rewritten') {
       log.info({ code: 'redis.rewritten' }, 'what was deleted is gone from the append-only file')

@@ -9,7 +9,7 @@ import {
 import { perilsOf, readServers } from '../redis/servers.ts'
 import { accountStepKeys, NOBODY, stepJson } from '../redis/steps.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import { nowAndThen } from '../runtime/now-and-then.ts'
+import { atInterval } from '../runtime/interval.ts'
 import type { Parts } from './parts.ts'
 import { fleetAnnouncements } from './token-endpoint.ts'
 
@@ -47,7 +47,7 @@ export async function startDataWatch(parts: () => Parts): Promise<DataWatch> {
     }
     await tell(parts(), 'firing', describeData(watch.trouble))
   }
-  const end = nowAndThen(look, LOOK_EVERY_MS)
+  const end = atInterval(look, LOOK_EVERY_MS)
   return watch
 }
 

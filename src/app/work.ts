@@ -1,6 +1,6 @@
 import type { Parts } from './parts.ts'
 import { createReceivers, mailLinks } from './receivers.ts'
-import { type Hands, workerDeps } from './worker-deps.ts'
+import { type Services, workerDeps } from './worker-deps.ts'
 
 /** What jobs work by under one config, and whom they reach: receivers, the service outside that hears the heartbeat. */
 export interface Work extends ReturnType<typeof workerDeps> {
@@ -8,10 +8,10 @@ export interface Work extends ReturnType<typeof workerDeps> {
 }
 
 /** Throws, with nothing begun, if a part of the config can't be used. */
-export function openWork(parts: Parts, hands: Hands): Work {
+export function openWork(parts: Parts, services: Services): Work {
   const { config, vault, clock } = parts
   const receivers = createReceivers(config, mailLinks(config, vault, clock))
-  const deps = workerDeps(parts, hands, receivers)
+  const deps = workerDeps(parts, services, receivers)
   return {
     ...deps,
     close: async () => {

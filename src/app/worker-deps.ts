@@ -21,31 +21,31 @@ import { TokenStore } from '../tokens/token-store.ts'
 import { announcer, pageOf, pollsAnnouncer, scopesAnnouncer } from './announcers.ts'
 import { groupSettings } from './group-settings.ts'
 import { historyKeep } from './history-keep.ts'
-import type { Lasting } from './lasting.ts'
 import type { Parts } from './parts.ts'
+import type { SharedServices } from './services.ts'
 import { fleetAnnouncements } from './token-endpoint.ts'
 
 /** What the daemon has for its jobs beside the config. */
-export interface Hands extends Lasting {
+export interface Services extends SharedServices {
   endpoint: TokenEndpoint
   movement: Movement
 }
 
 /** What the workers' jobs need, each setting by the name under which its job knows it. */
-export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<string, Receiver>) {
+export function workerDeps(parts: Parts, services: Services, receivers: ReadonlyMap<string, Receiver>) {
   const { config, store, keys, clock, random, log } = parts
   const deliveriesPage = `${config.http.publicUrl}/deliveries`
   const { requests, per } = config.provider.accountRate
   const polls = new PollStore(store, keys)
   return {
     ...parts,
-    ...hands,
+    ...services,
     tokens: new TokenStore(store, keys),
     polls,
     historyKeep: historyKeep(config),
     rounds: new TendingRounds(store, keys),
     stillPolling: (hubId: number, read: string) => {
-      hands.movement.goesOn('poll', hubId)
+      services.movement.goesOn('poll', hubId)
       return polls.hold(hubId, read, clock.now() + CLAIM_MS.poll)
     },
     share: new CallShare(store, keys, { requests, perMs: per }, clock),
@@ -80,7 +80,7 @@ export function workerDeps(parts: Parts, hands: Hands, receivers: ReadonlyMap<st
     digests: new DigestStore(store, keys),
     digest: digestSettings(config),
     heartbeats: new HeartbeatStore(store, keys),
-    heartbeat: openHeartbeat(parts, hands.startedAt),
+    heartbeat: openHeartbeat(parts, services.startedAt),
     closeAlerts: closeAlerts.bind(undefined, pageOf(config)),
     receivers,
     drill: { everyMs: config.alerts.drill.every, unprovenAfterMs: unprovenAfter(config.alerts) },

@@ -94,10 +94,10 @@ export interface HttpServer {
   /** Which methods each address takes. */
   readonly routes: ReadonlyMap<string, ReadonlySet<string>>
   /**
-   * Lets requests under way end, for up to `patienceMs`: an install that is being stored must end, a connection that
+   * Lets requests under way end, for up to `atMostMs`: an install that is being stored must end, a connection that
    * dawdles need not.
    */
-  close(patienceMs: number): Promise<void>
+  close(atMostMs: number): Promise<void>
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
@@ -139,10 +139,10 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   await app.listen(deps.listen)
   return {
     ...{ url: urlOf(app), signInPath: guard.link.path, routes },
-    close: (patienceMs) => {
+    close: (atMostMs) => {
       closing.begun = true
       for (const socket of unused) socket.destroy()
-      return closeWithin(patienceMs, app, deps.clock)
+      return closeWithin(atMostMs, app, deps.clock)
     },
   }
 }

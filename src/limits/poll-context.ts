@@ -1,12 +1,12 @@
 import { decodeGaps, type ReportGaps } from '../provider/report-gaps.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { fromTable } from '../redis/steps.ts'
+import { decodeFingerprints, type Fingerprints } from './fingerprints.ts'
 import { type AccountForecasts, decodeForecasts } from './forecast/account-forecasts.ts'
 import { keptReadings } from './history/kept-readings.ts'
 import { type Taken, takenNow } from './polling/call-share.ts'
 import { decodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Readings } from './readings.ts'
-import { decodeSeen, type Seen } from './seen.ts'
 
 /** What a poll starts from. */
 export interface PollContext {
@@ -46,7 +46,7 @@ export interface PollContext {
   readonly forecasts: AccountForecasts | undefined
   packed: PackedContext
   /** What the last poll saw, if it read everything. */
-  seen: Seen | undefined
+  seen: Fingerprints | undefined
   /** Calls that were taken from the account's share for this poll. */
   taken: Taken | undefined
   /** States of the account's alerts as stored, by series. */
@@ -92,7 +92,7 @@ export class StoredContext implements PollContext {
   pollBlockedSince: number
   changedAt: number
   turn: PollTurn | undefined
-  seen: Seen | undefined
+  seen: Fingerprints | undefined
   typesLeftOut: number
   gaps: ReportGaps
   accessToken: Buffer | null
@@ -123,7 +123,7 @@ export class StoredContext implements PollContext {
     this.pollBlockedSince = number('pollBlockedSince')
     this.changedAt = number('changedAt')
     this.turn = decodeTurn(fields.pollBecause)
-    this.seen = decodeSeen(fields.seen ?? '')
+    this.seen = decodeFingerprints(fields.seen ?? '')
     this.typesLeftOut = number('typesLeftOut')
     this.gaps = decodeGaps(fields.gaps ?? '')
     for (let n = 0; n < alerts.length; n += 2) this.alertStates[alerts[n] as string] = alerts[n + 1] as string

@@ -2,6 +2,7 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, accountStepKeys, table } from '../redis/steps.ts'
+import { encodeFingerprints, type Fingerprints } from './fingerprints.ts'
 import { isFormat1 } from './history/format-1.ts'
 import { History } from './history/history.ts'
 import { encodeSamples } from './history/kept-samples.ts'
@@ -11,7 +12,6 @@ import type { AskedCalls } from './polling/call-share.ts'
 import type { PollPlan } from './polling/plan-poll.ts'
 import { decodeTurn, encodeTurn, type PollTurn } from './polling/poll-turn.ts'
 import type { Samples } from './samples.ts'
-import { encodeSeen, type Seen } from './seen.ts'
 
 /** An account's next poll. */
 export interface PlannedPoll {
@@ -42,7 +42,7 @@ export interface PollResult {
   samples?: { shown: Samples | 'unchanged'; keepMs: number } | undefined
   alerts: AlertWrites
   /** Undefined: nothing that the next poll could go by. */
-  seen?: Seen | 'unchanged' | undefined
+  seen?: Fingerprints | 'unchanged' | undefined
 }
 
 export class PollStore {
@@ -102,7 +102,7 @@ export class PollStore {
       ...others,
       hubId,
       nextAt: Math.round(nextAt),
-      seen: seen === 'unchanged' ? undefined : encodeSeen(seen),
+      seen: seen === 'unchanged' ? undefined : encodeFingerprints(seen),
       keepSamplesMs: samples?.keepMs,
     })
     const moment = timeBytes(Number(result.fields.polledAt ?? 0))

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
+import { atInterval } from './interval.ts'
 import type { Logger } from './logger.ts'
-import { nowAndThen } from './now-and-then.ts'
 
 const LOOK_EVERY_MS = 2_000
 
@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 2_000
  */
 export function watchFileRoom(log: Logger, open = openOne, everyMs = LOOK_EVERY_MS): () => void {
   let isFull = false
-  return nowAndThen(async () => {
+  return atInterval(async () => {
     const cause = full(open)
     if ((cause !== undefined) === isFull) return
     isFull = cause !== undefined

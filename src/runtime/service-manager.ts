@@ -15,21 +15,21 @@ export interface ServiceManager {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /** Undefined where no service manager started this process. */
 export function findServiceManager(
   env: Environment,
   pid: number,
   log: Logger,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): ServiceManager | undefined {
   const { NOTIFY_SOCKET, PATH } = env
   if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return undefined
   let isUnheard = false
   let saying = Promise.resolve()
   const say = async (assignments: readonly string[]) => {
-    const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments, patienceMs)
+    const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments, timeoutMs)
     if (reason !== undefined && !isUnheard) {
       const wayOut = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
       log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not report to systemd (${wayOut})`)
@@ -61,10 +61,10 @@ function oneLine(assignment: string): string {
 function notify(
   env: NodeJS.ProcessEnv,
   assignments: readonly string[],
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<string | undefined> {
   const said = new Promise<string | undefined>((resolve) => {
-    const options = { env, stdio: 'ignore', timeout: patienceMs, killSignal: 'SIGKILL' } as const
+    const options = { env, stdio: 'ignore', timeout: timeoutMs, killSignal: 'SIGKILL' } as const
     const child = spawn('systemd-notify', assignments, options)
     child.on('error', (error) => resolve(error.message))
     child.on('exit', (code, signal) => resolve(code === 0 ? undefined : `it ended with ${signal ?? code}`))

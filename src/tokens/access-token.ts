@@ -116,12 +116,12 @@ export class AccessTokens {
     return { is: 'later', at: clock.now() + ASK_AGAIN_MS }
   }
 
-  /** Begins no more refreshes and lets those under way be stored, for up to `patienceMs`. */
-  async stop(patienceMs: number): Promise<void> {
+  /** Begins no more refreshes and lets those under way be stored, for up to `atMostMs`. */
+  async stop(atMostMs: number): Promise<void> {
     this.#stopping.abort()
     const stored = new AbortController()
-    const patience = this.#deps.clock.wait(patienceMs, stored.signal)
-    await Promise.race([Promise.allSettled([...this.#underWay.values(), ...this.#asking.values()]), patience])
+    const waited = this.#deps.clock.wait(atMostMs, stored.signal)
+    await Promise.race([Promise.allSettled([...this.#underWay.values(), ...this.#asking.values()]), waited])
     stored.abort()
   }
 

@@ -78,7 +78,7 @@ export function afterFailure(failed: FailedRefresh, settings: RefreshSettings, n
 
 /** Its token has been dead for a while: services that use it have noticed by now. */
 function failsForLong({ times }: FailedRefresh, failures: number, now: number): boolean {
-  return failures >= FAILURES_TO_TELL && now >= times.expiresAt + patience(times)
+  return failures >= FAILURES_TO_TELL && now >= times.expiresAt + graceOf(times)
 }
 
 /** Until when to stay away from an account that moves to another data centre. */
@@ -101,11 +101,11 @@ function rejected(failed: FailedRefresh, base: NextStep, now: number, random: nu
   const { standing, times } = failed
   const rejectedAt = failed.rejectedAt ?? now
   const again = { state: 'failing' as const, rejectedAt }
-  const confirmAt = rejectedAt + patience(times)
+  const confirmAt = rejectedAt + graceOf(times)
   if (now < confirmAt) return { ...again, refreshAt: confirmAt }
   const vouchedFor = standing.fleet <= 1 || standing.lastSuccessAt > rejectedAt
   const waitedFor = now - rejectedAt >= clamp(life(times), 10 * SECOND, HOUR)
-  if (!vouchedFor && !waitedFor) return { ...again, refreshAt: now + patience(times), alert: base.alert }
+  if (!vouchedFor && !waitedFor) return { ...again, refreshAt: now + graceOf(times), alert: base.alert }
   return {
     ...{ state: 'reauthorize', refreshAt: daily(now, random), pollAt: 'never', rejectedAt, alert: 'reauthorize' },
   }
@@ -123,7 +123,7 @@ function transient(failed: FailedCall, base: NextStep, settings: RefreshSettings
 }
 
 /** How long a refusal may last before it is believed: a tenth of the token's life, within reason. */
-function patience(times: TokenTimes): number {
+function graceOf(times: TokenTimes): number {
   return clamp(life(times) * 0.1, 2 * SECOND, 5 * MINUTE)
 }
 

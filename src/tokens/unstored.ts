@@ -122,9 +122,9 @@ export class Unstored {
   }
 
   /** Waits a while for what is under way. What has come by then is sealed; what comes later is as well, as it comes. */
-  async close(clock: Clock, patienceMs: number): Promise<void> {
+  async close(clock: Clock, atMostMs: number): Promise<void> {
     this.end()
-    const until = clock.now() + patienceMs
+    const until = clock.now() + atMostMs
     while (this.#inHand.size > 0 && clock.now() < until) await clock.wait(LOOK_EVERY_MS)
     this.seal(...this.#kept.keys())
   }

@@ -1,7 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { atInterval } from '../runtime/interval.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { nowAndThen } from '../runtime/now-and-then.ts'
 import type { Vault } from './vault.ts'
 
 /**
@@ -48,7 +48,7 @@ export async function startWriterReports(deps: WriterDeps, daemon: string): Prom
   }
   await report()
   // No Redis: the jobs log it, and the next report comes soon.
-  const end = nowAndThen(report, REPORT_EVERY_MS)
+  const end = atInterval(report, REPORT_EVERY_MS)
   return {
     report,
     stop: async () => {

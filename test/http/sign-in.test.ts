@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hashOf, SCOPES } from '../../src/http/access/admin-token.ts'
-import { forwardedFor } from '../../src/http/access/client.ts'
+import { forwardedFor, networkOf } from '../../src/http/access/client.ts'
 import { localPath } from '../../src/http/access/local-path.ts'
 import { createSessions } from '../../src/http/access/session.ts'
-import { whoseIs } from '../../src/http/access/whose-is.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
@@ -172,7 +171,7 @@ test.each([
   ['unknown', 'unknown'],
   ['', ''],
 ])('an attempt from %j counts for %j: who has one address of IPv6 has all beside it', (address, counted) => {
-  expect(whoseIs(address)).toBe(counted)
+  expect(networkOf(address)).toBe(counted)
 })
 
 test.each([

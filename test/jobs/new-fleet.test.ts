@@ -21,7 +21,7 @@ import { announcePoll, metadata, office, pageOf } from '../accounts/connected.ts
 import { associations, properties } from '../limits/reports.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
-import { handsOf } from '../support/hands.ts'
+import { servicesOf } from '../support/services.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -69,7 +69,7 @@ async function newFleet(accounts: number, does: Partial<ProviderClient> = {}) {
   const job: object = {
     ...deps,
     ...{ due, coverage, polls, metrics: createMetrics(), random: () => 0.5, uninstallAfterRefusedMs: 'never' as const },
-    ...handsOf(redis.store, keys),
+    ...servicesOf(redis.store, keys),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, systemClock),
     ...{ stillPolling: async () => {}, announcePoll, alertAfter: 1_800_000, callBudget: undefined },

@@ -14,7 +14,7 @@ import { connectClient } from '../provider/connect-client.ts'
 import { outboxOf, seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
-import { handsOf } from '../support/hands.ts'
+import { servicesOf } from '../support/services.ts'
 import { useRedis } from '../support/test-store.ts'
 
 /*
@@ -74,7 +74,7 @@ async function account() {
     ...deps,
     ...{ metrics, polls, random: () => 0.5, due: new DueSets(redis.store, keys), callBudget: undefined },
     ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
-    ...handsOf(redis.store, keys),
+    ...servicesOf(redis.store, keys),
     share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
     stillPolling: async () => {},
     ...{ announcePoll, alertAfter: 1_800_000 },

@@ -22,7 +22,7 @@ import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
-import { handsOf } from '../support/hands.ts'
+import { servicesOf } from '../support/services.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -54,7 +54,7 @@ async function watched({ polling = {}, callsPerHour }: Given = {}) {
   const job = {
     ...deps,
     ...{ due, metrics: createMetrics(), random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...handsOf(redis.store, keys, 4),
+    ...servicesOf(redis.store, keys, 4),
     ...{ endpoint: openEndpoint(redis.store, keys, clock), queues: { wake: async () => {} } as never },
     share: new CallShare(redis.store, keys, { requests: 20, perMs: 10_000 }, clock),
     stillPolling: async () => {},

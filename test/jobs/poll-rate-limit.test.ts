@@ -17,7 +17,7 @@ import { openEndpoint } from '../support/endpoint.ts'
 import { failure } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { handsOf } from '../support/hands.ts'
+import { servicesOf } from '../support/services.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -43,7 +43,7 @@ async function polled(does: Partial<ProviderClient>, changes: Partial<PollLimits
     ...deps,
     ...{ due, polls, share, metrics: createMetrics(), random: () => 0.5 },
     stillPolling: (hubId, read) => polls.hold(hubId, read, clock.now() + CLAIM_MS.poll),
-    ...handsOf(redis.store, keys),
+    ...servicesOf(redis.store, keys),
     ...{ endpoint: openEndpoint(redis.store, keys, systemClock), queues: { wake: async () => {} } as never },
     ...{ polling: POLLING, callBudget: undefined, samples },
     ...{ announcePoll, alertAfter: 1_800_000 },

@@ -23,7 +23,7 @@ import { associations, properties } from '../limits/reports.ts'
 import { outboxOf, seedAccount, storedTokens } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
-import { handsOf } from '../support/hands.ts'
+import { servicesOf } from '../support/services.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -64,7 +64,7 @@ async function fleet(hubIds: number[] = [HUB], everyMs = EVERY_MS) {
   const job: PollLimitsDeps = {
     ...deps,
     ...{ due, metrics, endpoint, queues, random: () => 0.5, polls: new PollStore(redis.store, keys) },
-    ...handsOf(redis.store, keys),
+    ...servicesOf(redis.store, keys),
     share: new CallShare(redis.store, keys, { requests: 1_000, perMs: 1 }, clock),
     stillPolling: async () => {},
     ...{ announcePoll, alertAfter: 1_800_000, coverage: coverage() },

@@ -15,8 +15,8 @@ import { seedAccount } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
-import { handsOf } from '../support/hands.ts'
 import { logLines } from '../support/log-lines.ts'
+import { servicesOf } from '../support/services.ts'
 import { useRedis } from '../support/test-store.ts'
 
 const redis = useRedis()
@@ -33,7 +33,7 @@ async function refusedAccount(uninstallAfterRefusedMs: number | 'never') {
   const job = {
     ...deps,
     ...{ due, uninstallAfterRefusedMs, metrics: createMetrics(), random: () => 0.5 },
-    ...handsOf(redis.store, keys, 4),
+    ...servicesOf(redis.store, keys, 4),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     queues: { wake: async (kind: string) => void woken.push(kind) } as never,
   }

@@ -19,8 +19,8 @@ import { properties } from '../limits/reports.ts'
 import { seedAccount } from './accounts.ts'
 import { openEndpoint } from './endpoint.ts'
 import type { HandClock } from './hand-clock.ts'
-import { handsOf } from './hands.ts'
 import { logLines } from './log-lines.ts'
+import { servicesOf } from './services.ts'
 
 /** What a receiver says to each message. */
 export type Says = (delivery: OutgoingDelivery) => AttemptOutcome
@@ -53,7 +53,7 @@ export async function openAlertPath(
   const polling: PollLimitsDeps = {
     ...deps,
     ...{ due: new DueSets(store, keys), metrics, random: () => 0.5, polls: new PollStore(store, keys) },
-    ...handsOf(store, keys, 4),
+    ...servicesOf(store, keys, 4),
     ...{ endpoint: openEndpoint(store, keys, clock), queues: queues as never },
     share: new CallShare(store, keys, { requests: 1_000, perMs: 10_000 }, clock),
     stillPolling: async () => {},

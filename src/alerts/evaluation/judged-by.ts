@@ -1,8 +1,8 @@
+import { fingerprint, NOT_JUDGED } from '../../limits/fingerprints.ts'
 import { areFresh } from '../../limits/forecast/account-forecasts.ts'
 import type { PollContext } from '../../limits/poll-context.ts'
 import { type Pair, pairId } from '../../limits/readings.ts'
 import type { RecordChoice } from '../../limits/samples.ts'
-import { fingerprint, NOT_JUDGED } from '../../limits/seen.ts'
 import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
 import type { AlertSettings } from './decide.ts'
 

@@ -1,6 +1,7 @@
+import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 
-/** Who asks: whoever is connected, and whom they say they ask for, if they are a proxy. */
+/** The connected machine, and the address that it forwards for if it is a proxy. */
 export interface Client {
   peer: string
   forwardedFor: string | undefined
@@ -10,8 +11,32 @@ export function clientOf({ socket, headers }: FastifyRequest): Client {
   return { peer: socket.remoteAddress ?? '', forwardedFor: forwardedFor(headers['x-forwarded-for']) }
 }
 
-/** What the nearest proxy added to the header X-Forwarded-For; what stands before that anybody can write. */
+/** What the nearest proxy added to the header X-Forwarded-For; the text before that may be forged. */
 export function forwardedFor(header: string | readonly string[] | undefined): string | undefined {
   const last = [header ?? []].flat().join(',').split(',').at(-1)?.trim() ?? ''
   return last === '' ? undefined : last.slice(0, 64)
+}
+
+/**
+ * The network of an address, which counts as one client: a client with an address of IPv6 has the 2^64 beside it too. The
+ * port that some proxies write behind an address is left out. Text that is no address stays as it is.
+ */
+export function networkOf(text: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|(\d[\d.]*))(?::\d+)?$/.exec(text) ?? []
+  const [address = ''] = (bracketed ?? plain ?? text).split('%')
+  // How a socket for both shows one of IPv4.
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address
+  if (isIPv4(mapped)) return mapped
+  return isIPv6(address) ? `${firstHalf(address)}::/64` : text
+}
+
+/** The first four of the eight groups, each written one way only. */
+function firstHalf(address: string): string {
+  // A URL writes it in the shortest form, with the longest run of zeros as `::`.
+  const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = '', tail] = shortest.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return [...before, ...zeros, ...after].slice(0, 4).join(':')
 }

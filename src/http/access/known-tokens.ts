@@ -17,7 +17,7 @@ const FRESH_MS = 1_000
 /** How old it may be before a token counts as unknown: one that was made just now should work. Guesses cost no more reads. */
 const JUST_MADE_MS = 100
 /** How long a request waits for the list. */
-const PATIENCE_MS = 500
+const WAIT_MS = 500
 /** A moment of last use need not be more exact, and a write for every request would be for nothing. */
 const NOTE_USE_EVERY_MS = 60_000
 
@@ -84,8 +84,8 @@ export class KnownTokens {
   /** A Redis that hangs holds nobody up who is known already. */
   async #readSoon(): Promise<void> {
     const read = new AbortController()
-    const patience = this.#clock.wait(PATIENCE_MS, read.signal)
-    await Promise.race([this.#reading, patience])
+    const waited = this.#clock.wait(WAIT_MS, read.signal)
+    await Promise.race([this.#reading, waited])
     read.abort()
   }
 

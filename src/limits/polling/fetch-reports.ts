@@ -4,6 +4,7 @@ import type { Later, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
 import { Unread } from '../../provider/unread.ts'
 import type { Secret } from '../../runtime/secret.ts'
+import { answersFingerprint } from '../fingerprints.ts'
 import type { PollContext } from '../poll-context.ts'
 import {
   type AssociationReading,
@@ -16,7 +17,6 @@ import {
   pairOf,
   type Readings,
 } from '../readings.ts'
-import { answersFingerprint } from '../seen.ts'
 import { AccountCalls, type AccountCallsDeps } from './account-calls.ts'
 import { type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs, objectTypesOf } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
@@ -58,7 +58,7 @@ export interface Heard {
   at: number
   calls: number
   failures: readonly ProviderFailure[]
-  /** Of all reports there are, see `Seen`; undefined where not all came, or some were read already. */
+  /** Of all reports there are, see `Fingerprints`; undefined where not all came, or some were read already. */
   fingerprint: string | undefined
   pausedUntil: number | undefined
   read(): Answers

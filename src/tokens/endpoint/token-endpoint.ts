@@ -53,9 +53,9 @@ const ASK_EVERY_MS = 20
 /** A permit that was not used is stale after so long: the world may have changed. */
 const STALE_MS = 1_000
 /** No refresh waits longer than this for the endpoint to open: the account's next moment is moved instead. */
-const PATIENCE_MS = 2_000
+const WAIT_MS = 2_000
 /** A customer waits longer for a page, unless it is known that it would be for nothing. */
-const PATIENCE_WITH_CODE_MS = 5_000
+const WAIT_WITH_CODE_MS = 5_000
 /** Codes under way at a time, for each daemon: where the provider hangs, refreshes need the connections. */
 const MOST_CODES = 8
 
@@ -289,11 +289,11 @@ export class TokenEndpoint {
   #turnTheLateAway(): void {
     const now = this.#now()
     const until = endpoint.refreshAt(this.#state)
-    const isLate = this.#state.breaker.is === 'open' || until - now > PATIENCE_MS
+    const isLate = this.#state.breaker.is === 'open' || until - now > WAIT_MS
     this.#refreshes.turnAway(() => (isLate ? until : undefined))
     this.#codes.turnAway((nth, since) => {
       const at = endpoint.codeAt(this.#state, nth, now)
-      return at > since + PATIENCE_WITH_CODE_MS ? at : undefined
+      return at > since + WAIT_WITH_CODE_MS ? at : undefined
     })
   }
 

@@ -1,5 +1,5 @@
 import type { Client } from '../../access/client.ts'
-import { whoseIs } from '../../access/whose-is.ts'
+import { networkOf } from '../../access/client.ts'
 
 const WINDOW_MS = 60_000
 const MOST_REFUSED = 10
@@ -40,5 +40,5 @@ function leftOf({ until }: { until: number }, now: number): number {
 
 /** With the peer: who connects directly must not use up what somebody else has behind the proxy. */
 function keyOf({ peer, forwardedFor }: Client): string {
-  return `${whoseIs(peer)} for ${forwardedFor === undefined ? '' : whoseIs(forwardedFor)}`
+  return `${networkOf(peer)} for ${forwardedFor === undefined ? '' : networkOf(forwardedFor)}`
 }

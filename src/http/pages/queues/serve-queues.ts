@@ -14,7 +14,7 @@ import { BOARD_PATH, boardPage, type QueueBoard } from './queue-board.ts'
 export function serveQueues(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/queues', async (request, reply) => {
     await requireRedis(deps.store)
-    const depths = await within(PATIENCE_MS, deps.queueDepths(), deps.clock)
+    const depths = await within(TIMEOUT_MS, deps.queueDepths(), deps.clock)
     const body = queuesPage(depths.map(timedQueue), deps.clock.now())
     return showOperatorPage(request, reply, { at: '/queues', title: 'Queues', body, refreshWithoutScript: 10 })
   })
@@ -55,7 +55,7 @@ function serveBoard(app: FastifyInstance, deps: PagesDeps): void {
 }
 
 /** Queues wait for their Redis as long as it takes; whoever looks does not. */
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 async function answerRead(
   { store, clock }: PagesDeps,
@@ -65,7 +65,7 @@ async function answerRead(
 ): Promise<FastifyReply> {
   await requireRedis(store)
   const reading = answer(params as Record<string, string>, query as Record<string, string>)
-  const { status, body } = await within(PATIENCE_MS, reading, clock)
+  const { status, body } = await within(TIMEOUT_MS, reading, clock)
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
 }
 

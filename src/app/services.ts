@@ -1,7 +1,7 @@
 import { Turns } from '../../jobs/deliver.ts'
 import { ClockWatch } from '../runtime/clock-watch.ts'
 import { InFlight } from '../runtime/in-flight.ts'
-import { nowAndThen } from '../runtime/now-and-then.ts'
+import { atInterval } from '../runtime/interval.ts'
 import { sealAnswers } from '../tokens/sealed-answers.ts'
 import { Unstored } from '../tokens/unstored.ts'
 import type { Parts } from './parts.ts'
@@ -11,12 +11,12 @@ const KEPT_FOR_TOKENS = 16
 const SEAL_EVERY_MS = 1_000
 
 /** What the jobs of this process have in common, whichever config each of them works by. */
-export type Lasting = ReturnType<typeof createLasting>
+export type SharedServices = ReturnType<typeof createSharedServices>
 
-export function createLasting({ config, clock, vault, log, lifecycle }: Parts) {
+export function createSharedServices({ config, clock, vault, log, lifecycle }: Parts) {
   const { connections } = config.provider
   const unstored = new Unstored((answers) => sealAnswers({ vault, log }, config.dataDir, answers))
-  const endSealing = nowAndThen(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
+  const endSealing = atInterval(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
   lifecycle.onClose('the sweep of answers that Redis has not taken', async () => endSealing())
   return {
     startedAt: clock.now(),

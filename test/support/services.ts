@@ -7,7 +7,7 @@ import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 
 /** What jobs of one process share: where tokens are stored, and what the process has in hand; nothing is ever sealed. */
-export function handsOf(store: Store, keys: Keys, places = 64) {
+export function servicesOf(store: Store, keys: Keys, places = 64) {
   return {
     tokens: new TokenStore(store, keys),
     unstored: new Unstored(() => {}),

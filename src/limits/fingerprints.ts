@@ -12,7 +12,7 @@ import type { RecordChoice } from './samples.ts'
  * Above 64 bytes Redis would keep the account's whole record in a dearer form, so fingerprints are cut short. That two
  * differ and collide happens less than once in 10^10 changes, and only until the next one.
  */
-export interface Seen {
+export interface Fingerprints {
   /** Of the bytes of all answers. */
   answers: string
   /** Of what was read in them: other bytes may mean the same. */
@@ -27,17 +27,17 @@ export interface Seen {
 export const NOT_JUDGED = '-'
 
 /** Never empty. */
-export function encodeSeen(seen: Seen | undefined): string {
-  if (seen === undefined) return NOTHING_SEEN
+export function encodeFingerprints(seen: Fingerprints | undefined): string {
+  if (seen === undefined) return NO_FINGERPRINTS
   const { answers, said, records, judged } = seen
   return [answers, said, records, judged].join(' ')
 }
 
-const NOTHING_SEEN = '-'
+const NO_FINGERPRINTS = '-'
 const PARTS = 4
 
 /** Undefined for what is none. */
-export function decodeSeen(stored: string): Seen | undefined {
+export function decodeFingerprints(stored: string): Fingerprints | undefined {
   const parts = stored.split(' ')
   if (parts.length !== PARTS) return undefined
   const [answers = '', said = '', records = '', judged = ''] = parts

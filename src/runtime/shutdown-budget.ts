@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
  * The time that several steps have together, each for as long as it may take at most: what one has used up the next ones
  * lack. It runs from the first question on.
  */
-export class Patience {
+export class ShutdownBudget {
   readonly #clock: Clock
   readonly #totalMs: number
   #until: number | undefined

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   answersFingerprint,
-  decodeSeen,
-  encodeSeen,
+  decodeFingerprints,
+  encodeFingerprints,
   fingerprint,
   NOT_JUDGED,
   recordsFingerprint,
   saidFingerprint,
-} from '../../src/limits/seen.ts'
+} from '../../src/limits/fingerprints.ts'
 import { associations, fetched, properties } from './reports.ts'
 
 const NOW = 1_763_719_200_000
@@ -29,20 +29,20 @@ describe('what a poll saw', () => {
           ...words(properties(1), {}),
           judged: isJudged ? fingerprint(bodies.join('')) : NOT_JUDGED,
         }
-        const stored = encodeSeen(seen)
+        const stored = encodeFingerprints(seen)
         expect(Buffer.byteLength(stored)).toBeLessThanOrEqual(64)
-        expect(decodeSeen(stored)).toEqual(seen)
+        expect(decodeFingerprints(stored)).toEqual(seen)
       }),
     )
   })
 
   test('is nothing where nothing is stored, or what an earlier version saw', () => {
-    expect(decodeSeen('')).toBeUndefined()
-    expect(decodeSeen(encodeSeen(undefined))).toBeUndefined()
-    expect(decodeSeen(`${'a'.repeat(11 + 8 + 8 + 8)}149.9`)).toBeUndefined()
+    expect(decodeFingerprints('')).toBeUndefined()
+    expect(decodeFingerprints(encodeFingerprints(undefined))).toBeUndefined()
+    expect(decodeFingerprints(`${'a'.repeat(11 + 8 + 8 + 8)}149.9`)).toBeUndefined()
     // Four groups of answers, four of words, the judgement, how near it is ranked.
     const byGroups = `${'aB3_-xY'.repeat(4)}${'Zz9-_q'.repeat(4)}jUdGed`
-    for (const earlier of [byGroups, `${byGroups}149.9`]) expect(decodeSeen(earlier)).toBeUndefined()
+    for (const earlier of [byGroups, `${byGroups}149.9`]) expect(decodeFingerprints(earlier)).toBeUndefined()
   })
 
   test('differs where any answer is another one', () => {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { nowAndThen } from '../../src/runtime/now-and-then.ts'
+import { atInterval } from '../../src/runtime/interval.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('it is done again and again, also after it failed, until it is stopped', async () => {
   const work = vi.fn(() => Promise.reject(new Error('no Redis')))
-  const stop = nowAndThen(work, 1_000)
+  const stop = atInterval(work, 1_000)
   await vi.advanceTimersByTimeAsync(3_000)
   expect(work).toHaveBeenCalledTimes(3)
   stop()
@@ -17,7 +17,7 @@ test('it is done again and again, also after it failed, until it is stopped', as
 test('where it takes long it is never under way twice', async () => {
   const done = Promise.withResolvers<void>()
   const work = vi.fn(() => done.promise)
-  const stop = nowAndThen(work, 1_000)
+  const stop = atInterval(work, 1_000)
   await vi.advanceTimersByTimeAsync(5_000)
   expect(work).toHaveBeenCalledTimes(1)
   done.resolve()
