@@ -125,7 +125,7 @@ describe('the whole fleet, lives of 12 seconds', () => {
     expect(Object.keys(states).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
     expect(states.failing ?? 0).toBeLessThanOrEqual(10)
     expect(await fleetAlerts()).toMatchObject([
-      { level: 'critical', message: expect.stringContaining('refuses the refresh tokens of many accounts at once') },
+      { level: 'critical', message: expect.stringContaining('refresh tokens of many accounts refused at once') },
     ])
 
     await control('DELETE', 'faults')

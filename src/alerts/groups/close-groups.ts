@@ -18,7 +18,7 @@ import {
 } from './group.ts'
 import { type Circumstances, holdOf, readCircumstances } from './hold.ts'
 import { release } from './release-held.ts'
-import { isMass, readHeard } from './told.ts'
+import { isBurst, readHeard } from './told.ts'
 
 /** Alerts that move in one step. */
 const CHUNK = 500
@@ -78,7 +78,7 @@ async function closeGroup(deps: RelayDeps, key: string, circumstances: Circumsta
   })
   const withheld = await withhold(closing, taken, composed)
   const held = withheld === undefined ? undefined : await hold(closing, withheld, composed)
-  const restAt = now + (isMass(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
+  const restAt = now + (isBurst(composed.told.length) && !isMore ? deps.group.intervalMs : deps.group.waitMs)
   if (held !== undefined && composed.messages.length > 0) await send(closing, held, composed, restAt)
   // An empty group must not be checked for ever; the step notices an alert that joined it just now.
   if (waiting.length === 0)

@@ -15,11 +15,11 @@ export interface ToldLately {
 }
 
 /** So many at once are one event: what follows them is sent together, when the interval is over. */
-const MASS = 20
+const BURST = 20
 
 /** Whether a message had so many urgent alerts that what follows it need not hurry. */
-export function isMass(hurried: number): boolean {
-  return hurried >= MASS
+export function isBurst(hurried: number): boolean {
+  return hurried >= BURST
 }
 
 /** What just got worse is not held back by a message that the same group sent a minute ago. */
@@ -33,7 +33,7 @@ export function hurries({ status, reason, level }: Alert): boolean {
  */
 export function paceOf(alert: Alert, isDigest: boolean, { sameLevel, hurried }: ToldLately): Pace {
   if (isDigest) return 'digest'
-  const isSameEvent = alert.reason === 'entered' && isMass(hurried)
+  const isSameEvent = alert.reason === 'entered' && isBurst(hurried)
   return hurries(alert) && !sameLevel && !isSameEvent ? 'urgent' : 'normal'
 }
 

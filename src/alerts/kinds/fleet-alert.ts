@@ -106,8 +106,8 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
   const first =
     expiresAt === undefined ? '' : `${accounts}, ${firstExpiry(expiresAt, now)} (${formatMoment(expiresAt)}). `
   return (
-    `All ${accounts}: tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}). ${first}${TO_DO[cause]} The provider's ` +
-    `answer: ${breaker.detail}. No account was changed: one at a time is tried, and all are refreshed, nearest to ` +
+    `All ${accounts}: tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}). ${first}${TO_DO[cause]} ` +
+    `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. No account was changed: one at a time is tried, and all are refreshed, nearest to ` +
     'expiry first, as soon as one works.'
   )
 }

@@ -33,9 +33,7 @@ export function actionsOf(alert: Alert, links: MailLinks): Action[] {
   const isOpen = isFiring && kind !== 'limit-changed'
   const open = isOpen ? links.open?.(alert) : undefined
   const actions: [name: string, url: string | undefined][] = [
-    open === undefined
-      ? [alert.account === undefined ? 'Open Plimsoll' : 'Open account', alert.url]
-      : ['Open alert', open],
+    open === undefined ? [alert.account === undefined ? 'Open page' : 'Open account', alert.url] : ['Open alert', open],
     ['Reconnect', isFiring && wantsReconnect(alert) ? links.reconnect?.(alert) : undefined],
     ['Acknowledge', isOpen ? links.acknowledge?.(alert) : undefined],
     ['Silence', isFiring ? links.silence?.(alert) : undefined],

@@ -109,7 +109,7 @@ describe('two daemons', () => {
     expect(Object.keys(await fleetAlerts())).toEqual(['token-endpoint'])
     expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
     expect(woken).toBe(1)
-    expect(JSON.stringify(await outbox())).toContain('the provider says transient')
+    expect(JSON.stringify(await outbox())).toContain('The provider says transient')
   })
 })
 
