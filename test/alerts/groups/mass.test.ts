@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
+import { toldOfAccount } from '../../../src/views/told-of-account.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
@@ -120,4 +121,13 @@ test('a clock that was ahead makes no mass of what comes after', async () => {
   await one.collect(NOW + WAIT)
   await one.close(NOW + 2 * WAIT)
   expect((await sent(one)).map(([group]) => group)).toEqual(['rule=customProperties.overall', 'account=6'])
+})
+
+test('what an account is notified of names where its alert waits: the group of the mass', async () => {
+  const one = relay()
+  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
+  await one.collect(NOW)
+  const { store, keys, deliveries, deps } = one
+  const [found] = await toldOfAccount({ store, keys, deliveries, receivers: deps.receivers, group: deps.group }, 1)
+  expect(found).toMatchObject({ fate: 'pending', waiting: [{ receiver: 'mail', where: 'group', until: NOW + WAIT }] })
 })

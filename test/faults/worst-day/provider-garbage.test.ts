@@ -130,7 +130,7 @@ test.concurrent.for<[what: string, fault: Fault]>([
     await daemon.line(/"endpoint\.open".*"unreachable"/, 0)
     const alert = await eventually('the alert', async () => (await told())[0])
     expect(alert).toMatchObject({ kind: 'fleet', level: 'critical', status: 'firing' })
-    expect(alert.message).toMatch(/the provider's token endpoint fails/i)
+    expect(alert.message).toMatch(/provider unreachable/)
     const asked = rough.seen.filter(isToken).length
     expect(Object.keys(await statesOf(daemon)).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
     rough.fault = () => undefined
