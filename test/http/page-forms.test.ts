@@ -145,7 +145,7 @@ describe('a form of a page', () => {
       expect(answer.text).toContain(text)
     }
     const empty = await world.ask('POST', '/silences/new', { ...cookie, ...FORM }, `csrf=${csrf}`)
-    expect(empty.text).toContain('fill in one field at least')
+    expect(empty.text).toContain('Fill in at least one field')
     expect(empty.text).toContain('must not be empty: give the reason')
     const { text } = await world.ask('GET', '/alerts?done=%3Cb%3Ehacked&count=9', cookie)
     expect(text).not.toMatch(/hacked|role="status"><b>/)

@@ -37,7 +37,7 @@ export function alertPage({ alert, why, rule, chart, transitions, covers, tags, 
   return html`<dl class="facts">
 <div><dt>Level</dt><dd>${levelBadge(alert.level)}</dd></div>
 <div><dt>Account</dt><dd>${whoseOf(alert)}</dd></div>
-<div><dt>How full</dt><dd>${fullnessOf(alert)}</dd></div>
+<div><dt>Usage</dt><dd>${fullnessOf(alert)}</dd></div>
 <div><dt>Since</dt><dd>${when(Date.parse(alert.since), now)} <span class="soft">${formatTime(alert.since)}</span></dd></div>
 <div><dt>Rule</dt><dd>${rule ?? cleanText(alert.rule)}</dd></div>
 <div><dt>Acknowledged</dt><dd>${whoKnows(alert, now)}</dd></div>
@@ -74,7 +74,7 @@ function acknowledgeForm(alert: TimedAlert, token: string): Html {
   return html`<form method="post" action="${path}/acknowledge${query === undefined ? '' : `?${query}`}" class="form panel" id="acknowledge">
 ${formTokenField(token)}
 <input type="hidden" name="level" value="${alert.level}">
-<label>Comment <input name="comment" maxlength="500" autocomplete="off" placeholder="who looks into it, and where"></label>
-<div class="buttons"><button>Acknowledge</button> <span class="soft">It is then not told again until it gets worse.</span></div>
+<label>Comment <input name="comment" maxlength="500" autocomplete="off" placeholder="who works on it, and where"></label>
+<div class="buttons"><button>Acknowledge</button> <span class="soft">It is then not sent again until it gets worse.</span></div>
 </form>`
 }

@@ -119,7 +119,10 @@ async function acknowledge(
   const outcome = await deps.actions.acknowledge({ id, hubId, level }, { by: request.caller, comment })
   if (outcome.is === 'not-open') throw notOpen(id)
   if (outcome.is === 'gone-worse') {
-    throw new Problem(409, 'It was not acknowledged: it is at a higher level than the one you were shown. Look again.')
+    throw new Problem(
+      409,
+      'It was not acknowledged: it is at a higher level than the one you were shown. Check it again.',
+    )
   }
   const whose = hubId === NOBODY ? '' : `account=${hubId}&`
   return goTo(reply, `/alerts/${id}?${whose}done=${outcome.is}`)

@@ -41,7 +41,7 @@ export type CheckedForm =
 export function checkForm(form: SilenceForm, author: string, tags: readonly string[], now: number): CheckedForm {
   const { matchers, faults } = matchersOf(form, tags)
   if (matchers.length === 0 && Object.keys(faults).length === 0) {
-    faults.matchers = 'Say what to silence: fill in one field at least.'
+    faults.matchers = 'Fill in at least one field.'
   }
   const endsAt = endOf(form, now)
   if (endsAt === undefined) faults.endsAt = 'must be a time like 2026-11-21T10:00'

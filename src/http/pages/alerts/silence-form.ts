@@ -26,7 +26,7 @@ ${formTokenField(token)}
 ${form.alert === '' ? undefined : html`<input type="hidden" name="alert" value="${form.alert}">`}
 <fieldset>
 <legend>What</legend>
-<p class="soft">Each field that is filled in narrows it; <code>*</code> stands for any characters.</p>
+<p class="soft">Each field that is filled in narrows it; <code>*</code> matches any characters.</p>
 ${faultText('matchers', faults.matchers)}
 <div class="fields">
 ${names.map((name) => field(name, form[name], faults[name], tags))}

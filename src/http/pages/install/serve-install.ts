@@ -73,7 +73,7 @@ async function wakePollers({ actions, log }: InstallDeps, hubId: number): Promis
   try {
     await actions.connected(hubId)
   } catch (error) {
-    log.warn({ code: 'http.wake', hubId, err: error }, 'the pollers could not be told of a new account')
+    log.warn({ code: 'http.wake', hubId, err: error }, 'the pollers could not be woken for a new account')
   }
 }
 
@@ -105,7 +105,7 @@ function answerTo(outcome: CallbackOutcome, now: number): Answer {
       return {
         status: 403,
         title: 'Not connected',
-        body: html`<p>The installation was refused or cancelled (${cleanText(outcome.reason, 80)}). Nothing was stored.</p>
+        body: html`<p>The installation was refused or canceled (${cleanText(outcome.reason, 80)}). Nothing was stored.</p>
 ${startAgain()}`,
       }
     case 'bad-state':
@@ -118,7 +118,7 @@ ${startAgain()}`,
     case 'no-code':
       return {
         status: 400,
-        title: 'Something is missing',
+        title: 'A parameter is missing',
         body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
 ${startAgain()}`,
       }
@@ -222,7 +222,7 @@ ${startAgain()}`,
       return {
         status: 502,
         title: 'The provider does not accept this app',
-        body: html`<p>Nothing was stored, and trying again will not help. Whoever runs this server must check the client id, the client secret and the redirect address in its configuration.</p>`,
+        body: html`<p>Nothing was stored, and trying again will not help. The operator of this server must check the client id, the client secret and the redirect address in its configuration.</p>`,
       }
     case 'transient':
     case 'parked': {

@@ -37,7 +37,7 @@ export function alertTable(
       { title: 'Level' },
       ...(withAccount ? [{ title: 'Account' }] : []),
       { title: 'What' },
-      { title: 'How full' },
+      { title: 'Usage' },
       { title: 'Since' },
       ...(anySilenced ? [{ title: 'Silenced' }] : []),
       ...(anyAcknowledged ? [{ title: 'Acknowledged' }] : []),

@@ -14,7 +14,7 @@ const DONE = {
   refreshed: 'Refreshed: its tokens are new.',
   uninstalling: 'The uninstall has begun.',
   tested: 'The test message was delivered.',
-  'test-failed': 'The test message was not delivered: the newest attempt says why.',
+  'test-failed': 'The test message was not delivered: the newest attempt shows why.',
 } as const
 
 const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
