@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../config/load.ts'
+import { lineOf } from '../../config/thresholds.ts'
 import { configOf, KEY, load, problemsOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const HOUR = 3_600_000
@@ -86,6 +87,11 @@ test('loads the documented file as it is documented', () => {
     match: { account: ['1234567', '*.example.com'] },
     off: true,
   })
+  const lines = DOCUMENTED.split('\n')
+  for (const [n, rule] of config.thresholds.entries()) {
+    const line = lineOf(rule)
+    expect(lines[(line ?? 0) - 1], `thresholds[${n}]`).toContain(`on: ${n === 0 ? '"*"' : rule.on}`)
+  }
   expect(config.receivers['ops-mail']).toMatchObject({ from: 'Plimsoll <plimsoll@example.com>' })
   expect(config.http.adminToken?.reveal()).toBe('an-admin-token-of-length')
 })

@@ -11,8 +11,6 @@ import { when } from './when.ts'
 interface AlertTableMore {
   /** Whoever looks may acknowledge and silence. */
   mayWrite?: boolean
-  /** By the alerts' fields. */
-  why?: ReadonlyMap<string, string>
   /** Each can be chosen, for the form around the table. */
   choose?: boolean
 }
@@ -25,7 +23,7 @@ export function alertTable(
   alerts: readonly TimedAlert[],
   now: number,
   account: 'with account' | 'of one account',
-  { mayWrite = false, why, choose = false }: AlertTableMore = {},
+  { mayWrite = false, choose = false }: AlertTableMore = {},
 ): Html {
   const withAccount = account === 'with account'
   const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
@@ -47,7 +45,7 @@ export function alertTable(
       ...(choose ? [choiceOf(alert)] : []),
       levelBadge(alert.level),
       ...(withAccount ? [whoseOf(alert)] : []),
-      whatOf(alert, why?.get(alert.field)),
+      whatOf(alert),
       fullnessOf(alert),
       when(Date.parse(alert.since), now),
       ...(anySilenced ? [silenceOf(alert)] : []),
@@ -62,8 +60,8 @@ function choiceOf(alert: TimedAlert): Html {
   return html`<label class="pick"><input type="checkbox" name="alert" value="${hubId ?? 0}/${id}/${level}"><span class="unseen">${subjectOf(alert)}</span></label>`
 }
 
-function whatOf(alert: TimedAlert, why: string | undefined): Html {
-  return html`<a href="${alertPath(alert)}">${subjectOf(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>${why === undefined ? undefined : html`<br><span class="soft">${why}</span>`}`
+function whatOf(alert: TimedAlert): Html {
+  return html`<a href="${alertPath(alert)}">${subjectOf(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>`
 }
 
 function silenceOf({ silencedBy }: TimedAlert): Html {
