@@ -8,7 +8,13 @@ import { formatMoment } from '../text/format-time.ts'
 import { suggest } from '../text/suggest.ts'
 import type { ToldTransition } from '../views/account-facts.ts'
 import { nextPollBecause } from '../views/account-view.ts'
-import type { AccountExplanation, ExplainedAlert, ExplainedSeries, RulePlace } from '../views/explain-account.ts'
+import {
+  type AccountExplanation,
+  type ExplainedAlert,
+  type ExplainedSeries,
+  placeText,
+  type RulePlace,
+} from '../views/explain-account.ts'
 import { explanationJson } from '../views/explanation-json.ts'
 import { type ExplanationDeps, readExplanation } from '../views/read-explanation.ts'
 import type { AccountName, CommonOptions } from './arguments.ts'
@@ -70,7 +76,12 @@ function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean
   printTable(
     io,
     [state('STATE'), named('WHAT'), prose('WHY'), spare('RULE')],
-    rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.at ?? '') : '']),
+    rest.map((one) => [
+      one.state,
+      one.subject,
+      one.why,
+      isSeries(one) ? (one.rule === null ? '' : one.rule.title) : '',
+    ]),
   )
 }
 
@@ -118,8 +129,8 @@ function seriesFacts(one: ExplainedSeries): [string, string][] {
   return [
     what ?? ['', ''],
     ['reading', readingText(one)],
-    ...(one.rule === null ? [] : [['rule', placeText(one.rule)] satisfies [string, string]]),
-    ...one.passedOver.map((place): [string, string] => ['passed over', `${place.at} ${place.name}: ${place.because}`]),
+    ...(one.rule === null ? [] : [['rule', `${ruleText(one.rule)}: ${one.rule.asks}`] satisfies [string, string]]),
+    ...one.passedOver.map((place): [string, string] => ['passed over', `${ruleText(place)}: ${place.because}`]),
     state ?? ['', ''],
     ...next.map((text): [string, string] => ['then', text]),
     ...others,
@@ -180,6 +191,6 @@ function readingText({ series }: ExplainedSeries): string {
   return `${of}${share}${days}, read ${formatMoment(measuredAt)}`
 }
 
-function placeText({ at, name, asks }: RulePlace): string {
-  return `${at} ${name}: ${asks}`
+function ruleText(rule: RulePlace): string {
+  return rule.line === null ? rule.title : `${rule.title} (${placeText(rule)})`
 }
