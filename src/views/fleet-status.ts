@@ -45,7 +45,7 @@ export interface FleetStatusDeps {
 
 const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
-const WORST_ACCOUNTS = 10
+const WORST_ACCOUNTS = 8
 const NEWEST_ATTEMPTS = 10
 const NEAREST_LIMITS = 10
 

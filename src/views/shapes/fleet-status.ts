@@ -137,7 +137,7 @@ export const FleetStatusShape = z
       warning: count('Open at warning.'),
       critical: count('Open at critical.'),
       worst: z.array(OpenAlertShape).describe('Up to 20, worst consequence first.'),
-      accounts: z.array(AccountAlertsShape).describe('Up to ten accounts, the one with the worst alert first.'),
+      accounts: z.array(AccountAlertsShape).describe('Up to eight accounts, the one with the worst alert first.'),
     }),
     deliveries: z.object({
       pending: count('Waiting for their first or next attempt.'),

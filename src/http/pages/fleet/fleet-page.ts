@@ -28,7 +28,7 @@ export interface FleetPage {
 }
 
 /** Of lists that have a page of their own. */
-export const FIRST = 4
+export const FIRST = 3
 
 export function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Html {
   const now = Date.parse(status.at)
@@ -39,7 +39,7 @@ export function fleetPage({ status, health, nearest, mayWrite }: FleetPage): Htm
 ${tiles(status, now)}
 <h2>Open alerts</h2>
 ${openAlerts(status, mayWrite, now)}
-<h2>Nearest limits</h2>
+<h2>Nearest limits <a class="more" href="/accounts?sort=nearest">All accounts</a></h2>
 ${nearest.length === 0 ? nothing('No account is near a limit.') : nearestTable(nearest)}
 <h2>Deliveries</h2>
 ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now)}
@@ -83,8 +83,7 @@ function nearestTable(limits: readonly ShownLimit[]): Html {
     ...[accountLink(limit), seriesName(limit), spark ?? '', fullness(limit, level), daysLeftOf(limit)],
   ])
   const columns = ['Account', 'What', 'Last 7 days', 'Used', 'Days left'].map((title) => ({ title }))
-  return html`${table('Nearest limits', columns, rows)}
-<p><a href="/accounts?sort=nearest">All accounts, nearest limit first</a></p>`
+  return table('Nearest limits', columns, rows)
 }
 
 interface ShownLimit {

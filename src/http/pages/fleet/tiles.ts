@@ -1,5 +1,4 @@
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
-import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { formatSpan } from '../../../text/format-span.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -52,10 +51,10 @@ function alertsTile({ alerts }: FleetStatus): Html {
 
 function endpointTile(status: FleetStatus): Html | undefined {
   if (status.tokenEndpoint === null) return undefined
-  const { breaker, detail, requestsPerSecond, clockSkewMs } = status.tokenEndpoint
+  const { breaker, requestsPerSecond, clockSkewMs } = status.tokenEndpoint
   const [figure = '', ...more] = endpointText(status).split(': ')
   if (breaker !== 'closed')
-    return tile('Token endpoint', figure, `${more.join(': ')}. ${cleanText(detail ?? '', 120)}`, 1)
+    return tile('Token endpoint', figure, more.join(': '), 1)
   const skew = clockSkewMs === null ? '' : `, clock ${skewText(clockSkewMs)}`
   return tile(
     'Token endpoint',
