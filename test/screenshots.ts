@@ -178,7 +178,7 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     ...{ 'account whose polls fail': account(NO_POLL), 'account without scope': account(NO_SCOPE) },
     ...{ 'account paused': account(PAUSED), 'account uninstalled': account(LEAVING), 'account unknown': '/accounts/9' },
     series: `${account(RICH)}/series?id=overall`,
-    ...{ alerts: '/alerts', 'alerts critical': '/alerts?level=critical', 'alerts none': '/alerts?q=nothing' },
+    ...{ alerts: '/alerts', 'alerts critical': '/alerts?level=critical', 'alerts none': '/alerts?account=nothing' },
     ...{ alert: `/alerts/${items[0]?.id}`, silence: `/silences/new?account=${hubIds[1]}&level=critical` },
     ...{
       deliveries: '/deliveries',

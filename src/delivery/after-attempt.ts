@@ -6,7 +6,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Quick at first, for a receiver that restarts; then hours, for one that somebody has to mend. The last one repeats. */
+/** Quick at first, for a receiver that restarts; then hours, for one that an operator has to fix. The last one repeats. */
 const DELAYS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR]
 const LAST_DELAY = 12 * HOUR
 const JITTER = 0.2

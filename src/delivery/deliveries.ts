@@ -59,10 +59,10 @@ export interface AttemptRecord {
 
 /** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
 export const CLAIM_MS = 60_000
-/** How soon a delivery that another one must go before is looked at again. */
+/** How soon a delivery that waits for another one is tried again. */
 export const BEHIND_MS = 1_000
 const DAY_MS = 24 * 3_600_000
-/** A dead delivery can be looked at, and sent again, for this long. */
+/** A dead delivery is kept, and can be sent again, for this long. */
 const DEAD_KEPT_MS = 30 * DAY_MS
 /** It is known for this long that a delivery arrived. */
 const DELIVERED_KEPT_MS = 7 * DAY_MS
@@ -86,7 +86,7 @@ export class Deliveries {
   }
 
   /**
-   * Takes it for one attempt. `held`: somebody else is at it; `behind`: what its group told before is to go first, it is due
+   * Takes it for one attempt. `held`: another worker has it; `behind`: the group's earlier message goes first, it is due
    * again in a moment; undefined: there is nothing to send.
    */
   async begin(id: string, now: number): Promise<Delivery | 'held' | 'behind' | undefined> {
@@ -190,7 +190,7 @@ export class Deliveries {
     return replayed
   }
 
-  /** Those that were given up so long ago that nobody will send them again. */
+  /** Those that were given up too long ago to be sent again. */
   async forgetDead(now: number): Promise<void> {
     const { dead, ledger } = this.#keys.delivery
     const ids = await this.#store.zrangebyscore(dead, '-inf', now - DEAD_KEPT_MS, 'LIMIT', 0, CHUNK)

@@ -25,14 +25,14 @@ const WORDS: Record<string, string> = {
 }
 
 /**
- * The cause of a failed connection in a few words. Only codes are looked at: messages of network errors may hold
+ * The cause of a failed connection in a few words. Only codes are read: messages of network errors may hold
  * addresses, and addresses may hold secrets.
  */
 export function networkFailure(error: unknown): string {
   let known: string | undefined
   let seen: string | undefined
   for (const code of codesOf(error)) {
-    // The innermost known code says most: a dropped connection is often caused by a bad certificate.
+    // The innermost known code is the most exact: a dropped connection is often caused by a bad certificate.
     if (WORDS[code] !== undefined) known = WORDS[code]
     seen = code
   }

@@ -2,7 +2,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 
-/** How a receiver fares, as its attempts leave it. Times in ms. */
+/** The state of a receiver, by its attempts. Times in ms. */
 export interface ReceiverHealth {
   receiver: string
   /** When it was first seen in a config. */
@@ -17,7 +17,7 @@ export interface ReceiverHealth {
 }
 
 export interface HealthSettings {
-  /** Whoever has not been proven for so long is told of; never where there is no drill. */
+  /** A receiver that has not been proven for so long is an alert; never where there is no drill. */
   unprovenAfterMs: number | 'never'
 }
 
@@ -32,7 +32,7 @@ export interface ReceiverTrouble {
 export const FAILING_FOR_LONG_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** What is wrong with a receiver that somebody should be told of through another one. */
+/** What is wrong with a receiver: an alert to the others. */
 export function judgeReceiver(
   health: ReceiverHealth,
   { unprovenAfterMs }: HealthSettings,

@@ -35,7 +35,7 @@ export class ReceiverStore {
     await this.#store.zremrangebyscore(receivers, '-inf', now - GONE_AFTER_MS)
   }
 
-  /** How all receivers of all daemons fare, by name. */
+  /** The state of all receivers of all daemons, by name. */
   async read(): Promise<ReceiverHealth[]> {
     const { receivers, receiver, disabled } = this.#keys.delivery
     const [names, off] = await Promise.all([this.#store.zrange(receivers, '0', '-1'), this.#store.hgetall(disabled)])
@@ -45,7 +45,7 @@ export class ReceiverStore {
       .sort((a, b) => (a.receiver < b.receiver ? -1 : 1))
   }
 
-  /** A drill for a receiver that has delivered nothing for `everyMs`, once whoever asks. */
+  /** A drill for a receiver that has delivered nothing for `everyMs`, once for all callers. */
   async planDrill(receiver: string, message: Message, everyMs: number, now: number): Promise<'planned' | 'not-due'> {
     const keys = this.#keys.delivery
     const id = `msg_${randomBytes(12).toString('hex')}`
@@ -55,7 +55,7 @@ export class ReceiverStore {
     )
   }
 
-  /** A test that somebody asked for; `enabled`: it was switched off, and is not any more. */
+  /** A test by request; `enabled`: it was switched off, and is not any more. */
   recordTest(
     id: string,
     receiver: string,
@@ -81,7 +81,7 @@ export class ReceiverStore {
     )
   }
 
-  /** `stale`: somebody else changed the alert since it was read. */
+  /** `stale`: another daemon changed the alert since it was read. */
   changeAlert(writes: AlertWrites): Promise<'changed' | 'stale'> {
     return this.#store.changeAlerts(...accountStepKeys(this.#keys, NOBODY), NOBODY, stepJson(writes))
   }

@@ -2,7 +2,7 @@ import type { Message } from '../alerts/alert.ts'
 
 /** One attempt to deliver one message. */
 export interface OutgoingDelivery {
-  /** The same on every attempt, so that whoever receives can recognise a copy. */
+  /** The same on every attempt, so that the receiver can recognize a copy. */
   id: string
   message: Message
   /** The moment of this attempt, in milliseconds. */
@@ -10,7 +10,7 @@ export interface OutgoingDelivery {
 }
 
 /**
- * What became of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
+ * The outcome of an attempt. Reasons and details are short texts for people, free of secrets. `disable` means that the
  * far side wants nothing more, ever.
  */
 export type AttemptOutcome = { answer?: Answer } & (
@@ -19,10 +19,10 @@ export type AttemptOutcome = { answer?: Answer } & (
   | { outcome: 'disable'; reason: string }
 )
 
-/** What the far side said, where it said anything: an HTTP status, or the code of an SMTP reply. */
+/** The answer, where there was one: an HTTP status, or the code of an SMTP reply. */
 export type Answer = number
 
-/** Somewhere that messages go. It tries once and says what came of it; when to try again is not its to decide. */
+/** A destination of messages. It tries once and returns the outcome; when to try again is not its to decide. */
 export interface Receiver {
   readonly name: string
   readonly type: 'email' | 'webhook'
@@ -30,7 +30,7 @@ export interface Receiver {
   readonly atATime?: number
   /**
    * Doesn't throw for anything the far side or the network does. When `signal` aborts, the attempt ends at once as a
-   * `retry`: whoever aborted looks at the signal and doesn't count it.
+   * `retry`: the caller that aborted checks the signal and doesn't count it.
    */
   send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<AttemptOutcome>
   /** Lets attempts under way end, then gives the connections up. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { cleanText } from '../text/clean-text.ts'
 
-/** What is left empty is not said, and neither is what nobody could see. */
+/** Empty text counts as absent, and so does invisible text. */
 const said = (most: number) =>
   z
     .string('must be a text')
@@ -10,7 +10,7 @@ const said = (most: number) =>
     .transform((given) => cleanText(given, most) || undefined)
     .optional()
 
-/** Who acknowledges an alert, and what they say; the API and the form ask the same. */
+/** The author and comment of an acknowledgement, for the API and the form. */
 export const ACKNOWLEDGED_BY = {
   by: said(100).describe('By whom; default: the name of the admin token.'),
   comment: said(500).describe('What is being done.'),

@@ -6,7 +6,7 @@ import { plainPage, sendPage } from './pages/page.ts'
 import { Problem } from './problem.ts'
 import { isRedisAway, redisAway } from './redis-away.ts'
 
-/** Whatever went wrong becomes an answer that says what whoever asked can do, and nothing of the inside. */
+/** Every error becomes an answer that shows what the caller can do, and nothing of the inside. */
 export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asProblem(error)
   if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: error }, 'a request failed')

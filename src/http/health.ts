@@ -26,13 +26,13 @@ export interface HealthFacts {
   redisRefuses?: string | undefined
   /** What is wrong with what it holds. */
   dataTrouble?: DataTrouble | undefined
-  /** Receivers that somebody should look at. They make no daemon less ready. */
+  /** Receivers that need an operator. They make no daemon less ready. */
   failingReceivers?: readonly string[]
   /** When a sweep of each kind last finished, ms. */
   lastSweeps: Partial<Record<string, number>>
   /** For how long no job of a queue has ended in this process although some are under way, ms by queue. */
   standstills: Record<string, number>
-  /** Of each kind of work the oldest that is in hand in this process; for how long it has been, and may be, ms. */
+  /** Of each kind of work the oldest in this process; for how long it has been, and may be, ms. */
   oldest?: readonly { what: string; hubId: number | undefined; ms: number; longestMs: number }[]
   /** For how long jobs of a queue have waited while this process, which works on it, was idle, ms by queue. */
   untaken?: Record<string, number>
@@ -42,7 +42,7 @@ export interface HealthFacts {
   ticks?: { last: Partial<Record<string, number>>; expected: Record<string, number> } | undefined
 }
 
-/** The name of the check that says nothing about the daemon itself. */
+/** The name of the check that is not about the daemon itself. */
 export const RECEIVERS = 'receivers'
 
 /** Longer than any job takes whose calls all run into their deadline. */
@@ -51,7 +51,7 @@ const LONGEST_STANDSTILL_MS = 120_000
 const LONGEST_UNTAKEN_MS = 45_000
 const GRACE_MS = 15_000
 const PERIODS = 3
-/** While Redis is away nothing moves, and a restart would mend nothing. After so long the fault may be our own connection. */
+/** While Redis is away nothing moves, and a restart would not help. After so long the fault may be our own connection. */
 const REDIS_AWAY_MS = 15 * 60_000
 
 /** Alive means making progress, not merely running: sweeps finish, and jobs that are under way end, each of them. */
@@ -73,7 +73,7 @@ export function judgeHealth(facts: HealthFacts): HealthReport {
 }
 
 function judgeMoves(facts: HealthFacts): HealthCheck[] {
-  // What stood still while Redis was away has its full time again from its return on.
+  // What waited while Redis was away has its full time again from its return on.
   const sinceBack = Math.max(0, facts.now - (facts.redisSince ?? Number.NEGATIVE_INFINITY))
   return [
     ...Object.entries(facts.expected).map(([kind, periodMs]) =>
@@ -127,7 +127,7 @@ function judgeQueue(queue: string, standstillMs: number): HealthCheck {
   return { name: `queue:${queue}`, ok: standstillMs <= LONGEST_STANDSTILL_MS, detail }
 }
 
-/** Whatever else moves: what hangs may hold something that others wait for. */
+/** Even if all else moves: what hangs may hold a resource that others wait for. */
 function judgeOldest(
   { what, hubId, ms, longestMs }: NonNullable<HealthFacts['oldest']>[number],
   sinceBack: number,

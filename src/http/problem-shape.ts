@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What is wrong with a request, as every address under /api says it (RFC 9457, `application/problem+json`). */
+/** What is wrong with a request, as every address under /api answers it (RFC 9457, `application/problem+json`). */
 export const ProblemShape = z
   .object({
     type: z.string().meta({

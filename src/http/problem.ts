@@ -7,7 +7,7 @@ export interface Fault {
   detail: string
 }
 
-/** What a status says by itself. Programs decide by these, so none is ever renamed. */
+/** The default of a status. Programs decide by these, so none is ever renamed. */
 const KIND_OF_STATUS = {
   400: 'invalid-request',
   401: 'unauthorized',
@@ -27,7 +27,7 @@ const KIND_OF_STATUS = {
   503: 'unavailable',
 } as const
 
-/** And where one status has several causes that a program would tell apart. */
+/** And where one status has several causes that a program must distinguish. */
 const MORE_KINDS = ['reauthorize', 'ambiguous', 'redis-away'] as const
 
 export type ProblemKind = (typeof KIND_OF_STATUS)[keyof typeof KIND_OF_STATUS] | (typeof MORE_KINDS)[number]
@@ -36,8 +36,8 @@ export const PROBLEM_KINDS: readonly ProblemKind[] = [...Object.values(KIND_OF_S
 const KINDS: Readonly<Record<number, ProblemKind | undefined>> = KIND_OF_STATUS
 
 /**
- * An answer that is no success, thrown where it is found. The API tells it as problem details (RFC 9457), the pages as
- * a page. `detail` is for whoever asked: nothing of the inside stands in it.
+ * An answer that is no success, thrown where it is found. The API answers it as problem details (RFC 9457), the pages as
+ * a page. `detail` is for the caller: it has nothing of the inside.
  */
 export class Problem extends Error {
   readonly status: number

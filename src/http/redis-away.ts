@@ -3,11 +3,11 @@ import { Problem } from './problem.ts'
 
 const ERROR_NAMES = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError', 'AbortError'])
 const ERROR_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
-/** Not there, not there yet, busy with somebody's script, or there and refusing every write. */
+/** Not there, not there yet, busy with a client's script, or there and refusing every write. */
 const MESSAGES =
   /^(Command timed out|Connection is closed|Stream isn't writeable|(LOADING|CLUSTERDOWN|MASTERDOWN|OOM|NOREPLICAS|READONLY|MISCONF|BUSY) )/
 
-/** Whether a failed step says that Redis can't be reached, rather than that something is wrong with the step. */
+/** Whether a step failed because Redis can't be reached, rather than by its own fault. */
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as NodeJS.ErrnoException).code ?? ''
@@ -26,7 +26,7 @@ export function redisAway(): Problem {
 
 /**
  * For what goes on with a connection that waits as long as it takes: while Redis is away it must not even begin, or
- * somebody sits in front of an empty page.
+ * an operator waits at an empty page.
  */
 export async function requireRedis(store: Store): Promise<void> {
   try {

@@ -8,7 +8,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 export interface KnownRoutes {
   /** Which methods each address takes. */
   readonly known: ReadonlyMap<string, ReadonlySet<string>>
-  /** Adds, for each address, the 405 for other methods; addresses of the API tell by OPTIONS which they take. */
+  /** Adds, for each address, the 405 for other methods; addresses of the API list theirs on OPTIONS. */
   addRefusals(): void
 }
 
@@ -36,7 +36,7 @@ function refuseOthers(app: FastifyInstance, url: string, taken: ReadonlySet<stri
   app.route({
     method: METHODS.filter((method) => !told.includes(method)),
     url,
-    // Refused before the body is looked at: what is wrong is the method.
+    // Refused before the body is read: the method is wrong.
     onRequest: () => Promise.reject(new Problem(405, `Only ${allow} works here.`, { allow })),
     handler: () => undefined,
   })

@@ -6,7 +6,7 @@ interface Meaning {
   from: number
   to: number
   outcome: AttemptOutcome['outcome']
-  /** The next attempt waits for as long as `Retry-After` says. */
+  /** The next attempt waits for as long as `Retry-After` asks. */
   waits?: true
   /** In place of the status' own name. */
   why?: string

@@ -20,11 +20,11 @@ export interface WebhookOptions {
   /** None: it is not signed. */
   secrets: Secret[]
   format: WebhookFormat
-  /** What a body may say beside the message. */
+  /** What a body may have beside the message. */
   context: Omit<BodyContext, 'receiver'>
   /** From connecting to the last byte of the answer. */
   timeoutMs?: number
-  /** Connections to use instead of its own; whoever gives them closes them. */
+  /** Connections to use instead of its own; the caller closes them. */
   dispatcher?: Dispatcher
 }
 
@@ -47,7 +47,7 @@ export function createWebhookReceiver(options: WebhookOptions): Receiver {
     const timestamp = Math.floor(now / 1000)
     try {
       const { Agent, request } = await library
-      // Not shared: a slow receiver holds up nobody else.
+      // Not shared: a slow receiver holds up no other.
       if (options.dispatcher === undefined) ownAgent ??= new Agent({ connections: CONNECTIONS, allowH2: false })
       const dispatcher = options.dispatcher ?? ownAgent
       const answer = await request(url, {

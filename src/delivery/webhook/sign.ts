@@ -3,7 +3,7 @@ import type { Secret } from '../../runtime/secret.ts'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
 
-/** The key that a secret of the form `whsec_<base64>` stands for (the prefix may be missing). */
+/** The key in a secret of the form `whsec_<base64>` (the prefix may be missing). */
 export function signingKey(secret: Secret): Buffer {
   const encoded = secret.reveal().replace(/^whsec_/, '')
   if (encoded === '' || !BASE64.test(encoded))

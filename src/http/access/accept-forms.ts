@@ -19,7 +19,7 @@ function oneOrAll([first = '', ...others]: string[]): string | string[] {
   return others.length === 0 ? first : [first, ...others]
 }
 
-/** Forms of the pages: each must come from a page of ours that was made for whoever sends it. */
+/** Forms of the pages: each must come from a page of ours that was made for its sender. */
 export function acceptOwnForms(scope: FastifyInstance, publicUrl: string): void {
   readForms(scope)
   scope.addHook('preHandler', async (request) => {
@@ -42,12 +42,12 @@ function notOurs(): Problem {
   )
 }
 
-/** After a form: back to a page of ours, which says what came of it. */
+/** After a form: back to a page of ours, which shows the outcome. */
 export function goTo(reply: FastifyReply, path: string): FastifyReply {
   return reply.redirect(path, 303)
 }
 
-/** What a browser says of where a form comes from. */
+/** The browser's headers about the origin of a form. */
 interface FormOrigin {
   /** The header Sec-Fetch-Site. */
   site: string | undefined
@@ -60,8 +60,8 @@ interface FormOrigin {
 
 /**
  * Whether a form was sent from a page of this very server. A neighbouring port or host counts as the same site, cookie
- * and all, so only the same origin will do. Browsers say Sec-Fetch-Site to https and to this machine, Origin always;
- * who says neither is no browser that a stranger's page could use.
+ * and all, so only the same origin will do. Browsers send Sec-Fetch-Site to https and to this machine, Origin always;
+ * a client with neither is no browser that a stranger's page could use.
  */
 export function isFromOurPage({ site, origin, host, publicUrl }: FormOrigin): boolean {
   if (site !== undefined) return site === 'same-origin'

@@ -13,15 +13,15 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
   ...Object.keys(ASSETS),
 ])
 
-/** An account's access token: more than a read, whatever the method. */
+/** An account's access token: more than a read, with any method. */
 const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
 
 const METRICS = '/metrics'
 
-/** Of a page, and yet it changes nothing but whoever asks. */
+/** A form of a page that needs no `write`: it ends the caller's own session. */
 const SIGN_OUT = '/sign-out'
 
-/** What a request is for: `page` looks at one, `action` is a form that was sent from one, the rest is for programs. */
+/** What a request is for: `page` reads one, `action` is a form that was sent from one, the rest is for programs. */
 export type Area = 'open' | 'page' | 'action' | 'read' | 'tokens' | 'write'
 
 /** Whatever is not known to be open is protected, an address without a route too. */
@@ -58,7 +58,7 @@ export type Verdict =
   /** Right, but not for this. */
   | 'missing-scope'
   /**
-   * A cookie comes along with whatever page makes the browser send a request: over the API it changes nothing and gets no
+   * A cookie comes along with a request from any page: over the API it changes nothing and gets no
    * token. A form of ours proves with a token of its own that it was ours.
    */
   | 'bearer-only'
@@ -71,7 +71,7 @@ export function scopeFor(area: Exclude<Area, 'open'>): Scope {
 
 export function judgeAccess(area: Exclude<Area, 'open'>, { bearer, session }: Credentials): Verdict {
   if (typeof bearer === 'object') return bearer.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
-  // A wrong token is told, even where a cookie would do: whoever sent it wants to know.
+  // A wrong token is refused, even where a cookie would do: its sender must notice.
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
   if (area === 'page') return known ? 'allowed' : 'sign-in'
   if (area === 'action') return !known ? 'sign-in' : session.includes('write') ? 'allowed' : 'missing-scope'

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { Secret } from '../../runtime/secret.ts'
 import { isSameToken } from './form-token.ts'
 
-/** What an admin token may do: see pages and the API's facts, get access tokens, change something. */
+/** What an admin token may do: see pages and the API's facts, get access tokens, change data. */
 export const SCOPES = ['read', 'tokens', 'write'] as const
 export type Scope = (typeof SCOPES)[number]
 
@@ -50,7 +50,7 @@ export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** Whose token it is. Every one is compared, each in constant time, so that nothing tells which one it was. */
+/** Whose token it is. Every one is compared, each in constant time, so that the time shows nothing about it. */
 export function ownerOf<T extends AdminToken>(given: string, tokens: readonly T[]): T | undefined {
   const hash = hashOf(given)
   let owner: T | undefined
@@ -71,7 +71,7 @@ export function encodeToken({ hash, scopes, createdAt, lastUsedAt, seal }: Omit<
   return JSON.stringify({ hash: hash.toString('base64url'), scopes, createdAt, lastUsedAt, seal })
 }
 
-/** Whatever stands there: it is listed, and can be removed. */
+/** With any content: it is listed, and can be removed. */
 export function decodeToken(name: string, stored: string, sealKeys: readonly Buffer[]): NamedToken {
   const { hash, scopes, createdAt, lastUsedAt, seal } = parse(stored)
   const token = {

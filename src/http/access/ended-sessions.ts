@@ -3,7 +3,7 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { SESSION_MS } from './session.ts'
 
-/** The sessions that somebody signed out of, for as long as they would have lasted. */
+/** The sessions that were signed out, for as long as they would have lasted. */
 export class EndedSessions {
   readonly #store: Store
   readonly #key: string

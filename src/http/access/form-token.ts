@@ -19,7 +19,7 @@ export function createFormTokens(key: () => Buffer): FormTokens {
   return { ofSession: (session) => createHmac('sha256', key()).update(`form:${session}`).digest('base64url') }
 }
 
-/** The token of a form on a page for whoever asks. */
+/** The token of the forms on the caller's page. */
 export function formToken(request: FastifyRequest): string {
   return request.formToken
 }

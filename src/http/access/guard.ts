@@ -13,13 +13,13 @@ import { localPath } from './local-path.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** By a session cookie: there is something to sign out of. */
+    /** By a session cookie: the page has a button to sign out. */
     signedIn: boolean
     /** The name of the admin token that asks. */
     caller: string
-    /** Whether who asks may change something, were it not for the cookie. */
+    /** Whether the caller's token may write, were it not for the cookie. */
     mayWrite: boolean
-    /** What a form on a page for whoever is signed in carries. */
+    /** The token of forms on the pages of this session. */
     formToken: string
   }
 }
@@ -38,7 +38,7 @@ export async function guardRequest(
   const { headers } = request
   const { bearer, tokens, ended, complete } = await readToken(known, headers.authorization)
   const cookie = sessions.textOf(headers.cookie)
-  // As long as nobody knows which sessions are over, none is good.
+  // As long as it is not known which sessions are over, none is good.
   const isOver = cookie === '' || !complete || ended.has(endedAs(cookie))
   const session = isOver ? undefined : sessions.ownerOf(headers.cookie, tokens, clock.now())
   const owner = typeof bearer === 'object' ? bearer : session
@@ -52,7 +52,7 @@ export async function guardRequest(
     bearer: typeof bearer === 'object' ? bearer.scopes : bearer,
     session: session?.scopes ?? 'none',
   })
-  // What was shown may well be good, and can't be looked up for now.
+  // The token may well be good, and can't be checked for now.
   const isShown = bearer !== 'none' || cookie !== ''
   if (verdict !== 'allowed' && isShown && !complete) throw redisAway()
   if (bearer === 'wrong') noteRefusal('bearer', request)
@@ -93,7 +93,7 @@ function refuse(
 
 const ASK_FOR_BEARER = { 'www-authenticate': 'Bearer' }
 
-/** The page where one signs in stands at the address that was asked for, and leads there. */
+/** The sign-in page is at the address that was asked for, and leads there. */
 function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.headers(ASK_FOR_BEARER)
   const looks = request.method === 'GET' || request.method === 'HEAD'
@@ -103,7 +103,7 @@ function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
 /**
- * A link in a mail is followed from another site, so a strict cookie stays at home though somebody is signed in. Our
+ * A link in a mail is followed from another site, so the browser does not send a strict cookie although the operator is signed in. Our
  * own page asking for the same address brings it along.
  */
 function comeAgain(request: FastifyRequest, reply: FastifyReply): FastifyReply {

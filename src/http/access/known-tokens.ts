@@ -6,7 +6,7 @@ import type { EndedSessions } from './ended-sessions.ts'
 
 export interface KnownList {
   tokens: readonly AdminToken[]
-  /** Sessions that somebody signed out of. */
+  /** Sessions that were signed out. */
   ended: ReadonlySet<string>
   /** False while these and the named tokens could not be read even once. */
   complete: boolean
@@ -48,7 +48,7 @@ export class KnownTokens {
     return this.#noOlderThan(FRESH_MS)
   }
 
-  /** For whoever showed a token that is not in the current list. */
+  /** For a token that is not in the current list. */
   newest(): Promise<KnownList> {
     return this.#noOlderThan(JUST_MADE_MS)
   }
@@ -81,7 +81,7 @@ export class KnownTokens {
     this.#readAt = Number.NEGATIVE_INFINITY
   }
 
-  /** A Redis that hangs holds nobody up who is known already. */
+  /** A Redis that hangs holds up no token that is known already. */
   async #readSoon(): Promise<void> {
     const read = new AbortController()
     const waited = this.#clock.wait(WAIT_MS, read.signal)
@@ -97,7 +97,7 @@ export class KnownTokens {
       if (ignored > (this.#read?.ignored ?? 0)) this.#tellOf(ignored)
       this.#read = { named, ended, ignored }
     } catch {
-      // The last list holds; while there is none, whoever asks next may find Redis there.
+      // The last list holds; while there is none, the next request may find Redis there.
       if (this.#read === undefined) this.#readAt = Number.NEGATIVE_INFINITY
     }
   }

@@ -1,6 +1,6 @@
 const HERE = 'http://here.invalid'
 
-/** Where to go on after signing in: a path of this server, or `/` for whatever would lead elsewhere. */
+/** Where to go on after signing in: a path of this server, or `/` for an address elsewhere. */
 export function localPath(text: unknown): string {
   if (typeof text !== 'string' || !text.startsWith('/')) return '/'
   const url = URL.parse(text, HERE)

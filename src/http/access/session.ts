@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AdminToken } from './admin-token.ts'
 
-/** How long somebody stays signed in. */
+/** How long a session lasts. */
 export const SESSION_MS = 12 * 3_600_000
 
 /**
@@ -17,7 +17,7 @@ export interface Sessions {
   end(): string
   /** The token that signed in, if the session is good still. */
   ownerOf<T extends AdminToken>(cookies: string | undefined, tokens: readonly T[], now: number): T | undefined
-  /** What tells this session from all others. */
+  /** What makes this session unique. */
   textOf(cookies: string | undefined): string
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isSameToken } from './form-token.ts'
 
-/** Signs whoever follows it in, once: for who runs the daemon in their own hands, as the demo does. Nothing is kept of it elsewhere. */
+/** Signs its first visitor in, once: for the operator at the terminal, as in the demo. It is kept in memory only. */
 export class SignInLink {
   readonly #code = randomBytes(32).toString('base64url')
   #isUsed = false

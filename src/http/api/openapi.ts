@@ -7,7 +7,7 @@ import { type Described, NO_BODY } from './route.ts'
 
 type Json = Record<string, unknown>
 
-/** Whatever is asked: no admin token, none that may, Redis away, something broken. */
+/** Of every route: no admin token, one without the scope, Redis away, a fault of ours. */
 const ALWAYS = [401, 403, 500, 503]
 const REFS = '#/components/schemas/'
 
@@ -117,7 +117,7 @@ function responsesOf(route: Described, schemas: ReadonlyMap<string, Json>): Json
   return Object.fromEntries([...good, ...problemsOf(route).map((status) => [status, problemResponse(status)])])
 }
 
-/** The statuses with which a route may say that something is wrong. */
+/** The statuses of a route's problems. */
 export function problemsOf({ problems, body }: Described): number[] {
   return [...new Set([...problems, ...(body === NO_BODY ? [] : [400, 413, 415]), ...ALWAYS])]
 }
@@ -154,7 +154,7 @@ function jsonSchemas(routes: readonly Described[]): { schemas: Map<string, Json>
   return { schemas: new Map(Object.entries(properties)), components: $defs }
 }
 
-/** A check reads numbers and times from texts; whoever writes them need not know. */
+/** A check reads numbers and times from texts; callers need not know. */
 function sayAsWritten(schema: z.core.JSONSchema.BaseSchema): void {
   const { [WRITTEN]: said, description } = schema
   if (said === undefined) return

@@ -32,7 +32,7 @@ export interface Example {
   body?: object
 }
 
-/** What the document says of a route, and the schemas that requests are checked with: the same. */
+/** What the document has about a route, and the schemas that requests are checked with: the same. */
 export interface Described {
   /** A word for programs that make clients from the document. */
   id: string
@@ -93,7 +93,7 @@ function readParams<P extends z.ZodObject>(schema: P, given: unknown): z.output<
   throw hubId === undefined ? new Problem(404, 'There is nothing at this address.') : unknownAccount(hubId.slice(0, 40))
 }
 
-/** For a route that takes nothing of a kind. Queries that nobody reads are left alone. */
+/** For a route that takes nothing of a kind. Unread queries are ignored. */
 export const NO_BODY = z.unknown()
 export const TAKES_NOTHING = { params: z.object({}), query: z.object({}), body: NO_BODY }
 

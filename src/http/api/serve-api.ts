@@ -23,7 +23,7 @@ const ALL: readonly Route[] = [
   ...[listDeliveries, replayDeliveries, listReceivers, testReceiver],
 ]
 
-/** All that answers under /api/v1, and the document that tells of it. */
+/** All that answers under /api/v1, and the document about it. */
 export const API_ROUTES: readonly Route[] = [...ALL, openApiRoute(ALL)]
 
 /** JSON for programs: the same facts as the pages show, and the same actions as the command line's. */
@@ -37,7 +37,7 @@ function registerRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly Ro
     app.route({
       method: route.method,
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
-      // HEAD would hand a token out to nobody.
+      // HEAD would issue a token without a reader.
       exposeHeadRoute: route.method === 'GET' && route.scope !== 'tokens',
       handler: async (request, reply) => send(reply, await route.answer(deps, request)),
     })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Metrics } from '../../runtime/metrics.ts'
 
-/** Methods that have a route. Of any other there may be as many as somebody thinks of. */
+/** Methods that have a route. Of others a client may invent any number. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** By the pattern of its route: addresses have account numbers in them, and no end. */

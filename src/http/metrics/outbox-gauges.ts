@@ -26,7 +26,7 @@ const PARTS = {
   dead: 'Of these, those whose delivery was given up for a receiver.',
 }
 
-/** The way of an alert: outbox, deliveries, receivers, and who is told that all is well. */
+/** The way of an alert: outbox, deliveries, receivers, and the heartbeat. */
 export function registerOutboxGauges(deps: OutboxGaugeDeps): void {
   const { metrics, deliveries, receiverStore, clock } = deps
   const balance = sharedRead(() => readOutboxBalance(deps, clock.now()))

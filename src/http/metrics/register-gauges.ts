@@ -18,7 +18,7 @@ export type GaugeDeps = FleetGaugeDeps &
   RedisGaugeDeps &
   HealthGaugeDeps
 
-/** How the fleet stands, read from Redis whenever somebody asks. No label names an account. */
+/** The state of all accounts, read from Redis on request. No label names an account. */
 export function registerGauges(deps: GaugeDeps): void {
   registerFleetGauges(deps)
   registerOutboxGauges(deps)
@@ -33,7 +33,7 @@ interface HealthGaugeDeps {
   health: () => Promise<HealthReport>
 }
 
-/** The same as /healthz and /readyz say. */
+/** The same as /healthz and /readyz show. */
 function registerHealthGauges({ metrics, health }: HealthGaugeDeps): void {
   const report = sharedRead(health)
 

@@ -25,7 +25,7 @@ export interface PagesDeps extends FleetStatusDeps {
   receivers: ExplanationDeps['receivers']
   queueDepths: () => Promise<QueueDepth[]>
   queueBoard: QueueBoard
-  /** What levels are decided by, how alerts are grouped, and who is told. */
+  /** What levels are decided by, how alerts are grouped, and who gets them. */
   explain: ExplanationDeps['explain']
   /** What links are signed by. */
   connect: { vault: Pick<Vault, 'deriveEach'> }

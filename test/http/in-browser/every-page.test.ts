@@ -35,7 +35,7 @@ beforeAll(async () => {
     ...{ 'account of a stranger': '/accounts/4712', 'account in trouble': '/accounts/20000158' },
     series: '/accounts/4711/series?id=overall&range=30d',
     'series whose limit moved': '/accounts/4711/series?id=type%2F0-2&range=30d',
-    ...{ alerts: '/alerts', 'alerts none': '/alerts?level=critical&q=nobody' },
+    ...{ alerts: '/alerts', 'alerts none': '/alerts?level=critical&account=nobody' },
     alert: (await story.getAttribute('href')) ?? '',
     silence: '/silences/new?account=1001&level=critical',
     ...{ deliveries: '/deliveries', queues: '/queues', 'sign in': '/sign-in' },

@@ -10,7 +10,7 @@ type Pairs = Record<string, string>
 const NOT_OVER = '0001-01-01T00:00:00Z'
 
 /**
- * Version 4 of what Alertmanager posts to webhooks, so that whatever takes that takes this. What is grouped by has the name
+ * Version 4 of what Alertmanager posts to webhooks, so that every program that takes that takes this. What is grouped by has the name
  * of the label that holds it.
  */
 export function alertmanagerBody({ type, timestamp, data }: Message, context: BodyContext): string {
@@ -32,7 +32,7 @@ export function alertmanagerBody({ type, timestamp, data }: Message, context: Bo
 
 function alertOf(alert: Alert, timestamp: string, { home }: BodyContext) {
   const { subject, headline, happened, url } = describeAlert(alert, Date.parse(timestamp))
-  // A test is over as soon as it is told: it would stay open at the far side, for nothing ever resolves it.
+  // A test is over as soon as it is sent: it would stay open at the far side, for nothing ever resolves it.
   const isOver = alert.status === 'resolved' || alert.kind === 'test'
   return {
     status: isOver ? ('resolved' as const) : ('firing' as const),
@@ -48,7 +48,7 @@ function alertOf(alert: Alert, timestamp: string, { home }: BodyContext) {
   }
 }
 
-/** Few and the same from message to message: whoever counts or routes by labels must not meet a number in them. */
+/** Few and the same from message to message: programs that count or route by labels must not meet a number in them. */
 function labelsOf({ kind, level, rule, account, series }: Alert): Pairs {
   return present({
     alertname: rule,

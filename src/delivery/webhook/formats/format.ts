@@ -2,10 +2,10 @@ import type { Message } from '../../../alerts/alert.ts'
 import type { GroupBy } from '../../../alerts/groups/group.ts'
 import type { MailLinks } from '../../email/mail-links.ts'
 
-/** What a body may say beside the message. */
+/** What a body may have beside the message. */
 export interface BodyContext {
   receiver: string
-  /** Where people look for the rest: the status page. */
+  /** Where the rest is: the status page. */
   home: string
   /** What the alerts of one message have in common. */
   groupBy: readonly GroupBy[]

@@ -28,7 +28,7 @@ export interface AcknowledgeDeps extends FleetStatusDeps {
 
 /**
  * For people, by a signed link: in a mail, or on the page of alerts. Programs that follow links to see what is behind them
- * send GET and HEAD, and those only look. What they can't know is that the page's button sends a POST.
+ * send GET and HEAD, which change nothing. They don't press the page's button, which sends a POST.
  */
 export function serveAcknowledgeLinks(app: FastifyInstance, deps: AcknowledgeDeps): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
@@ -85,7 +85,7 @@ async function openAlert({ store, keys }: AcknowledgeDeps, hubId: number, id: st
   return (await readOpenAlerts(store, keys, [hubId])).find((alert) => alert.id === id)
 }
 
-/** What a link shows is for whoever has it, and for no search engine. */
+/** What a link shows is for its holder, and for no search engine. */
 function answer(reply: FastifyReply, { status, page }: LinkPage): FastifyReply {
   return sendPage(reply.header('x-robots-tag', 'noindex, nofollow, noarchive'), status, page)
 }

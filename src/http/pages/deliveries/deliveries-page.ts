@@ -27,7 +27,7 @@ export interface DeliveriesPage {
   /** By the deliveries' ids. */
   carried: ReadonlyMap<string, Carried>
   filter: AttemptFilter
-  /** Of the forms, for whoever may change something. */
+  /** Of the forms, for tokens with `write`. */
   token: string | undefined
   now: number
 }

@@ -26,7 +26,7 @@ const QUERY = z.object({
   outcome: z.preprocess((given) => (given === '' ? undefined : given), oneOf(OUTCOMES).optional()),
 })
 
-/** What was sent, what waits, what was given up, and how each receiver fares. */
+/** What was sent, what waits, what was given up, and the state of each receiver. */
 export function serveDeliveriesPage(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/deliveries', (request, reply) => showDeliveries(deps, request, reply))
 }

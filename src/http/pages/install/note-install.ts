@@ -35,7 +35,7 @@ function resultOf(outcome: CallbackOutcome): InstallResult {
   return isRefusedCode(outcome) ? 'rejected' : 'failed'
 }
 
-/** Not the provider's trouble but the code's, as far as its answer tells. */
+/** The code's fault, not the provider's, by its answer. */
 export function isRefusedCode(outcome: CallbackOutcome): boolean {
   if (outcome.is !== 'failed' || outcome.step !== 'token') return false
   return outcome.failure.class !== 'transient' && outcome.failure.class !== 'parked'

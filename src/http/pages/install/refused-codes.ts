@@ -33,12 +33,12 @@ export class RefusedCodes {
   }
 }
 
-/** A clock that was set back must not keep anybody out. */
+/** A clock that was set back must not keep customers out. */
 function leftOf({ until }: { until: number }, now: number): number {
   return until - now > WINDOW_MS ? 0 : Math.max(0, until - now)
 }
 
-/** With the peer: who connects directly must not use up what somebody else has behind the proxy. */
+/** With the peer: a direct client must not use up the share of one behind the proxy. */
 function keyOf({ peer, forwardedFor }: Client): string {
   return `${networkOf(peer)} for ${forwardedFor === undefined ? '' : networkOf(forwardedFor)}`
 }

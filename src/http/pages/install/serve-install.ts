@@ -36,11 +36,11 @@ export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
   const { install, connect, store, clock } = deps
   const refusedCodes = new RefusedCodes()
   const noting = { ...deps, quota: new LineQuota(MOST_LINES) }
-  // Not for HEAD: looking at an address must not use it up.
+  // Not for HEAD: checking an address must not use it up.
   app.get('/install', { exposeHeadRoute: false }, async (request, reply) => {
     const link = readReconnectLink(connect.vault, request.query as object, clock.now())
     if (link.is === 'expired' || link.is === 'forged') return send(reply, BAD_LINKS[link.is])
-    // The callback needs it: nobody grants anything that can't be stored.
+    // The callback needs it: no customer should grant what can't be stored.
     await requireRedis(store)
     const only = link.is === 'good' ? link.hubId : undefined
     return reply.redirect(beginInstall(connect.vault, install, clock.now(), only), 302)
@@ -68,7 +68,7 @@ function single(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The account is stored already: whatever goes wrong here only makes its first poll come with the next sweep. */
+/** The account is stored already: a fault here only delays its first poll to the next sweep. */
 async function wakePollers({ actions, log }: InstallDeps, hubId: number): Promise<void> {
   try {
     await actions.connected(hubId)
@@ -206,7 +206,7 @@ function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000))
 }
 
-/** What the provider's refusal means for whoever stands in front of the page. Its own words are in the log. */
+/** What the provider's refusal means for the customer at the page. Its own words are in the log. */
 function failed(failure: ProviderFailure): Answer {
   switch (failure.class) {
     case 'rejected':

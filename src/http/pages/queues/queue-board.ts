@@ -1,4 +1,4 @@
-/** What shows the jobs of the queues, for whoever serves it: its files, what its scripts are told, and what they read. */
+/** What shows the jobs of the queues, for the server: its files, its settings, and its reads. */
 export interface QueueBoard {
   /** The page as it comes with the package. */
   page: string

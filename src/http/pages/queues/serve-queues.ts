@@ -10,7 +10,7 @@ import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { BOARD_PATH, boardPage, type QueueBoard } from './queue-board.ts'
 
-/** How much stands in each queue, and the jobs themselves, to look at. */
+/** The number of jobs in each queue, and the jobs themselves, read-only. */
 export function serveQueues(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/queues', async (request, reply) => {
     await requireRedis(deps.store)
@@ -30,7 +30,7 @@ const OWN_STYLES =
 
 /**
  * As strict as for our own pages but for what the board is made of: its page names where its files are (base-uri), and its
- * pictures come partly as data. Nothing inline runs: what the page is told is data, not a script.
+ * pictures come partly as data. Nothing inline runs: the page's settings are data, not a script.
  */
 const POLICY = `default-src 'none'; style-src 'self' ${OWN_STYLES}; script-src 'self'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; form-action 'none'; base-uri 'self'; frame-ancestors 'none'`
 
@@ -54,7 +54,7 @@ function serveBoard(app: FastifyInstance, deps: PagesDeps): void {
   serveFiles(app, board.files)
 }
 
-/** Queues wait for their Redis as long as it takes; whoever looks does not. */
+/** Queues wait for their Redis as long as it takes; a page does not. */
 const TIMEOUT_MS = 5_000
 
 async function answerRead(
@@ -106,7 +106,7 @@ function serveFiles(app: FastifyInstance, folder: string): void {
   }
 }
 
-/** How much stands in each queue, and since when. */
+/** The number of jobs in each queue, and the age of the oldest. */
 function queuesPage(queues: FleetStatus['queues'], now: number): Html {
   return html`<p>Jobs wait here until a worker takes them. A job carries ids only.</p>
 <div data-live="queues">

@@ -57,7 +57,7 @@ function showForm({ guard, clock }: SignInDeps, request: FastifyRequest, reply: 
   const { next, code } = request.query as Record<string, unknown>
   const { main } = guard.known
   if (code === undefined) return sendPage(reply, 200, signInPage(localPath(next)))
-  // Whoever only looks whether the link leads somewhere must not use it up.
+  // A program that only checks the link must not use it up.
   if (main === undefined || request.method !== 'GET' || !guard.link.use(code)) {
     return sendPage(reply, 401, signInPage('/', 'That link was used already, or is none of this server.'))
   }
