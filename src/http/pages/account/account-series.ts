@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
-import { byConsequence, compareRanks } from '../../../alerts/rank.ts'
+import { byConsequence, compareRanks, type Ranked } from '../../../alerts/rank.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import type { AccountHistory, History } from '../../../limits/history/history.ts'
 import { type Timeline, timelineOf } from '../../../limits/history/timeline.ts'
@@ -146,12 +146,11 @@ function marksOf({ transitions, state, since, acknowledged }: ExplainedSeries): 
 
 /** Alerts by their consequence, then what is full within a month, then the fullest; records at their limit are full. */
 export function nearestFirst(series: readonly ShownSeries[]): ShownSeries[] {
-  const ranked = (one: ShownSeries) => {
-    const { usage, percent, daysLeft } = one.current ?? {}
-    const known = { ...(usage == null ? {} : { usage }), ...(percent == null ? {} : { percent }) }
-    const level = one.level ?? 'warning'
-    return { kind: 'limit' as const, level, series: one.name, ...known, ...(daysLeft == null ? {} : { daysLeft }) }
-  }
+  const ranked = ({ level = 'warning', name, current }: ShownSeries): Ranked => ({
+    ...{ kind: 'limit', level, series: name, usage: current?.usage ?? 0 },
+    ...(current?.percent == null ? {} : { percent: current.percent }),
+    ...(current?.daysLeft == null ? {} : { daysLeft: current.daysLeft }),
+  })
   const place = ({ name, current }: ShownSeries) => {
     const { percent = null, usage = 0, daysLeft = null } = current ?? {}
     const counted = usage === 0 ? -1 : name.metric === 'associations.atLimit' ? 100 : 80

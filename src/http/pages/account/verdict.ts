@@ -16,6 +16,7 @@ interface Finding {
   says: Html
 }
 
+const finding = (look: Finding['look'], says: Html): Finding => ({ look, says })
 const GRAVEST_FIRST = ['critical', 'warning', 'soft', 'good'] as const
 
 /** How an account is, from its tokens, its last poll and its alerts: it is called well only where all three are. */
@@ -39,21 +40,21 @@ export function isLeaving({ state }: Pick<PlannedAccount, 'state'>): boolean {
 function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: number): Finding {
   const reason = html` Reason: ${cleanText(uninstall?.reason ?? 'unknown', 200)}.`
   if (state === 'uninstalled') {
-    return {
-      look: 'soft',
-      says: html`Uninstalled ${when(uninstall?.at ?? null, now)}: its refresh token is deleted. Its record and readings are deleted ${when(uninstall?.purgeAt ?? null, now)}.${reason}`,
-    }
+    return finding(
+      'soft',
+      html`Uninstalled ${when(uninstall?.at ?? null, now)}: its refresh token is deleted. Its record and readings are deleted ${when(uninstall?.purgeAt ?? null, now)}.${reason}`,
+    )
   }
   const failure = uninstall?.failure ?? null
   if (failure === null)
-    return {
-      look: 'soft',
-      says: html`Nothing is refreshed or polled any more; its refresh token is being deleted at the provider.${reason}`,
-    }
-  return {
-    look: 'warning',
-    says: html`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${cleanText(failure, 300)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`,
-  }
+    return finding(
+      'soft',
+      html`Nothing is refreshed or polled any more; its refresh token is being deleted at the provider.${reason}`,
+    )
+  return finding(
+    'warning',
+    html`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${cleanText(failure, 300)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`,
+  )
 }
 
 function tokens(account: PlannedAccount, mayWrite: boolean, now: number): Finding {
@@ -75,15 +76,15 @@ function tokens(account: PlannedAccount, mayWrite: boolean, now: number): Findin
             : html`Reconnect it: the provider refuses its refresh token${refusedSince === null ? undefined : html` since ${when(refusedSince, now)}`}${reason === '' ? '' : ` (${reason})`}. Nothing is refreshed or polled until then. ${expiry} ${mayWrite ? SEND_LINK : RECONNECT}`,
       }
     case 'parked':
-      return {
-        look: grave,
-        says: html`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason}.`}`,
-      }
+      return finding(
+        grave,
+        html`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason}.`}`,
+      )
     case 'failing':
-      return {
-        look: grave,
-        says: html`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`,
-      }
+      return finding(
+        grave,
+        html`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`,
+      )
     default:
       return activeTokens(account, expiry, isOver, now)
   }
@@ -100,18 +101,18 @@ function activeTokens(
   isOver: boolean,
   now: number,
 ): Finding {
-  if (obtainedAt === null || expiresAt === null) return { look: 'soft', says: expiry }
-  if (isOver) return { look: 'critical', says: html`${expiry} No daemon has refreshed it.` }
-  if (nextRefreshAt === null) return { look: 'warning', says: html`${expiry} No refresh is planned.` }
+  if (obtainedAt === null || expiresAt === null) return finding('soft', expiry)
+  if (isOver) return finding('critical', html`${expiry} No daemon has refreshed it.`)
+  if (nextRefreshAt === null) return finding('warning', html`${expiry} No refresh is planned.`)
   if (now - nextRefreshAt > Math.min(OVERDUE_MS, (expiresAt - obtainedAt) / 5))
-    return { look: 'warning', says: html`${expiry} Its refresh is overdue since ${when(nextRefreshAt, now)}.` }
-  return { look: 'good', says: html`${expiry} It is refreshed ${when(nextRefreshAt, now)}.` }
+    return finding('warning', html`${expiry} Its refresh is overdue since ${when(nextRefreshAt, now)}.`)
+  return finding('good', html`${expiry} It is refreshed ${when(nextRefreshAt, now)}.`)
 }
 
 /** Also what of the limits is not watched. */
 function polls({ account, scopes }: Pick<AccountView, 'account' | 'scopes'>, now: number): Finding[] {
   const gaps = [gapsText(account), leftOutText(account)].flatMap((text): Finding[] =>
-    text === undefined ? [] : [{ look: 'warning', says: html`Limits: ${text}.` }],
+    text === undefined ? [] : [finding('warning', html`Limits: ${text}.`)],
   )
   return account.state === 'reauthorize' ? gaps : [lastPoll(account, scopes, now), ...gaps]
 }
@@ -125,28 +126,28 @@ function lastPoll(
   if (blocked !== undefined || (scopes.length > 0 && !opensLimits(scopes))) {
     const text = blocked ?? 'cannot be watched: none of its scopes lets them be read'
     const since = pollBlocked === null ? undefined : html` (since ${when(pollBlocked.since, now)})`
-    return {
-      look: 'warning',
-      says: html`Its limits ${cleanText(text, 300)}${since}. Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`,
-    }
+    return finding(
+      'warning',
+      html`Its limits ${cleanText(text, 300)}${since}. Connect it again with any <code>crm.objects.*.read</code> scope: <a href="/install">the install page</a>.`,
+    )
   }
   const read = polledAt === null ? html`Its limits were never read` : html`Its limits were read ${when(polledAt, now)}`
   if (pollFailure !== null) {
     const { count, since, reason } = pollFailure
-    return {
-      look: 'warning',
-      says: html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${cleanText(reason, 300)}.`,
-    }
+    return finding(
+      'warning',
+      html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${cleanText(reason, 300)}.`,
+    )
   }
   if (nextPollAt !== null && now - nextPollAt > OVERDUE_MS)
-    return { look: 'warning', says: html`${read}; the next poll is overdue since ${when(nextPollAt, now)}.` }
-  return { look: polledAt === null ? 'soft' : 'good', says: html`${read}.` }
+    return finding('warning', html`${read}; the next poll is overdue since ${when(nextPollAt, now)}.`)
+  return finding(polledAt === null ? 'soft' : 'good', html`${read}.`)
 }
 
 function openAlerts(alerts: AccountView['alerts'], { state }: PlannedAccount): Finding[] {
   const [worst] = alerts
   // Where the account has failed, no alert is no comfort.
-  if (worst === undefined) return state === 'active' ? [{ look: 'good', says: html`No alert is open.` }] : []
+  if (worst === undefined) return state === 'active' ? [finding('good', html`No alert is open.`)] : []
   const count = (level: string) => alerts.filter((alert) => alert.level === level).length
   const [critical, warning] = [count('critical'), count('warning')]
   const parts = [
@@ -156,9 +157,9 @@ function openAlerts(alerts: AccountView['alerts'], { state }: PlannedAccount): F
   const silenced = alerts.every(({ silencedBy }) => silencedBy !== undefined) ? ', all silenced' : ''
   const at = worst.percent === undefined ? '' : ` at ${formatPercent(worst.percent)}`
   return [
-    {
-      look: critical > 0 ? 'critical' : 'warning',
-      says: html`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
-    },
+    finding(
+      critical > 0 ? 'critical' : 'warning',
+      html`Open: ${parts.join(' and ')}${silenced}; the worst: <a href="${alertPath(worst)}">${subjectOf(worst)}</a>${at}.`,
+    ),
   ]
 }
