@@ -14,6 +14,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
+  'plimsoll init': 'test/cli/init.test.ts',
   'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',
   'plimsoll alerts unack ALERT_ID': 'test/cli/json-shapes.test.ts',
   'plimsoll alerts unsilence SILENCE_ID': 'test/cli/alerts-silence.test.ts',
