@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { wantsColours } from './cli/colours.ts'
@@ -45,7 +46,8 @@ const output = openOutput(
  * run, too: where only root may write it, nothing is kept. Not for a daemon, which would hold all of it in memory.
  */
 function keepCompiled(): void {
-  enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'plimsoll'))
+  const packages = join(import.meta.dirname, '..', 'node_modules')
+  if (existsSync(packages)) enableCompileCache(join(packages, '.cache', 'plimsoll'))
 }
 
 async function run(): Promise<number> {

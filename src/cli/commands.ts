@@ -25,8 +25,8 @@ export interface CommandSpec {
   /** Whether it takes `--config`, and `--json`: it does, unless false. */
   config?: false
   json?: false
-  /** What stands behind the command's name. */
-  examples: readonly string[]
+  /** What is behind the command's name; default: nothing. */
+  examples?: readonly string[]
   notes?: string
   /** Loaded only when it runs: what all of them need together takes a second of CPU. */
   run: () => Promise<Run>
@@ -193,7 +193,7 @@ not make the exit code 3.`,
         option('--refresh-token-file <file>', 'file with the refresh token, and nothing else').makeOptionMandatory(),
       ],
       examples: ['--refresh-token-file ./token.txt'],
-      run: async () => (await import('./accounts-connect.ts')).connect,
+      run: async () => (await import('./accounts-change.ts')).connect,
     },
     'accounts import': {
       is: 'bring many accounts in with their refresh tokens; run again, it goes on where it ended',
@@ -220,19 +220,19 @@ not make the exit code 3.`,
       is: 'read the limits of accounts now, as the daemon does when they are due',
       args: [argument('<accounts...>', 'hub ids or domains').argParser(parseAccounts)],
       examples: ['1234567'],
-      run: async () => (await import('./accounts-now.ts')).poll,
+      run: async () => (await import('./accounts-change.ts')).poll,
     },
     'accounts refresh': {
       is: "refresh the account's tokens now, as the daemon does when they are due",
       args: [account()],
       examples: ['1234567'],
-      run: async () => (await import('./accounts-now.ts')).refresh,
+      run: async () => (await import('./accounts-change.ts')).refresh,
     },
     'accounts reconnect-link': {
       is: 'print a link for the customer that connects this account again and no other',
       args: [account()],
       examples: ['acme.example.com'],
-      run: async () => (await import('./accounts-connect.ts')).printReconnectLink,
+      run: async () => (await import('./accounts-change.ts')).printReconnectLink,
     },
     'accounts history': {
       is: "show how accounts' limits moved",
@@ -257,7 +257,7 @@ not make the exit code 3.`,
         option('--wait', 'wait up to a minute until the refresh token is deleted'),
       ],
       examples: ['1234567'],
-      run: async () => (await import('./accounts-uninstall.ts')).uninstallAccount,
+      run: async () => (await import('./accounts-change.ts')).uninstallAccount,
     },
     'alerts list': {
       is: 'list the alerts that are open, worst first',
@@ -330,7 +330,6 @@ not make the exit code 3.`,
     'alerts silences': {
       is: 'list the silences in force: what, by whom, why, until when, how many open alerts',
       options: [option('--all', 'also those that ended in the last five days')],
-      examples: [''],
       run: async () => (await import('./alerts-silence.ts')).listSilences,
     },
     'alerts explain': {
@@ -363,7 +362,6 @@ not make the exit code 3.`,
     },
     'outbox verify': {
       is: 'whether every transition that was committed is delivered, on its way, given up or withheld',
-      examples: [''],
       run: async () => (await import('./outbox.ts')).verify,
     },
     'outbox replay': {
@@ -388,7 +386,6 @@ not make the exit code 3.`,
     },
     'admin-tokens list': {
       is: 'list the tokens by name, with what they may do and when they were last used',
-      examples: [''],
       run: async () => (await import('./admin-tokens.ts')).list,
     },
     'admin-tokens remove': {

@@ -97,7 +97,10 @@ function missingFlags(answers: Answers): string[] {
 function configText(answers: Answers, folder: string, cwd: string): string {
   const { clientId = '', clientSecretFile = '', publicUrl = '', smtp, mailTo, webhook } = answers
   const secretFile = relative(folder, resolve(cwd, clientSecretFile))
-  const sender = `plimsoll@${URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost'}`
+  const { protocol = '', hostname = 'localhost', port = '' } = URL.parse(publicUrl) ?? {}
+  const sender = `plimsoll@${/[a-z]/i.test(hostname) ? hostname : 'localhost'}`
+  // Nothing between people and the daemon: it listens where they ask.
+  const listen = protocol === 'http:' && port !== '' ? `  listen: "127.0.0.1:${port}"\n` : ''
   const secret = randomBytes(32).toString('base64')
   const to = mailTo?.split(',').map((address) => quoted(address.trim()))
   const receivers = {
@@ -116,7 +119,7 @@ provider:
   scopes: [oauth, crm.objects.contacts.read]
 http:
   publicUrl: ${quoted(publicUrl)}
-receivers:
+${listen}receivers:
 ${Object.entries(receivers)
   .map(([name, receiver]) => `  ${name}: ${receiver}\n`)
   .join('')}routes:

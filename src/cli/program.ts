@@ -43,7 +43,7 @@ function addCommand(command: Command, path: string, spec: CommandSpec, io: Io): 
   for (const argument of spec.args ?? []) command.addArgument(argument)
   for (const option of optionsOf(spec)) command.addOption(option)
   if (spec.notes !== undefined) command.addHelpText('after', spec.notes)
-  const examples = spec.examples.map((words) => `  $ plimsoll ${path} ${words}`.trimEnd())
+  const examples = (spec.examples ?? ['']).map((words) => `  $ plimsoll ${path} ${words}`.trimEnd())
   command.addHelpText('after', `\nExample:\n${examples.join('\n')}`)
   command.action(async (...given: unknown[]) => (await spec.run())(io, ...(given as never[])))
 }

@@ -30,6 +30,7 @@ test.each([
     expect(out).toContain(`wrote ${file}`)
     const text = readFileSync(at(file), 'utf8')
     expect(text).toContain(line)
+    expect(text).toContain('listen: "127.0.0.1:8088"')
     expect(text.trim().split('\n').length).toBeLessThan(17)
     expect(statSync(at(file)).mode & 0o777).toBe(0o600)
     expect(await plimsollHere(['config', 'check', file], folder)).toMatchObject({ code: 0 })

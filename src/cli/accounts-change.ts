@@ -1,0 +1,232 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Uninstall } from '../accounts/account.ts'
+import { connectWithRefreshToken } from '../accounts/connect-account.ts'
+import type { DueSets } from '../accounts/due-sets.ts'
+import { reconnectLink } from '../accounts/reconnect-link.ts'
+import type { Registry } from '../accounts/registry.ts'
+import { connectDeps, connected, uninstall } from '../app/account-actions.ts'
+import { openAccountJobs } from '../app/account-jobs.ts'
+import { pollNow, refreshNow } from '../app/account-now.ts'
+import type { Parts } from '../app/parts.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { Secret } from '../runtime/secret.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf } from '../text/format-number.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
+import { polledJson, refreshedJson } from '../views/account-now-json.ts'
+import { ENDING } from '../views/account-story.ts'
+import { type PlannedAccount, withPlan } from '../views/account-view.ts'
+import type { PolledShape } from '../views/shapes/account.ts'
+import type { AccountName, CommonOptions } from './arguments.ts'
+import { CommandError, type Io, printJson, unreadable } from './io.ts'
+import { hubIdOf, hubIdsOf, unknownAccount } from './named-account.ts'
+import { showProgress } from './progress.ts'
+import { say } from './say.ts'
+import { momentCell, named, printTable, prose, spare, state, timeCell, whole } from './table.ts'
+import { withParts, withStore } from './with-parts.ts'
+
+/** `plimsoll accounts connect`. */
+export async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
+  const file = resolve(io.cwd, options.refreshTokenFile)
+  const outcome = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const connecting = await connectWithRefreshToken(
+        connectDeps(parts),
+        readToken(file, options.refreshTokenFile),
+        (latest) => writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
+      )
+      if (connecting.is !== 'failed') await connected(parts)
+      return connecting
+    },
+    { withoutData: 'begins', writesAs: 'accounts connect', stops: 'by itself' },
+  )
+  if (outcome.is === 'failed') {
+    const { step, failure } = outcome
+    if (step === 'token') throw new CommandError(`the provider did not take the refresh token: ${failure.message}`)
+    const unknown = {
+      metadata: 'whose token it is',
+      proof: 'whether it or the one that was connected meanwhile counts',
+    }
+    throw new CommandError(
+      `${unknown[step]} could not be read: ${failure.message}; nothing was stored, ${options.refreshTokenFile} holds the latest token, try again`,
+    )
+  }
+  const { hubId, hubDomain, scopes, is } = outcome
+  if (options.json === true)
+    return printJson(io, 'accounts connect', { hubId, hubDomain, state: 'active', scopes, outcome: is })
+  say(io, `${is} account ${hubId} ${cleanText(hubDomain)}`)
+}
+
+function readToken(file: string, name: string): Secret {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw unreadable(name, error)
+  }
+  if (text === '' || /\s/.test(text)) throw new CommandError(`${name} must hold one refresh token and nothing else`)
+  return new Secret(text)
+}
+
+/** `plimsoll accounts reconnect-link`. */
+export async function printReconnectLink(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+  const { hubId, url, expiresAt } = await withStore(io, options.config, async (parts) => {
+    const hubId = await hubIdOf(parts, name)
+    if ((await parts.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
+    return { hubId, ...reconnectLink(parts.vault, parts.config.http.publicUrl, hubId, io.clock.now()) }
+  })
+  const until = new Date(expiresAt).toISOString()
+  if (options.json === true) return printJson(io, 'accounts reconnect-link', { hubId, url, expiresAt: until })
+  io.out(`${url}\n`)
+  if (io.isTerminal) say(io, `It connects account ${hubId} and no other, until ${momentCell(expiresAt)}.`)
+}
+
+/** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
+export async function poll(io: Io, names: readonly AccountName[], options: CommonOptions): Promise<void> {
+  const polled = await withParts(
+    io,
+    options.config,
+    async (parts) => pollAll(io, parts, await hubIdsOf(parts, names)),
+    {
+      ...{ writesAs: 'accounts poll', stops: 'by itself' },
+    },
+  )
+  if (options.json === true) printJson(io, 'accounts poll', polled)
+  else {
+    printTable(
+      io,
+      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('LAST READ')), prose('WHY')],
+      polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
+        ...[String(hubId), hubDomain, outcome, timeCell(polledAt), reason ?? ''],
+      ]),
+    )
+  }
+  const failed = polled.filter(({ outcome }) => outcome === 'failed').length
+  if (failed === 0) return
+  throw new CommandError(`${failed} of ${countOf(polled.length, 'account')} could not be read, or not all of it`)
+}
+
+async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise<PolledShape[]> {
+  const jobs = openAccountJobs(parts, io.stop)
+  const progress = showProgress(io, 'accounts polled', hubIds.length)
+  let done = 0
+  const pollOne = async (hubId: number) => {
+    const { account, reason } = await pollNow(jobs, parts.registry, hubId)
+    progress.at(++done, hubIds.length)
+    return polledJson(hubId, account, reason)
+  }
+  return Promise.all(hubIds.map(pollOne)).finally(progress.end)
+}
+
+/** `plimsoll accounts refresh ACCOUNT`: at once, unless the account's next attempt is planned after one that failed. */
+export async function refresh(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
+  const { hubId, ...refreshed } = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const hubId = await hubIdOf(parts, name)
+      const progress = showProgress(io, `refreshing account ${hubId}`)
+      const outcome = await refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
+      return { hubId, ...outcome }
+    },
+    { writesAs: 'accounts refresh', stops: 'by itself' },
+  )
+  if (refreshed.is === 'unknown') throw unknownAccount(hubId)
+  if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
+  const told = refreshedJson(refreshed.account)
+  if (options.json === true) return printJson(io, 'accounts refresh', told)
+  say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(told.expiresAt)}`)
+}
+
+interface RemoveOptions {
+  reason: string
+  wait?: boolean
+}
+
+/** `plimsoll accounts uninstall`. */
+export async function uninstallAccount(
+  io: Io,
+  name: AccountName,
+  options: CommonOptions & RemoveOptions,
+): Promise<void> {
+  const { hubId, begun, departure } = await withParts(
+    io,
+    options.config,
+    async (parts) => {
+      const hubId = await hubIdOf(parts, name)
+      const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
+      const waits = options.wait === true && asked !== 'unknown'
+      if (!waits) return { hubId, begun: asked, departure: undefined }
+      const progress = showProgress(io, 'seconds waited for the provider')
+      const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
+      return { hubId, begun: asked, departure: departed }
+    },
+    { stops: 'by itself' },
+  )
+  if (begun === 'unknown') throw unknownAccount(hubId)
+  if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
+  if (options.json === true)
+    return printJson(io, 'accounts uninstall', { hubId, outcome: begun === 'begun' ? 'begun' : 'already' })
+  say(
+    io,
+    begun === 'begun'
+      ? `account ${hubId} is being uninstalled: the daemon deletes its refresh token at the provider`
+      : `account ${hubId} was uninstalled already`,
+  )
+}
+
+/** What became of an uninstall: `proof` is absent where nothing of the account is kept. */
+type Departure = { is: 'gone'; proof?: Uninstall } | { is: 'held'; by: string }
+
+const WAIT_MS = 60_000
+const LOOK_AGAIN_MS = 250
+
+/** Waits up to a minute until the account's refresh token is deleted. */
+export async function awaitDeparture(
+  deps: { registry: Registry; due: DueSets; clock: Clock },
+  hubId: number,
+  stop: AbortSignal,
+  waited: (seconds: number, most: number) => void = () => {},
+): Promise<Departure> {
+  const begun = deps.clock.now()
+  const end = begun + WAIT_MS
+  for (;;) {
+    waited(Math.floor((deps.clock.now() - begun) / 1_000), WAIT_MS / 1_000)
+    const account = await deps.registry.get(hubId)
+    if (account === undefined) return { is: 'gone' }
+    if (account.state === 'uninstalled' && account.uninstall !== null) return { is: 'gone', proof: account.uninstall }
+    if (account.state !== 'uninstalling')
+      return { is: 'held', by: `the account was connected again: it is ${account.state}` }
+    if (deps.clock.now() >= end || stop.aborted) return { is: 'held', by: holdUp(await withPlan(deps.due, account)) }
+    await deps.clock.wait(LOOK_AGAIN_MS, stop)
+  }
+}
+
+function holdUp({ uninstall, nextUninstallAt }: PlannedAccount): string {
+  if (uninstall === null || uninstall.failure === null)
+    return 'no daemon has tried yet, or a refresh of it is still under way: check that one runs, with plimsoll status'
+  const next = nextUninstallAt === null ? '' : `, the next ${formatMoment(nextUninstallAt)}`
+  return `${cleanText(uninstall.failure, 300)} (${countOf(uninstall.attempts, 'failed attempt')}${next})`
+}
+
+function printDeparture(io: Io, hubId: number, departure: Departure, asJson: boolean): void {
+  if (departure.is === 'held') {
+    throw new CommandError(`the refresh token of account ${hubId} is not deleted yet: ${departure.by}`)
+  }
+  const { ending, at, purgeAt } = departure.proof ?? { ending: null, at: null, purgeAt: null }
+  if (asJson)
+    printJson(io, 'accounts uninstall', {
+      hubId,
+      outcome: ending ?? 'forgotten',
+      deletedAt: iso(at),
+      purgeAt: iso(purgeAt),
+    })
+  else if (ending === null) say(io, `account ${hubId} is forgotten: its refresh token is deleted`)
+  else {
+    say(io, `the refresh token of account ${hubId} was deleted ${formatMoment(at)}: ${ENDING[ending]}`)
+    say(io, `its record and readings are forgotten ${formatMoment(purgeAt)}`)
+  }
+}
