@@ -53,8 +53,7 @@ function endpointTile(status: FleetStatus): Html | undefined {
   if (status.tokenEndpoint === null) return undefined
   const { breaker, requestsPerSecond, clockSkewMs } = status.tokenEndpoint
   const [figure = '', ...more] = endpointText(status).split(': ')
-  if (breaker !== 'closed')
-    return tile('Token endpoint', figure, more.join(': '), 1)
+  if (breaker !== 'closed') return tile('Token endpoint', figure, more.join(': '), 1)
   const skew = clockSkewMs === null ? '' : `, clock ${skewText(clockSkewMs)}`
   return tile(
     'Token endpoint',
