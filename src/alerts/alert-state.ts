@@ -11,7 +11,7 @@ export const POLL_FIELD = 'poll'
 export const DELIVERY_FIELD = 'delivery/'
 
 /**
- * States of alerts as they stand in Redis: a field per series (or `token`, `poll`), a JSON list because an account may have many
+ * States of alerts as they are in Redis: a field per series (or `token`, `poll`), a JSON list because an account may have many
  * of them.
  */
 export function encodeState(state: SeriesState): string {
@@ -74,7 +74,7 @@ export function atLevel(before: SeriesState, level: AlertLevel): SeriesState {
   return { ...before, level, wasAtBoth: true }
 }
 
-/** What an open alert is about: under nobody's account are those of receivers and of the whole fleet. */
+/** What an open alert is about: without an account are those of receivers and of all accounts. */
 export function kindOf(hubId: number, field: string): Exclude<AlertKind, 'limit-changed' | 'test'> {
   if (hubId === NOBODY) return field.startsWith(DELIVERY_FIELD) ? 'delivery' : 'fleet'
   return field === TOKEN_FIELD || field === POLL_FIELD ? field : 'limit'
@@ -87,7 +87,7 @@ export function alertId(hubId: number, field: string, since: number): string {
 
 /**
  * The id of one transition, as receivers get it. It follows from what is committed, so that a commit that is repeated -
- * because its answer was lost, because two workers polled at once - can't say the same thing under two ids.
+ * because its answer was lost, because two workers polled at once - can't send the same alert under two ids.
  */
 export function transitionId(hubId: number, field: string, state: SeriesState): string {
   return `${alertId(hubId, field, state.since)}-${state.transitions}`
@@ -104,7 +104,7 @@ export interface SeriesState {
   transitions: number
   /** When the last of them was committed, ms. */
   toldAt: number
-  /** What the last message said. */
+  /** What the last message had. */
   said: Said | null
   /** Polls in a row that found a higher level than the one in force. */
   pending: { warning: number; critical: number; sinceFirstReading: boolean } | null
@@ -112,9 +112,9 @@ export interface SeriesState {
   foreseen?: true
   /** Of a poll or fleet alert: what it was sent with. */
   cause?: Alert['cause'] & {}
-  /** It was at both levels since it opened: whoever gets alerts of either knows of it. */
+  /** It was at both levels since it opened: the receivers of either got it. */
   wasAtBoth?: true
-  /** Somebody knows: it is not told again before it gets worse. */
+  /** An operator knows: it is not sent again before it gets worse. */
   acknowledged?: Acknowledged
 }
 
@@ -144,13 +144,13 @@ export interface Acknowledged {
   comment?: string
   /** Its end even if nothing gets worse, ms. */
   until: number
-  /** How it stood then. Absent for alerts that are not about a number. */
+  /** Its values then. Absent for alerts that are not about a number. */
   usage?: number
   percent?: number
   remaining?: number
 }
 
-/** What is told of an alert at a moment. */
+/** What is sent of an alert at a moment. */
 export interface Told {
   level: AlertLevel
   reason: AlertReason
@@ -159,7 +159,7 @@ export interface Told {
   url: string
 }
 
-/** The transition that left an alert in this state, without what it says of a number. */
+/** The transition that left an alert in this state, without its number. */
 export function transitionOf(
   account: Alert['account'],
   field: string,

@@ -72,11 +72,11 @@ export interface Alert {
     items: AlertRecord[]
     left?: { objectId: number | string; label?: string }[]
   }
-  /** Of a limit alert: why it is told, as `sayBecause` says it in a sentence. */
+  /** Of a limit alert: why it is sent; `sayBecause` makes it a sentence. */
   because?: Because
   /** One sentence for kinds that are not about a number: what happened, and what to do. */
   message?: string
-  /** Where to look: the account's page; for the whole fleet the status page. */
+  /** The account's page; for all accounts the status page. */
   url?: string
 }
 
@@ -101,22 +101,22 @@ export interface Rising {
 
 export interface InForce {
   rising?: Rising
-  /** How it stood when it was acknowledged: it got worse, so it is told all the same. */
+  /** Its values when it was acknowledged: it got worse, so it is sent all the same. */
   worseThan?: { usage: number; percent?: number; remaining?: number }
 }
 
-/** Why a series stands where it stands. */
+/** Why a series is at its level. */
 export type Because =
   | ({ is: 'holds' } & Condition & InForce)
   /** Its condition no longer holds, but it is not left before `until`: below it for percent and count, above it for the rest. */
   | ({ is: 'margin'; until: number; recoverBelow: number } & Condition & InForce)
   /** A level that is not entered yet. */
   | ({ is: 'pending'; polls: number; of: number } & Condition)
-  /** It can't be told; `stays`: the level in force, which is not left for that. */
+  /** It is not known; `stays`: the level in force, which is not left for that. */
   | { is: 'unknown'; missing: 'limit' | 'forecast'; stays?: AlertLevel }
   | { is: 'off'; rule: string }
   | { is: 'no-rule' }
-  /** `nearest` is the condition with the least way to go, and how far; absent where none of them can be told. */
+  /** `nearest` is the condition with the least way to go, and how far; absent where none of them is known. */
   | { is: 'nothing'; nearest?: Condition & { away: number } }
   /** The reports do not have the series any more. */
   | { is: 'gone' }
@@ -135,7 +135,7 @@ export interface Message {
     period?: 'day' | 'week'
     /** Of such a digest: all that it is about, also what `alerts` doesn't show. */
     totals?: { accounts: number; critical: number; warning: number }
-    /** Since the receiver's last such digest, likewise of all; `previous` of an alert is how it stood then. Absent from the first one. */
+    /** Since the receiver's last such digest, likewise of all; `previous` of an alert has its values then. Absent from the first one. */
     changes?: { new: number; worse: number; better: number; resolved: number }
   }
 }
@@ -160,7 +160,7 @@ export function matterOf(alert: Alert): string {
 
 type Compared = Pick<NonNullable<Alert['previous']>, 'level' | 'usage' | 'limit'>
 
-/** Less is no news to somebody who looks once a day. */
+/** Less is no news to a daily reader. */
 const LEAST_POINTS = 1
 
 /** By the level; where that is the same by whole points of fullness, or by the count where there is no limit. */
@@ -173,7 +173,7 @@ export function compareStanding(before: Compared, now: Compared): 'worse' | 'bet
 }
 
 function sign(change: number, least: number): 'worse' | 'better' | 'same' {
-  // A point is a point, whatever a division made of it.
+  // A point is a point, despite the rounding of a division.
   if (Math.abs(change) < least - 1e-9) return 'same'
   return change > 0 ? 'worse' : 'better'
 }

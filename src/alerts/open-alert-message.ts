@@ -17,11 +17,11 @@ import { seriesFields } from './series-name.ts'
 export interface OpenAlertSettings {
   rules: readonly Rule[]
   pageOf: (hubId: number) => string
-  /** Of the whole fleet. */
+  /** Of all accounts. */
   page: string
 }
 
-/** An account as it stands, with what is remembered of its alerts. */
+/** An account as it is, with what is stored of its alerts. */
 export interface AlertedAccount {
   hubId: number
   hubDomain: string
@@ -57,7 +57,7 @@ function readable<T>(read: () => T): T | undefined {
 }
 
 /**
- * The open alerts of an account as messages have them, with the numbers as they stand now: for whoever tells again what is
+ * The open alerts of an account as messages have them, with the numbers as they are now: for messages that repeat what is
  * open. Each has the id of its last transition: nothing new has happened.
  */
 export function openAlertMessages(settings: OpenAlertSettings, account: AlertedAccount, now: number): Alert[] {
@@ -96,7 +96,7 @@ function bodyOf(
   }
 }
 
-/** What an alert that is about no number is about: what exactly it said is not remembered. */
+/** What an alert that is about no number is about: its exact message is not kept. */
 function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
   const subject = subjectOf({
     ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },

@@ -21,7 +21,7 @@ export interface OpenAlert {
   field: string
   /** Of a poll or fleet alert. */
   cause?: SeriesState['cause'] & {}
-  /** Null for an alert about the whole fleet. */
+  /** Null for an alert about all accounts. */
   hubId: number | null
   hubDomain?: string
   series?: SeriesName & { label?: string }
@@ -32,7 +32,7 @@ export interface OpenAlert {
   daysLeft?: number
   /** ms */
   since: number
-  /** Somebody knows of it: until then it is told only if it gets worse. */
+  /** It is acknowledged: until then it is sent only if it gets worse. */
   acknowledged?: Pick<Acknowledged, 'at' | 'by' | 'comment' | 'until'>
   /** The id of the silence that it is under. */
   silencedBy?: string
@@ -59,7 +59,7 @@ async function ofAccount(store: Store, keys: Keys, hubId: number, isWanted: (ope
   return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
 }
 
-/** By what the last message said: a list that is ordered by each new reading would move under the reader's hands. */
+/** By the last message: a list that is ordered by each new reading would move under the reader's hands. */
 export function rankedState({ hubId, field, state: { level, said } }: OpenState): Ranked {
   const series = parseSeriesId(field)
   const { usage, limit, daysLeft } = said ?? {}
@@ -134,7 +134,7 @@ export interface OpenState {
   hubId: number
   hubDomain: string
   field: string
-  /** The state as it stands in Redis. */
+  /** The state as it is in Redis. */
   stored: string
   state: SeriesState & { level: Silenceable['level'] }
 }

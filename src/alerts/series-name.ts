@@ -45,7 +45,7 @@ export function countsRecords(series: Series): boolean {
   return series.metric === 'associations.atLimit' || series.metric === 'associations.nearLimit'
 }
 
-/** What an alert says of the series that it is about: its name and its numbers. */
+/** The fields of an alert about its series: its name and its numbers. */
 export function seriesFields(series: ReadSeries): Pick<Alert, 'series' | 'usage' | 'limit' | 'remaining' | 'percent'> {
   const { metric, objectTypeId, label, from, to, usage, limit, percent } = series
   return {

@@ -1,6 +1,6 @@
 import { type LinkKind, readSigned, signedPath } from '../../runtime/signed-links.ts'
 
-/** Where an alert is acknowledged by whoever has the link. */
+/** Where the holder of a link acknowledges an alert. */
 export const ACKNOWLEDGE_PATH = '/acknowledge'
 
 const LINKS: LinkKind<'account' | 'alert'> = {
@@ -32,7 +32,7 @@ export class AckLinks {
   }
 }
 
-/** Whoever has the link may acknowledge this alert, whatever becomes of it until it is closed. */
+/** The holder of the link may acknowledge this alert until it is closed. */
 export interface LinkedAlert {
   hubId: number
   /** The alert's own, not that of one of its transitions. */

@@ -22,7 +22,7 @@ export interface AcknowledgeDeps {
   acknowledgeForMs: number
 }
 
-/** An alert as whoever acknowledges it saw it. */
+/** An alert as the operator who acknowledges it saw it. */
 export interface SeenAlert {
   id: string
   hubId: number
@@ -32,10 +32,10 @@ export interface SeenAlert {
 export type AcknowledgeOutcome =
   | { is: 'acknowledged' | 'already'; acknowledged: Acknowledged }
   | { is: 'not-open' }
-  /** It is at a higher level than was seen: nobody has acknowledged that. */
+  /** It is at a higher level than was seen: that level is not acknowledged. */
   | { is: 'gone-worse' }
 
-/** Somebody takes an alert up: it is not told again until it gets worse. */
+/** An operator takes an alert up: it is not sent again until it gets worse. */
 export async function acknowledgeAlert(
   deps: AcknowledgeDeps,
   seen: SeenAlert,
@@ -62,7 +62,7 @@ export async function acknowledgeAlert(
 
 export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not-open' }
 
-/** Takes an acknowledgement back: the alert is told again when it repeats, and when it gets worse. */
+/** Takes an acknowledgement back: the alert is sent again when it repeats, and when it gets worse. */
 export async function unacknowledgeAlert(
   { store, keys }: Pick<AcknowledgeDeps, 'store' | 'keys'>,
   { hubId, id }: Pick<SeenAlert, 'hubId' | 'id'>,
@@ -109,7 +109,7 @@ interface FindDeps {
 /** An alert's id, or how it begins; what follows a hyphen is the number of one of its transitions. */
 const ID = /^([0-9a-f]{6,16})(?:-\d{1,9})?$/i
 
-/** The open alert with this id, or with the only one that begins so. All accounts with alerts are looked through. */
+/** The open alert with this id, or with the only one that begins so. All accounts with alerts are searched. */
 export async function findAlert({ store, keys, registry }: FindDeps, text: string): Promise<FoundAlert> {
   const [, beginning] = ID.exec(text.trim()) ?? []
   if (beginning === undefined) return { is: 'no-id' }
@@ -142,8 +142,8 @@ export interface Acknowledgement {
 type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
 
 /**
- * An open alert that somebody knows of. What it must get worse than is the reading that they could see; without one what
- * the last message said. A level that is not entered yet can't be acknowledged: its state stays as it is.
+ * An acknowledged open alert. What it must get worse than is the reading that the operator saw; without one what
+ * the last message had. A level that is not entered yet can't be acknowledged: its state stays as it is.
  */
 export function acknowledgeState(
   state: SeriesState,

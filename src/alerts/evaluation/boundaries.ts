@@ -52,7 +52,7 @@ export function statesAfter(
   return after
 }
 
-/** A level in force that is below all of these is held by something else, its forecast: there is nothing near to leave. */
+/** A level in force that is below all of these is held by its forecast: there is nothing near to leave. */
 function isMet({ at }: Boundary, { usage }: Series): boolean {
   return usage > at - HAIR
 }

@@ -5,7 +5,7 @@ import type { Level } from './rules.ts'
 
 /** A series with what its pace foretells. */
 export interface ForeseenSeries extends Series {
-  /** Until the limit; null where it does not get there as far as can be told, undefined where nothing can be told. */
+  /** Until the limit; null where no end is in sight, undefined where there is no forecast. */
   daysLeft?: number | null | undefined
 }
 
@@ -14,7 +14,7 @@ export interface JudgedCondition {
   level: AlertLevel
   asks: Asks
   threshold: number
-  /** Undefined where it can't be told; null where no limit is in sight. */
+  /** Undefined where it is not known; null where no limit is in sight. */
   value: number | null | undefined
   /** How far inside it must be left behind; 0 where the level is not in force. */
   margin: number
@@ -63,7 +63,7 @@ export function anyHolds(judged: readonly JudgedCondition[]): boolean | 'unknown
 }
 
 /**
- * A forecast that nobody can make yet enters nothing, and leaves the decision to the other conditions. But a level that is
+ * A forecast that can't be made yet enters nothing, and leaves the decision to the other conditions. But a level that is
  * in force by a forecast alone is not left because there is none for now: nothing got better, an all-clear would be false,
  * and a fleet whose forecasts are late would send one for each of its alerts. It waits for the next forecast.
  */
@@ -97,7 +97,7 @@ function withDistance(condition: JudgedCondition): { condition: JudgedCondition;
   return [{ condition, share: whole > 0 ? Math.abs(threshold - value) / whole : 0 }]
 }
 
-/** As it is told. What is not at its threshold never reads as if it were: that would be another state. */
+/** As it is shown. What is not at its threshold never reads as if it were: that would be another state. */
 export function told({ level, asks, threshold, value }: JudgedCondition): Condition {
   return { level, asks, threshold, value: rounded(threshold, value ?? Number.NaN) }
 }

@@ -29,7 +29,7 @@ export interface PolledAccount extends RuleSubject {
   pairsSeen?: boolean
   /** The records that this poll was shown. */
   samples: Samples
-  /** As told last; undefined where nothing was. */
+  /** As sent last; undefined where nothing was. */
   forecasts?: AccountForecasts | undefined
   /** As stored, by series. */
   states: Record<string, string>
@@ -58,7 +58,7 @@ function decideOne(
   writes: AlertWrites,
   now: number,
 ): void {
-  // What this poll did not read says nothing new: not a poll that agrees, not a reason to repeat.
+  // What this poll did not read is no news: not a poll that agrees, not a reason to repeat.
   if (readAt(series, account.after) !== now) return
   const stored = account.states[series.id]
   const before = stored === undefined ? undefined : decodeState(stored)
@@ -85,7 +85,7 @@ function readBefore(series: Series, { before }: PolledAccount): number | undefin
   return before === undefined ? undefined : readAt(series, before)
 }
 
-/** Whether nobody could have known before how a series stands. */
+/** Whether the state of a series could not be known before. */
 function isFirstReading(series: Series, { before, pairsSeen }: PolledAccount): boolean {
   if (before === undefined) return true
   return readAt(series, before) === undefined && !(series.from !== undefined && pairsSeen === true)
@@ -137,7 +137,7 @@ function closeVanished(
   }
 }
 
-/** Where no reading of it is known any more: what was told last. Whoever was told of an alert is told that it is over. */
+/** Where no reading of it is known any more: what was sent last. A receiver that got the beginning gets the end. */
 function asTold(id: string, { said }: SeriesState): Series | undefined {
   const name = parseSeriesId(id)
   if (name === undefined || said === null) return undefined
@@ -177,7 +177,7 @@ function limitAlert(
 
 function recordsOf({ series, before }: { series: Series; before: SeriesState | undefined }, account: PolledAccount) {
   const shown = shownRecords(series, account.after, account.samples)
-  // A pair that is gone has no list: nobody left it.
+  // A pair that is gone has no list: no record left it.
   const samples = account.samples[`${series.from}/${series.to}`]
   return before === undefined || before.level === 'ok' ? shown : recordsSince(before.said, shown, samples)
 }
@@ -193,7 +193,7 @@ export function daysLeftOf(outlook: Outlook | undefined): Pick<Alert, 'daysLeft'
   }
 }
 
-/** What was said last; before anything was said, what the poll before had read. */
+/** What was sent last; before the first message, what the poll before had read. */
 function previousOf(
   before: SeriesState | undefined,
   previous: Series | undefined,

@@ -19,15 +19,15 @@ export interface EvaluationSettings {
   /** Polls in a row that must agree before a level is entered. */
   for: number
   repeatEveryMs: number
-  /** What gets worse at its level is told no sooner after the last message; undefined: not at all. */
+  /** What gets worse at its level is sent no sooner after the last message; undefined: not at all. */
   worseAfterMs?: number | undefined
 }
 
 /** Without a state there is nothing to remember. */
 export interface Evaluation extends Stood {
-  /** Why it stands so. */
+  /** Why it is so. */
   because: Because
-  /** Absent: nothing to say. */
+  /** Absent: nothing to send. */
   event?: {
     reason: AlertReason
     level: AlertLevel
@@ -53,7 +53,7 @@ export function evaluate(
   return { ...decided, because: becauseOf(decided, judged, before, worseThan, pollsNeeded(settings)) }
 }
 
-/** What `evaluate` decides, without why: that is only told in messages, and most series have none. */
+/** What `evaluate` decides, without why: that is needed for messages only, and most series have none. */
 export function decideSeries(...given: Parameters<typeof evaluate>): Omit<Evaluation, 'because'> {
   const [rule, before, series, now, settings, isFirstReading = false] = given
   if (rule === undefined || rule.off === true) return { ...leave(before, now), stands: 'off' }
@@ -96,7 +96,7 @@ export function remembered(state: SeriesState | undefined): SeriesState | undefi
   return state === undefined || (state.level === 'ok' && state.pending === null) ? undefined : state
 }
 
-/** How one reading stands by itself: no level is in force, nothing was counted or said before. */
+/** The judgement of one reading by itself: no level is in force, nothing was counted or sent before. */
 export function judgeReading(rule: Rule | undefined, series: ForeseenSeries): AlertLevel | 'ok' | 'unknown' | 'off' {
   return rule === undefined || rule.off === true ? 'off' : judge(rule, series, 'ok', false, 0).target
 }
@@ -106,9 +106,9 @@ interface Judged extends JudgedLevels {
   target: AlertLevel | 'ok' | 'unknown'
 }
 
-/** What is decided; why, is told from it. */
+/** What is decided; the reason follows from it. */
 type Decided = Omit<Evaluation, 'because'> & {
-  /** What an alert was acknowledged at that is told all the same. */
+  /** What an alert was acknowledged at that is sent all the same. */
   worseThan?: Acknowledged
 }
 
@@ -186,7 +186,7 @@ function pollsNeeded(settings: EvaluationSettings): number {
   return Math.max(1, settings.for)
 }
 
-/** Told again when it got worse, or when it is time and nobody has acknowledged it. */
+/** Sent again when it got worse, or when it is time and it is not acknowledged. */
 function stay(subject: Subject, level: AlertLevel): Decided {
   const { rule, before, series, now, settings } = subject
   const told = (reason: AlertReason) => message(subject, { reason, level, before: level })
@@ -229,7 +229,7 @@ function message(
   return { state, stands: event.level, event: { ...event, beganWithFirstReading } }
 }
 
-/** What a message says of a reading. */
+/** What a message has of a reading. */
 export function saidOf(level: AlertLevel, { usage, limit, daysLeft }: ForeseenSeries, at: number): Said {
   return {
     ...{ level, usage, at },

@@ -7,7 +7,7 @@ import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
 import type { AlertSettings } from './decide.ts'
 
 /**
- * The fingerprint of all that a judgement rests on beside the numbers: whoever judged the same numbers by it before has
+ * The fingerprint of all that a judgement rests on beside the numbers: a poll that judged the same numbers by it before has
  * nothing to add, as long as no time comes into it (`mayRest`).
  *
  * @param states as the judgement left them
@@ -37,7 +37,7 @@ function watchedText({ pairs, records }: Watched): string {
 }
 
 /**
- * Counted up by whoever changes how numbers are read from answers, or how they are judged: then each account is judged
+ * Counted up by a developer who changes how numbers are read from answers, or how they are judged: then each account is judged
  * anew once, though its answers stay the same.
  */
 const WAY_OF_JUDGING = 2
@@ -65,8 +65,8 @@ export function isJudgedAlike(settings: AlertSettings, context: PollContext, wat
 }
 
 /**
- * Whether numbers that are what they were, and are judged alike, need not be looked at again at `now`: nothing counts polls
- * or waits for its time. An alert about polls, or polls that failed, are over once one works: that is for it to say.
+ * Whether numbers that are what they were, and are judged alike, need not be judged again at `now`: nothing counts polls
+ * or waits for its time. An alert about polls, or polls that failed, are over once one works: that poll finds it.
  */
 export function mayRest(settings: AlertSettings, context: PollContext, now: number): boolean {
   const { alertStates, pollFailures, pollFailingSince, pollBlockedSince, polledAt } = context
@@ -84,7 +84,7 @@ function isQuiet(
 ): boolean {
   const { pending, acknowledged, toldAt } = decodeState(stored)
   if (pending !== null || acknowledged !== undefined || now - toldAt >= repeatEveryMs) return false
-  // What got worse too soon after the last message is told by the first poll after that time, though nothing moved.
+  // What got worse too soon after the last message is sent by the first poll after that time, though nothing moved.
   const worseFrom = worseAfterMs === undefined ? now + 1 : toldAt + worseAfterMs
   return worseFrom <= polledAt || worseFrom > now
 }

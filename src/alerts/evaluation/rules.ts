@@ -62,7 +62,7 @@ function asksOtherThanCount(level: Level | undefined): boolean {
   return level?.percent !== undefined || level?.remaining !== undefined || level?.daysLeft !== undefined
 }
 
-/** Whether nobody is to be told that the limit of a series moved: a rule turns that off, or all that is about the series. */
+/** Whether a moved limit of a series sends no alert: a rule turns that off, or all that is about the series. */
 export function isLimitChangeOff(rules: readonly Rule[], account: RuleSubject, series: SeriesName): boolean {
   return (
     rules.some(({ on, match }) => on === 'limit-changed' && matches(match, account, series)) ||
@@ -88,7 +88,7 @@ function isAmong(wanted: readonly string[] | undefined, fitsOne: (wanted: string
 const COUNTS: ReadonlySet<string> = new Set(['associations.atLimit', 'associations.nearLimit'])
 
 /**
- * Whether what a level asks fits a series that the rule's `on` stands for. In a rule for several series `count` is a number of
+ * Whether what a level asks fits a series that the rule's `on` names. In a rule for several series `count` is a number of
  * records: the usage of one record, which a fullest record has, is only meant by a rule for that alone.
  */
 export function measures(on: string, metric: string, asks: Asks): boolean {

@@ -3,7 +3,7 @@ import type { Acknowledged, SeriesState } from '../alert-state.ts'
 import { risesTo } from './because.ts'
 import { holding, type JudgedCondition, nearest, told } from './conditions.ts'
 
-/** How a series stands now, and what is remembered of it. */
+/** The state of a series now, and what is stored of it. */
 export interface Stood {
   state: SeriesState | undefined
   stands: AlertLevel | 'ok' | 'pending' | 'unknown' | 'off'
@@ -15,7 +15,7 @@ export interface JudgedLevels {
   critical: JudgedCondition[]
 }
 
-/** Why a series stands where it was decided that it stands; `polls` in a row must agree for a level to be entered. */
+/** Why a series is at the level that was decided; `polls` in a row must agree for a level to be entered. */
 export function becauseOf(
   { state, stands }: Stood,
   judged: JudgedLevels,

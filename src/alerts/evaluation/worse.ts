@@ -2,15 +2,15 @@ import type { Series } from '../../limits/series.ts'
 import type { Acknowledged, Said, SeriesState } from '../alert-state.ts'
 import type { Level } from './rules.ts'
 
-/** How a series stood at some moment. What is not known is absent. */
+/** The values of a series at a moment. What is not known is absent. */
 export type StoodThen = Pick<Acknowledged, 'usage' | 'percent' | 'remaining'>
 
 type Reading = Pick<Series, 'usage' | 'limit' | 'percent'>
 
 /**
  * From when on a reading at the level in force is sent as worse, ms; undefined where it is not: it must be worse than the
- * last message said, and, once the alert was acknowledged, worse than it was then. So an acknowledged alert says at most
- * what it would say otherwise.
+ * last message had, and, once the alert was acknowledged, worse than it was then. So an acknowledged alert sends at most
+ * what it would send otherwise.
  */
 export function worseFrom(
   { said, toldAt }: SeriesState,
@@ -45,7 +45,7 @@ function isWorse(then: StoodThen, { metric, usage, limit, percent }: Series, ask
   return asksRemaining && limit !== null && was !== undefined && was > 0 && limit - usage <= was / 2
 }
 
-/** What a message said, as it was read then. */
+/** What a message had, as it was read then. */
 export function asReading({ usage, limit }: Said): Reading {
   return limit === undefined ? { usage, limit: null, percent: null } : { usage, limit, percent: (usage * 100) / limit }
 }

@@ -6,7 +6,7 @@ import { type News, tellNews } from './told-alert.ts'
 /** What is written about one receiver's alert; `stored` is its state, '' = none. */
 export type DeliveryAnnouncer = (receiver: string, stored: string, news: News, now: number) => AlertWrites
 
-/** The alert about a receiver, told through the others. `page`: of deliveries. */
+/** The alert about a receiver, sent to the others. `page`: of deliveries. */
 export function deliveryAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number; page: string }): DeliveryAnnouncer {
   return (receiver, stored, news, now) => {
     const field = `${DELIVERY_FIELD}${receiver}`

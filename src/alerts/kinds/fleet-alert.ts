@@ -14,7 +14,7 @@ import { type News, tellNews } from './told-alert.ts'
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
 export type FleetTrouble = 'token-endpoint' | 'clock' | typeof COVERAGE | typeof DATA
 
-/** What is written about a trouble of the whole fleet; `stored`: the state of its alert, '' = none. */
+/** What is written about a trouble of all accounts; `stored`: the state of its alert, '' = none. */
 export type FleetAnnouncer = (
   trouble: FleetTrouble,
   is: 'firing' | 'over',
@@ -124,7 +124,7 @@ function describeSkew(skewMs: number): string {
 export interface JudgedCoverage {
   coverage: Coverage
   trouble: CoverageTrouble | undefined
-  /** What an account was told whose polls fail, if any fails. */
+  /** The reason of an account whose polls fail, if any fails. */
   reason: string | undefined
   /** State of the alert as stored, '' = none. */
   stored: string

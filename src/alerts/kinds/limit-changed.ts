@@ -16,7 +16,7 @@ export interface SeriesBefore {
 }
 
 /**
- * The alert about a limit that moved, whichever way, between two readings of a series: usage that is nearer to it did not
+ * The alert about a limit that moved, up or down, between two readings of a series: usage that is nearer to it did not
  * grow. It is an event: nothing stays open, so nothing is ever resolved. Its id follows from account, series and the
  * moment of the poll.
  */
@@ -53,7 +53,7 @@ export function limitChangedAlert(
 
 type Limited = Pick<Series, 'limit'>
 
-/** Of a limit that is not known, because there is none or it could not be read, nobody can say that it moved. */
+/** Of a limit that is not known, because there is none or it could not be read, it can't be known that it moved. */
 export function hasMoved(was: Limited, is: Limited): boolean {
   return was.limit !== null && is.limit !== null && was.limit !== is.limit
 }

@@ -17,7 +17,7 @@ export interface GrantAlertSettings {
 export interface PollAlertSettings extends GrantAlertSettings {
   /** Whether the scopes that the app asks for would let limits be read. */
   opensLimits: boolean
-  /** How often it is told again, ms. */
+  /** How often it repeats, ms. */
   repeatEveryMs: number
 }
 
@@ -28,22 +28,22 @@ export interface AttemptedAccount extends PollRecord {
   outcome: PollOutcome
   /** State of the account's poll alert as stored, '' = none. */
   pollAlert: string
-  /** Its polls have failed for so long with this one that it is told. */
+  /** Its polls have failed for so long with this one that an alert opens. */
   failsForLong: boolean
   /** So many accounts fail that the fleet's alert speaks for them. */
   isFleetTrouble: boolean
   now: number
 }
 
-/** What a poll says of the account's poll alert. */
+/** What a poll changes in the account's poll alert. */
 export type PollAnnouncer = (account: AttemptedAccount) => AlertWrites
 
 type Subject = Pick<AttemptedAccount, 'hubId' | 'hubDomain' | 'pollAlert' | 'now'>
 
 /**
- * The alert about an account whose scopes don't let its limits be read, as its metadata tells when it is connected. It is
- * the poll's own alert: whoever connects the account again with better scopes is told at once, and told anew if the next
- * poll is refused all the same. What else keeps polls from working is for polls to say.
+ * The alert about an account whose scopes don't let its limits be read, as its metadata shows when it is connected. It is
+ * the poll's own alert: a new connection with better scopes resolves it at once, and it opens anew if the next
+ * poll is refused all the same. What else keeps polls from working is for polls to find.
  */
 export function grantAnnouncer(settings: GrantAlertSettings): ScopesAnnouncer {
   return (account) => {
@@ -75,7 +75,7 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
     }
     if (outcome.failures.length > 0) return NO_ALERT_WRITES
     if (outcome.refused !== undefined) {
-      // Granted or not: nobody is helped by hearing it every day.
+      // Granted or not: a message every day would help no operator.
       if (before?.cause === 'scopes') return NO_ALERT_WRITES
       const message = describeRefused(settings, outcome.refused, outcome.readAnything)
       return tellAlert(subject, { level: 'warning', cause: 'scopes', message })

@@ -25,12 +25,12 @@ export interface ToldSubject {
   account?: { hubId: number; hubDomain: string }
   /** The receiver that it is about: it would not get it. */
   notTo?: string
-  /** Where to look. */
+  /** The page about it. */
   url: string
   now: number
 }
 
-/** What is told: for people in `message`. */
+/** The content of the alert: for people in `message`. */
 export interface Telling {
   level: AlertLevel
   /** Default: the kind. */
@@ -46,7 +46,7 @@ export function openState({ stored }: Pick<ToldSubject, 'stored'>): SeriesState 
   return stored === '' ? undefined : decodeState(stored)
 }
 
-/** Opens the alert; one that is open is told again, at the level that holds now. */
+/** Opens the alert; one that is open is sent again, at the level that holds now. */
 export function tellAlert(subject: ToldSubject, { level, rule, cause, message }: Telling): AlertWrites {
   const before = openState(subject)
   if (before === undefined) {
@@ -70,7 +70,7 @@ export function closeAlert(subject: ToldSubject, message: string): AlertWrites {
 /** What is found of a trouble now. */
 export type News = ({ is: 'firing' } & Pick<Telling, 'level' | 'cause' | 'message'>) | { is: 'over'; message: string }
 
-/** The alert about what lasts: told when it opens, gets worse or better, now and then, and when it is over. */
+/** The alert about what lasts: sent when it opens, gets worse or better, repeats, and ends. */
 export function tellNews(subject: ToldSubject, news: News, repeatEveryMs: number): AlertWrites {
   if (news.is === 'over') return closeAlert(subject, news.message)
   const before = openState(subject)
@@ -78,7 +78,7 @@ export function tellNews(subject: ToldSubject, news: News, repeatEveryMs: number
   return tellAlert(subject, news)
 }
 
-/** Whether an alert that lasts at its level is to be told once more: not as long as somebody has acknowledged it. */
+/** Whether an alert that lasts at its level is due to repeat: not as long as it is acknowledged. */
 export function isDueAgain(before: SeriesState, now: number, repeatEveryMs: number): boolean {
   return now - before.toldAt >= repeatEveryMs && lastingAcknowledgement(before, now) === undefined
 }
@@ -109,7 +109,7 @@ function writesOf(
   }
 }
 
-/** Closes whatever is open for an account that is being uninstalled: not recovered, but nobody's business any more. */
+/** Closes all that is open for an account that is being uninstalled: not recovered, but of no interest any more. */
 export function closeAlerts(
   pageOf: (hubId: number) => string,
   account: { hubId: number; hubDomain: string },

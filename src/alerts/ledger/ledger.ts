@@ -4,14 +4,14 @@ import type { Keys } from '../../redis/keys.ts'
 /** How a transition ended. */
 export type End = 'delivered' | 'dead' | 'withheld'
 
-/** How the ledger stands at one moment. */
+/** The ledger at one moment. */
 export interface LedgerStanding {
   /** Transitions that were ever collected. */
   collected: number
   ended: Record<End, number>
-  /** Transitions that have not ended: somebody waits for them, or could have them replayed. */
+  /** Transitions that have not ended: a receiver waits for them, or could have them replayed. */
   open: number
-  /** Of these, those that somebody waits for. */
+  /** Of these, those that a receiver waits for. */
   pending: number
   /** When the oldest of them happened, ms. */
   oldestPendingAt: number | null
@@ -53,7 +53,7 @@ export function decodePlaces(stored: string): Places {
 /** Ends read at a time. */
 const PAGE = 1_000
 
-/** What became of the given transitions, as far as it is remembered: ends from before `since` are not looked for. */
+/** The outcomes of the given transitions, as far as they are kept: ends from before `since` are not searched. */
 export async function readFates(
   { store, keys }: { store: Store; keys: Keys },
   refs: readonly TransitionRef[],

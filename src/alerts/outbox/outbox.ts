@@ -9,13 +9,13 @@ export interface OutboxEntry {
   alert: Alert
   /** The alert belongs to an account's very first reading. */
   firstReading?: true
-  /** The alert was at both levels since it opened: what gets better is told to whoever gets alerts of either. */
+  /** The alert was at both levels since it opened: what gets better is sent to the receivers of either. */
   toBothLevels?: true
   /** The receiver that the alert is about: it would not get it. */
   notTo?: string
 }
 
-/** As it follows from the alert's state: whoever was told that something is wrong is told when it is not. */
+/** As it follows from the alert's state: a receiver that got the beginning gets the end. */
 export function entryOf(alert: Alert, { wasAtBoth }: Pick<SeriesState, 'wasAtBoth'>): OutboxEntry {
   const getsBetter = alert.reason === 'eased' || alert.status === 'resolved'
   return wasAtBoth === true && getsBetter ? { alert, toBothLevels: true } : { alert }
@@ -29,11 +29,11 @@ export function decodeEntry(stored: string): OutboxEntry {
   return JSON.parse(stored) as OutboxEntry
 }
 
-/** A transition as it stands in the outbox, or in the log of its partition. */
+/** A transition as it is in the outbox, or in the log of its partition. */
 export interface Committed {
   /** In the stream. */
   id: string
-  /** What tells it from all others of its partition: its place in the log. */
+  /** Its id in its partition: its place in the log. */
   name: string
   entry: OutboxEntry
 }
@@ -86,7 +86,7 @@ export function isRecent({ entry }: Committed, now: number): boolean {
   return now - Date.parse(entry.alert.measuredAt) < RECENT_MS
 }
 
-/** What the log has up to `before` and nobody knows as collected. */
+/** What the log has up to `before` and is not known as collected. */
 async function readLost(
   { store, keys }: Deps,
   { partition, before }: Uncollected,

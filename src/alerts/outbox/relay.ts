@@ -101,7 +101,7 @@ async function readWhoHeard(deps: RelayDeps, batch: readonly Committed[]): Promi
 
 /**
  * By the routes, and an end also to who was sent the beginning; what is about a receiver goes to others, any others if need
- * be. Else why nobody gets it.
+ * be. Else why no receiver gets it.
  */
 function whoGets(
   deps: RelayDeps,

@@ -1,6 +1,6 @@
 import { changeOfOffset, offsetAt, type Weekday, wallClock, weekdayOf } from '../../text/wall-clock.ts'
 
-/** When nobody is to be told, by the clock on the wall somewhere: whenever that shows a time from `from` until `to`. */
+/** When no message is sent, by the clock of a time zone: while that shows a time from `from` until `to`. */
 export interface QuietHours {
   /** "HH:MM" */
   from: string
@@ -17,7 +17,7 @@ const MINUTES_A_DAY = 1_440
 /** What is quiet for longer is always quiet: hours come again every week. */
 const FAR_MS = 8 * MINUTES_A_DAY * MINUTE
 
-/** When the quiet time ends that `now` lies in, whatever hours it is made of; undefined where it lies in none. */
+/** When the quiet time ends that `now` lies in, made of any hours; undefined where it lies in none. */
 export function endOfQuietTime(hours: readonly QuietHours[], now: number): number | undefined {
   let at = now
   for (;;) {
@@ -28,14 +28,14 @@ export function endOfQuietTime(hours: readonly QuietHours[], now: number): numbe
   }
 }
 
-/** Whether there is no moment at which anybody would be told. */
+/** Whether there is no moment at which a message would be sent. */
 export function isAlwaysQuiet(hours: readonly QuietHours[], now: number): boolean {
   return (endOfQuietTime(hours, now) ?? now) >= now + FAR_MS
 }
 
 /**
  * A moment up to which the hours that `now` lies in certainly last: their end, unless the clocks are changed before that.
- * Where they are, it is that change, after which one must look again.
+ * Where they are, it is that change, after which it must be computed again.
  */
 function endOf({ from, to, days, timeZone }: QuietHours, now: number): number | undefined {
   const begun = Math.floor(now / MINUTE) * MINUTE

@@ -4,7 +4,7 @@ import { suggest } from '../../text/suggest.ts'
 import type { AlertKind, AlertLevel } from '../alert.ts'
 import { MATCHER_NAMES, type Matcher, type MatcherName, type Silence } from './silence.ts'
 
-/** What somebody asks for; texts as they were written. */
+/** A request; texts as they were written. */
 export interface SilenceRequest {
   matchers: readonly Matcher[]
   author: string
@@ -17,7 +17,7 @@ export type NewSilence =
   | { ok: true; silence: Omit<Silence, 'id'> }
   | { ok: false; what: 'matchers' | 'author' | 'comment' | 'endsAt'; fault: string }
 
-/** A silence that is longer than this was meant to be for ever: a rule that is off says that better. */
+/** A silence that is longer than this was meant to be for ever: a rule that is off is better for that. */
 const LONGEST_DAYS = 366
 const LONGEST_COMMENT = 500
 const LONGEST_AUTHOR = 100

@@ -3,10 +3,10 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { isInForce, MATCHER_NAMES, type Matcher, type Silence, withCarriers } from './silence.ts'
 
-/** How long one that is over is kept, so that it can be told why nothing was. */
+/** How long one that is over is kept, so that it can be shown why nothing was sent. */
 const KEEP_MS = 5 * 86_400_000
 
-/** Without vowels, so that they make no words, and without what is easily taken for something else. */
+/** Without vowels, so that they make no words, and without letters that are easily confused. */
 const LETTERS = '23456789bcdfghjkmnpqrstvwxz'
 const ID_LENGTH = 5
 
@@ -81,8 +81,8 @@ function encode({ matchers, author, comment, createdAt, endsAt }: Omit<Silence, 
 }
 
 /**
- * One that a newer version wrote, with something to match by that is not known here, is not taken for a wider one, and one
- * that matches by nothing not for one that means all. What is spoilt must not keep every alert from being told.
+ * One that a newer version wrote, with a matcher that is not known here, is not taken for a wider one, and one
+ * that matches by nothing not for one that means all. What is spoilt must not hold back every alert.
  */
 function decode(id: string, stored: string): Silence | undefined {
   const { matchers: pairs, author, comment, createdAt, endsAt } = parsed(stored)
@@ -107,20 +107,20 @@ function parsed(stored: string) {
 
 /** What was held back, and by what it is released. */
 export interface HeldAlerts {
-  /** Judges again, now, what a silence held back: whatever still fires is told. */
+  /** Judges again, now, what a silence held back: alerts that still fire are sent. */
   lookAgain(now: number): Promise<void>
 }
 
 export type EndedSilence = { is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }
 
-/** Ends a silence before its time, and lets what it held back be told. */
+/** Ends a silence before its time, and lets what it held back be sent. */
 export async function endSilence(
   { silences, held }: { silences: SilenceStore; held: HeldAlerts },
   id: string,
   now: number,
 ): Promise<EndedSilence> {
   const ended = await silences.end(id, now)
-  // Again where it was over already: whoever ended it may not have come this far.
+  // Again where it was over already: the process that ended it may not have come this far.
   if (ended.is !== 'unknown') await held.lookAgain(now)
   return ended
 }

@@ -7,13 +7,13 @@ export type MatcherName = (typeof MATCHER_NAMES)[number]
 
 export interface Matcher {
   name: MatcherName
-  /** `*` stands for any characters. Of `account`: a hubId or a domain. */
+  /** `*` matches any characters. Of `account`: a hubId or a domain. */
   value: string
-  /** Of `tag`: hubIds and patterns of domains that carry it, by the config of whoever asks. */
+  /** Of `tag`: hubIds and patterns of domains that carry it, by the caller's config. */
   accounts?: readonly string[]
 }
 
-/** Alerts that nobody is to be told of for a while. */
+/** Alerts that are held back for a while. */
 export interface Silence {
   id: string
   /** Several of one name: any of them; different names: all. */
@@ -22,7 +22,7 @@ export interface Silence {
   comment: string
   /** ms */
   createdAt: number
-  /** ms; earlier than planned where somebody ended it. */
+  /** ms; earlier than planned where it was ended. */
   endsAt: number
 }
 
@@ -36,7 +36,7 @@ export function silenceOf(silences: readonly Silence[], alert: Silenceable, now:
     .reduce<Silence | undefined>((longest, one) => ((longest?.endsAt ?? 0) >= one.endsAt ? longest : one), undefined)
 }
 
-/** From when it was made on. That moment is not looked at: the clock of the machine that made it may be ahead. */
+/** From when it was made on. That moment is not compared: the clock of the machine that made it may be ahead. */
 export function isInForce({ endsAt }: Silence, now: number): boolean {
   return now < endsAt
 }
@@ -72,7 +72,7 @@ function matches(
   }
 }
 
-/** Silences whose tags name the accounts that carry them. A tag that nobody defined is carried by none. */
+/** Silences whose tags name the accounts that carry them. A tag without a definition is carried by none. */
 export function withCarriers(
   silences: readonly Silence[],
   tags: Readonly<Record<string, readonly string[]>>,
