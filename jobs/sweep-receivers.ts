@@ -35,7 +35,7 @@ async function tellOf(deps: SweepReceiversDeps, health: ReceiverHealth, stored: 
   const news =
     trouble === undefined
       ? ({ is: 'over', message: describeOver(health) } as const)
-      : ({ is: 'firing', level: trouble.level, message: trouble.message } as const)
+      : ({ is: 'firing', level: trouble.level, cause: trouble.is, message: trouble.message } as const)
   if (!(await tell(deps, receiver, stored, news, now))) return
   if (trouble === undefined) deps.log.info({ code: 'receiver.recovered', receiver }, news.message)
   else deps.log.error({ code: `receiver.${trouble.is}`, receiver }, news.message)

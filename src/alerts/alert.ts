@@ -8,6 +8,9 @@ export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'rep
 /** What keeps an account from being polled: a scope that was not granted, or polls that fail. */
 export type PollCause = 'scopes' | 'failing'
 
+/** What is wrong with a receiver. */
+export type ReceiverCause = 'failing' | 'disabled' | 'unproven'
+
 /** What all accounts suffer from. */
 export type FleetCause = 'credentials' | 'refused' | 'unreachable' | 'throttled' | 'clock' | 'coverage' | 'data'
 
@@ -47,8 +50,8 @@ export interface Alert {
   reason: AlertReason
   /** The name of the rule that decided; for kinds without rules the kind itself. */
   rule: string
-  /** Of a poll or fleet alert. */
-  cause?: PollCause | FleetCause
+  /** Of a poll, fleet or delivery alert. */
+  cause?: PollCause | FleetCause | ReceiverCause
   account?: { hubId: number; hubDomain: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
   usage?: number

@@ -67,7 +67,6 @@ function messageLinks({ http }: Pick<Config, 'http'>): MailLinks {
 /** The runbook has a section for each. */
 function causeOf({ kind, level, rule, cause }: Alert): string | undefined {
   if (kind === 'token') return rule === UNINSTALL_RULE ? 'uninstall' : level === 'critical' ? 'reauthorize' : 'failing'
-  if (kind === 'delivery') return level === 'critical' ? 'disabled' : 'failing'
   return cause
 }
 

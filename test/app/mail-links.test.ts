@@ -44,7 +44,7 @@ test('a mail leads to the page of the alert, a silence of just this, and the sec
   expect(about({ kind: 'token' })).toBe('token-failing')
   expect(about({ kind: 'token', rule: 'uninstall' })).toBe('token-uninstall')
   expect(about({ kind: 'poll', cause: 'scopes' })).toBe('poll-scopes')
-  expect(about({ kind: 'delivery', level: 'critical' })).toBe('delivery-disabled')
+  expect(about({ kind: 'delivery', cause: 'disabled' })).toBe('delivery-disabled')
 })
 
 test('the config has a rule in a line, unless several have its name', () => {

@@ -15,8 +15,22 @@ export const alertReason = z
   .enum(REASONS)
   .describe('What the alert did; `worse`: at the same level, it is worse than in the last message.')
 const cause = z
-  .enum(['scopes', 'failing', 'credentials', 'refused', 'unreachable', 'throttled', 'clock', 'coverage', 'data'])
-  .describe('Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from.')
+  .enum([
+    'scopes',
+    'failing',
+    'credentials',
+    'refused',
+    'unreachable',
+    'throttled',
+    'clock',
+    'coverage',
+    'data',
+    'disabled',
+    'unproven',
+  ])
+  .describe(
+    'Of a poll alert: scopes are missing, or polls fail. Of a fleet alert: what all accounts suffer from. Of a delivery alert: what is wrong with the receiver.',
+  )
 const rule = text('Name of the rule that decided; for kinds without rules the kind itself.')
 const series = z.object(LabelledSeriesName).describe('The series that it is about.')
 
