@@ -9,7 +9,6 @@ import { unknownName } from './problems.ts'
 import { receivers } from './receivers.ts'
 import { asGroup, asList, isGroup, type Report, related, type Unchecked } from './relations.ts'
 import { KINDS, routes } from './routes.ts'
-import { telemetry } from './telemetry.ts'
 import { metricsOn, thresholdRules } from './thresholds.ts'
 import {
   bytesInBase64,
@@ -300,7 +299,6 @@ export const settings = related(
     routes: routes.describe('Who gets which alerts: the first route that matches decides.'),
     receivers: receivers.describe('Where messages go, by name.'),
     heartbeat: heartbeat.exactOptional(),
-    telemetry: telemetry.exactOptional(),
     http: http.prefault({} as z.input<typeof http>),
     log: log.prefault({}),
   }),

@@ -5,14 +5,13 @@ import type { Config } from './schema.ts'
  * server's address were opened with. That stays until a restart.
  */
 export function takeOver(inForce: Config, next: Config): Config {
-  const { encryption: _, telemetry: __, ...rest } = next
+  const { encryption: _, ...rest } = next
   const encryption = next.encryption ?? inForce.encryption
   const { api, baseUrl, redirectUri, timeout, connections, insecure } = inForce.provider
   const { pretty, file } = inForce.log
   return {
     ...rest,
     ...(encryption === undefined ? {} : { encryption }),
-    ...(inForce.telemetry === undefined ? {} : { telemetry: inForce.telemetry }),
     provider: { ...next.provider, api, baseUrl, redirectUri, timeout, connections, insecure },
     redis: inForce.redis,
     dataDir: inForce.dataDir,

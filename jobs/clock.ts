@@ -1,7 +1,6 @@
 import { createTask, validate } from 'node-cron'
 import { systemClock } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import { NO_TRACING, type Tracing } from '../src/runtime/tracing.ts'
 import type { Queues, SweepKind } from './queues.ts'
 
 export interface Schedule {
@@ -32,23 +31,16 @@ export interface Clock {
  * A tick carries nothing: it only starts the search for due work. Every daemon of this role ticks, and each that works ticks for itself. A tick that is missed, or comes twice, does no
  * harm: what is due is in the due sets.
  */
-export function startClock(
-  queues: Pick<Queues, 'tell'>,
-  times: Schedule,
-  log: Logger,
-  tracing: Tracing = NO_TRACING,
-): Clock {
+export function startClock(queues: Pick<Queues, 'tell'>, times: Schedule, log: Logger): Clock {
   const lastTicks: Partial<Record<SweepKind, number>> = {}
   const tick = (kind: SweepKind) => {
     const at = systemClock.now()
-    tracing
-      .span('tick', { 'plimsoll.sweep': kind }, () => queues.tell(kind, at))
-      .then(
-        () => {
-          lastTicks[kind] = at
-        },
-        (error: unknown) => log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on'),
-      )
+    queues.tell(kind, at).then(
+      () => {
+        lastTicks[kind] = at
+      },
+      (error: unknown) => log.warn({ code: 'clock.tick', kind, err: error }, 'the tick could not be handed on'),
+    )
   }
   const start = (by: Schedule) =>
     Object.entries(expressions(by)).map(([kind, expression]) => startTicks(expression, () => tick(kind as SweepKind)))

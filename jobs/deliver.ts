@@ -3,7 +3,6 @@ import { BEHIND_MS, type Delivery } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome } from '../src/delivery/receiver.ts'
 import { InFlight } from '../src/runtime/in-flight.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
-import { NO_TRACING, type SpanFacts } from '../src/runtime/tracing.ts'
 import type { JobDeps } from './job-deps.ts'
 import type { DeliverJob } from './queues.ts'
 
@@ -17,7 +16,7 @@ export interface StopSignals {
 
 export type DeliverDeps = Pick<
   JobDeps,
-  'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'tracing' | 'clock' | 'random' | 'log'
+  'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'clock' | 'random' | 'log'
 >
 
 /** Attempts of one receiver under way at a time, unless it asks for less, and how many more may wait for their turn here. */
@@ -94,16 +93,10 @@ async function attempt(deps: DeliverDeps, delivery: Delivery, abandon: AbortSign
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null }
   const startedAt = deps.clock.now()
-  const outcome = await (deps.tracing ?? NO_TRACING).span('send', factsOf(delivery), () =>
-    receiver
-      .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
-      .catch((error: unknown) => notSent(deps, error)),
-  )
+  const outcome = await receiver
+    .send({ id: delivery.id, message: delivery.message, now: startedAt }, abandon)
+    .catch((error: unknown) => notSent(deps, error))
   return { outcome, ms: Math.max(0, deps.clock.now() - startedAt) }
-}
-
-function factsOf({ receiver, message, attempts }: Delivery): SpanFacts {
-  return { 'plimsoll.receiver': receiver, 'plimsoll.message': message.type, 'plimsoll.attempt': attempts + 1 }
 }
 
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */

@@ -20,8 +20,6 @@ import type { History } from '../src/limits/history/history.ts'
 import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
 import type { Keep } from '../src/limits/history/thin-out.ts'
 import type { ClockWatch } from '../src/runtime/clock-watch.ts'
-import type { Tracing } from '../src/runtime/tracing.ts'
-import type { JobTelemetry } from './job-telemetry.ts'
 import type { PollLimitsDeps } from './poll-limits.ts'
 import type { RefreshTokensDeps } from './refresh-tokens.ts'
 
@@ -71,7 +69,4 @@ export interface JobDeps extends JobsOfAccounts {
   digests: DigestStore
   digest: DigestSettings
   clockWatch: ClockWatch
-  /** Absent: no traces are collected. */
-  tracing?: Tracing
-  jobTelemetry?: JobTelemetry | undefined
 }

@@ -4,7 +4,6 @@ import type { Store } from '../src/redis/connect.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { atInterval } from '../src/runtime/interval.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import type { JobTelemetry } from './job-telemetry.ts'
 
 /** What a sweep searches for. */
 export const SWEEPS = [
@@ -67,17 +66,10 @@ const SLOT_MS = 250
 /** Subscribed anew at an interval: a subscriber gets no answers, so it would not notice a lost connection. */
 const LISTEN_EVERY_MS = 5_000
 
-export function createQueues(
-  connection: Store,
-  prefix: string,
-  clock: Clock,
-  log: Logger,
-  telemetry?: JobTelemetry,
-): Queues {
+export function createQueues(connection: Store, prefix: string, clock: Clock, log: Logger): Queues {
   // BullMQ asks for its own idea of a connection; a Cluster is one too.
   // It would write of its version at once, into data that may yet turn out to be of a newer one of ours.
-  const own = { connection: connection as Redis, prefix, skipMetasUpdate: true }
-  const shared = { ...own, ...(telemetry === undefined ? {} : { telemetry }) }
+  const shared = { connection: connection as Redis, prefix, skipMetasUpdate: true }
   const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
   const queues = {
     refreshTokens: chunks(QUEUE.refreshTokens),
@@ -137,7 +129,7 @@ export function createQueues(
       await listen()
     },
     forgetSweeps: async () => {
-      const sweeps = new Queue('sweep', own)
+      const sweeps = new Queue('sweep', shared)
       await sweeps.obliterate({ force: true }).finally(() => sweeps.close())
     },
     close: async () => {

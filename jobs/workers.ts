@@ -5,7 +5,6 @@ import type { Store } from '../src/redis/connect.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { InForce } from '../src/runtime/in-force.ts'
 import type { Logger } from '../src/runtime/logger.ts'
-import { NO_TRACING, type SpanFacts } from '../src/runtime/tracing.ts'
 import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type Looks, startLooks } from './looks.ts'
@@ -43,7 +42,6 @@ export function startWorkers(
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const stop: StopSignals = { stopping: stopping.signal, abandon: abandon.signal }
   const inForce = new InForce(deps)
-  const telemetry = deps.jobTelemetry === undefined ? {} : { telemetry: deps.jobTelemetry }
   const seats = new Map<string, Seat>()
   const start = <T extends ChunkJob | TendJob | DeliverJob>(
     name: string,
@@ -51,14 +49,10 @@ export function startWorkers(
     work: (deps: JobDeps, job: T) => Promise<void>,
   ) => {
     const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
-      deps.movement.watch(name, () => {
-        deps.tracing?.note(factsOf(data))
-        return inForce.run((now) => work(now, data))
-      })
+      deps.movement.watch(name, () => inForce.run((now) => work(now, data)))
     const open = (atATime: number) => {
       const worker = new Worker<T, void>(name, processor, {
         ...{ connection: connection as Redis, prefix, concurrency: atATime },
-        ...telemetry,
       })
       worker.on('error', (error) => log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis'))
       worker.on('failed', (_job, error) => log.error({ code: 'job.failed', queue: name, err: error }, 'a job failed'))
@@ -74,7 +68,7 @@ export function startWorkers(
   const look = async (now: JobDeps, kind: SweepKind) => {
     const isOurs = await now.store.set(now.keys.look(kind), 1, 'PX', TURN_MS, 'NX')
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
-    return (now.tracing ?? NO_TRACING).span('sweep', { 'plimsoll.sweep': kind }, () => sweep(now, kind))
+    return sweep(now, kind)
   }
   // One that hangs must be seen here: the sweeps of other daemons go on.
   const watched = (kind: SweepKind) => deps.movement.watch(`sweep ${kind}`, () => inForce.run((now) => look(now, kind)))
@@ -123,12 +117,6 @@ interface Seat {
 export const NO_WORKERS: Workers = { wake: () => {}, replace: async () => {}, stop: async () => {} }
 
 /** How much a job has to do, and not for whom. */
-function factsOf(job: ChunkJob | TendJob | DeliverJob): SpanFacts {
-  if ('hubIds' in job) return { 'plimsoll.accounts': job.hubIds.length }
-  if ('partitions' in job) return { 'plimsoll.partitions': job.partitions.length }
-  return {}
-}
-
 function deliveriesAtATime({ receivers }: Pick<JobDeps, 'receivers'>): number {
   return PER_RECEIVER * Math.max(1, receivers.size)
 }

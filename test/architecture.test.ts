@@ -100,12 +100,6 @@ const LIBRARIES: LibraryTable = {
   pino: { of: ['runtime'] },
   'pino-pretty': { of: ['runtime'] },
   'prom-client': { of: ['runtime'] },
-  'bullmq-otel': { of: ['jobs'] },
-  '@opentelemetry/api': { of: ['runtime'] },
-  '@opentelemetry/context-async-hooks': { of: ['runtime'] },
-  '@opentelemetry/exporter-trace-otlp-http': { of: ['runtime'] },
-  '@opentelemetry/resources': { of: ['runtime'] },
-  '@opentelemetry/sdk-trace': { of: ['runtime'] },
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
   // Beside what comes in, the shapes of what programs are given, and of what an earlier process left.

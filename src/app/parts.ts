@@ -22,7 +22,6 @@ import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault } from '../tokens/vault.ts'
 import { coverageSettings } from './coverage-settings.ts'
 import { encryptionKeys } from './encryption-keys.ts'
-import type { Telemetry } from './telemetry.ts'
 
 /** What is handed in: everything that a test holds still. */
 export interface AppInput {
@@ -50,7 +49,7 @@ export interface StoreParts extends AppInput {
 }
 
 /** What every process of Plimsoll that changes accounts needs, daemon or command: also the provider and the queues. */
-export interface Parts extends StoreParts, Telemetry {
+export interface Parts extends StoreParts {
   provider: ConfiguredClient
   queues: Queues
   metrics: Metrics
@@ -89,11 +88,10 @@ export async function openStore(input: AppInput, lifecycle: Lifecycle, purpose: 
 
 /** The same with what calls the provider and gives work to daemons. Loaded here: it is half of all that is loaded. */
 export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Parts> {
-  const [{ createQueues }, { createProviderClient }, { createMetrics }, telemetries] = await Promise.all([
+  const [{ createQueues }, { createProviderClient }, { createMetrics }] = await Promise.all([
     import('../../jobs/queues.ts'),
     import('../provider/client.ts'),
     import('../runtime/metrics.ts'),
-    import('./telemetry.ts'),
   ])
   const { config, clock, log } = input
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
@@ -104,11 +102,9 @@ export async function openParts(input: AppInput, lifecycle: Lifecycle, purpose: 
 
   const queueStore = connectRedis(stores.address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the queues' connection", () => queueStore.disconnect())
-  const { NO_TELEMETRY, openTelemetry } = telemetries
-  const telemetry = purpose === 'steps' ? await openTelemetry(input, lifecycle) : NO_TELEMETRY
-  const queues = createQueues(queueStore, stores.keys.queues, clock, log, telemetry.jobTelemetry)
+  const queues = createQueues(queueStore, stores.keys.queues, clock, log)
   lifecycle.onClose('the queues', () => queues.close())
-  return { ...stores, ...telemetry, provider, queues, metrics }
+  return { ...stores, provider, queues, metrics }
 }
 
 /** The same parts by another config. */

@@ -21,5 +21,5 @@ export function startWorkersOf({ parts, work }: Running, roles: ReadonlySet<Role
 /** The clock. A daemon that works ticks for itself: without a word from the others it sweeps all the same. */
 export function startClockOf({ parts }: Running, roles: ReadonlySet<Role>): Ticks {
   if (!roles.has('clock') && !roles.has('worker')) return NO_CLOCK
-  return startClock(parts.queues, parts.config.schedule, parts.log, parts.tracing)
+  return startClock(parts.queues, parts.config.schedule, parts.log)
 }

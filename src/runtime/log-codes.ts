@@ -12,8 +12,6 @@ export const LOG_CODES = [
   'log.not-reopened',
   'files.full',
   'files.room',
-  'telemetry.away',
-  'telemetry.back',
   'systemd.unheard',
   'systemd.no-progress',
   'clock.tick',

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { startClockOf } from '../../src/app/start-jobs.ts'
 import type { Role } from '../../src/heartbeat/roles.ts'
-import { NO_TRACING } from '../../src/runtime/tracing.ts'
 import { logLines } from '../support/log-lines.ts'
 
 /** What a daemon of these roles ticks at its start. */
@@ -11,7 +10,7 @@ function ticksOf(...roles: Role[]): string[] {
     ticks.push(kind)
   }
   const config = { schedule: { refreshTokens: '* * * * * *', pollLimits: '* * * * * *' } }
-  const parts = { queues: { tell }, config, log: logLines().log, tracing: NO_TRACING }
+  const parts = { queues: { tell }, config, log: logLines().log }
   startClockOf({ parts } as never, new Set(roles)).stop()
   return ticks
 }

@@ -27,7 +27,6 @@ test.each([
 test.each([
   ['redis: { url: "redis://elsewhere:6379" }', ['redis.url']],
   ['dataDir: /elsewhere', ['dataDir']],
-  ['telemetry: { url: "http://127.0.0.1:4318/v1/traces" }', ['telemetry']],
   ['tokens: { refreshFrom: 40% }', ['tokens.refreshFrom']],
   ['log: { pretty: true, file: /var/log/plimsoll.log }', ['log.pretty', 'log.file']],
 ])('%s needs a restart', (text, paths) => {

@@ -20,13 +20,9 @@ const KEYS = {
   nowhere: 'nowhere-key-Nw38',
   noTls: 'no-tls-key-Nt52',
   gone: 'gone-key-Go63',
-  collector: 'collector-key-Co85',
 }
 const SIGNED_WITH = Buffer.from('what gone is signed with, Sg74').toString('base64')
 const CONFIGURED = [CLIENT_SECRET, CONFIG_TOKEN, SMTP_PASSWORD, WEBHOOK_SECRET, SIGNED_WITH, ...Object.values(KEYS)]
-
-/** Where traces go. */
-const COLLECTOR = '/v1/traces'
 
 let scene: Scene
 let far: FarSide
@@ -110,7 +106,6 @@ function troubledSettings(sandboxUrl: string, smtpUrl: string): Record<string, o
     routes: [{ to: Object.keys(receivers) }],
     http: { adminToken: CONFIG_TOKEN },
     heartbeat: { url: `${far.url}/ping/${KEYS.heartbeat}`, every: '30s' },
-    telemetry: { url: `${far.url}${COLLECTOR}`, authorization: `Bearer ${KEYS.collector}` },
   }
 }
 
@@ -257,11 +252,7 @@ test('no command says one, whatever failed and however wrong the config is', () 
 test('nobody far away gets one that is not theirs', () => {
   const [ping] = far.seen.filter(({ path }) => path.includes(KEYS.heartbeat))
   expect(ping?.path).toMatch(new RegExp(`^/ping/${KEYS.heartbeat}(/fail)?$`))
-  for (const { path, body, headers } of far.seen) {
-    const theirs = path === COLLECTOR ? [KEYS.collector] : []
-    expect(leaksIn(body + JSON.stringify(headers))).toEqual(theirs)
-  }
-  expect(far.seen.filter(({ path, body }) => path === COLLECTOR && body.includes('resourceSpans'))).not.toEqual([])
+  for (const { body, headers } of far.seen) expect(leaksIn(body + JSON.stringify(headers))).toEqual([])
   // Where an answer leads to nobody goes.
   expect(far.seen.filter(({ path }) => path.includes('again'))).toEqual([])
 })
