@@ -20,9 +20,18 @@ export type Rank = readonly [kind: number, level: number, daysLeft: number, perc
 /** Alerts without a forecast come after those with one, and before none. */
 const NO_FORECAST = 99_999
 
+/** What is fuller is as bad: the number stays one that a cursor can carry. */
+const MOST_PERCENT = 1_000_000
+
 export function rankOf(alert: Ranked): Rank {
   const { kind, level, percent = 0, usage = 0 } = alert
-  return [KINDS.indexOf(kind), level === 'critical' ? 0 : 1, daysUntilFull(alert), -Math.round(percent * 100), -usage]
+  return [
+    KINDS.indexOf(kind),
+    level === 'critical' ? 0 : 1,
+    daysUntilFull(alert),
+    -Math.round(Math.min(percent, MOST_PERCENT) * 100),
+    -usage,
+  ]
 }
 
 /** A count of records at their limit, and what is not about a number, needs no forecast: it has happened. */

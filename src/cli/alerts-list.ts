@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { AlertKind, AlertLevel } from '../alerts/alert.ts'
 import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
-import { byConsequence } from '../alerts/rank.ts'
 import type { StoreParts } from '../app/parts.ts'
 import { type AlertFilter, findAlerts } from '../views/find-alerts.ts'
 import { timedAlert } from '../views/open-alert-json.ts'
@@ -21,10 +20,11 @@ interface ListOptions extends CommonOptions {
   watch?: boolean
 }
 
+/** Of a list that has the worst first. */
 const ORDERS = {
-  worst: byConsequence,
-  newest: (a: OpenAlert, b: OpenAlert) => b.since - a.since || byConsequence(a, b),
-  account: (a: OpenAlert, b: OpenAlert) => (a.hubId ?? 0) - (b.hubId ?? 0) || byConsequence(a, b),
+  worst: () => 0,
+  newest: (a: OpenAlert, b: OpenAlert) => b.since - a.since,
+  account: (a: OpenAlert, b: OpenAlert) => (a.hubId ?? 0) - (b.hubId ?? 0),
 }
 
 /** `plimsoll alerts list`. */
@@ -44,8 +44,8 @@ async function find(parts: StoreParts, options: ListOptions, command: Command): 
   const now = parts.clock.now()
   const silences = await parts.silences.active(now)
   const all = { accounts: Number.POSITIVE_INFINITY, alerts: Number.POSITIVE_INFINITY }
-  const { accounts } = await findAlerts(parts, { mark, level, kind, carriers, account }, silences, all, now)
-  return accounts.flatMap(({ alerts }) => alerts).sort(ORDERS[sort])
+  const { alerts } = await findAlerts(parts, { mark, level, kind, carriers, account }, silences, all, now)
+  return alerts.sort(ORDERS[sort])
 }
 
 function print(io: Io, alerts: readonly OpenAlert[], { state: mark, level, kind, tag, search, json }: ListOptions) {

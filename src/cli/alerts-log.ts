@@ -9,19 +9,7 @@ import type { AccountName, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
-import {
-  accountCells,
-  ageCell,
-  momentCell,
-  named,
-  number,
-  printTable,
-  prose,
-  spare,
-  state,
-  usageCell,
-  whole,
-} from './table.ts'
+import { accountCells, named, number, printTable, prose, spare, state, timeCell, usageCell, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -66,11 +54,11 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
   printTable(
     io,
     [
-      ...[whole('AGE'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare(whole('AT')), spare('ID')],
+      ...[whole('AT'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
+      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare('ID')],
     ],
     found.map(({ transition, alert, fate }) => [
-      ageCell(alert.measuredAt, now),
+      timeCell(alert.measuredAt),
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
@@ -78,7 +66,6 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
       usageCell(alert),
       fate.is,
       whyOf({ transition, alert, fate }, held),
-      momentCell(Date.parse(alert.measuredAt)),
       alert.id,
     ]),
   )

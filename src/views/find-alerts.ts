@@ -42,7 +42,7 @@ export type AlertPlace = readonly number[]
 /** A place as text: a cursor of the API and of the page. */
 export const PLACE = z
   .string('must be given once')
-  .regex(/^-?\d{1,15}(\.\d)?(_-?\d{1,15}(\.\d)?){5}$/, 'is no place in this list')
+  .regex(/^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){5}$/, 'is no place in this list')
 
 export function placeText(place: AlertPlace): string {
   return place.join('_')
@@ -66,6 +66,8 @@ export interface FoundAlerts {
   counts: AlertCounts
   /** The account with the worst alert first. */
   accounts: AccountAlerts[]
+  /** Those of all of them, the worst first. */
+  alerts: OpenAlert[]
   /** After which the next page begins; undefined on the last one. */
   next: AlertPlace | undefined
 }
@@ -103,7 +105,7 @@ export async function findAlerts(
   const alerts = withMarks(await readOpenAlerts(deps.store, deps.keys, hubIds, isShown), silences, now)
   const byAccount = Map.groupBy(alerts, ({ hubId }) => hubId ?? NOBODY)
   return {
-    counts: survey.counts,
+    ...{ counts: survey.counts, alerts },
     accounts: shown.flatMap(({ hubId, hubDomain, counts }) => {
       const own = byAccount.get(hubId)
       return own === undefined ? [] : [{ hubId: hubId === NOBODY ? null : hubId, hubDomain, counts, alerts: own }]

@@ -1,6 +1,5 @@
 import type { DueSets } from '../accounts/due-sets.ts'
 import type { Registry } from '../accounts/registry.ts'
-import { byConsequence } from '../alerts/rank.ts'
 import type { SilenceStore } from '../alerts/silences/silence-store.ts'
 import type { Deliveries } from '../delivery/deliveries.ts'
 import type { ReceiverStore } from '../delivery/receiver-store.ts'
@@ -46,6 +45,8 @@ export interface FleetStatusDeps {
 const OVERDUE_AFTER_MS = 60_000
 const WORST_ALERTS = 20
 const WORST_ACCOUNTS = 8
+/** Of one account; its own page has all. */
+const MOST_OF_ONE = 20
 const NEWEST_ATTEMPTS = 10
 const NEAREST_LIMITS = 10
 
@@ -109,12 +110,11 @@ async function dueStatus({ store, keys, due }: FleetStatusDeps, kind: DueKind, n
 async function alertStatus(deps: FleetStatusDeps, now: number): Promise<FleetStatus['alerts']> {
   // Each of the worst alerts is of one of as many accounts.
   const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
-  const { counts, accounts } = await findAlerts(deps, {}, await deps.silences.active(now), page, now)
-  const all = accounts.flatMap(({ alerts }) => alerts).sort(byConsequence)
+  const { counts, accounts, alerts } = await findAlerts(deps, {}, await deps.silences.active(now), page, now)
   return {
     ...counts,
-    worst: all.slice(0, WORST_ALERTS).map(timedAlert),
-    accounts: accounts.slice(0, WORST_ACCOUNTS).map(accountAlertsJson),
+    worst: alerts.slice(0, WORST_ALERTS).map(timedAlert),
+    accounts: accounts.slice(0, WORST_ACCOUNTS).map((account) => accountAlertsJson(account, MOST_OF_ONE)),
   }
 }
 

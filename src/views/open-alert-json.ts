@@ -22,9 +22,9 @@ export function timedAcknowledgement(given: NonNullable<OpenAlert['acknowledged'
   }
 }
 
-/** So many of one account are shown; its own page has all. */
-const MOST_OF_ONE = 20
-
-export function accountAlertsJson({ hubId, hubDomain, counts, alerts }: AccountAlerts): AccountAlertsShape {
-  return { hubId, hubDomain, ...counts, alerts: alerts.slice(0, MOST_OF_ONE).map(timedAlert) }
+export function accountAlertsJson(
+  { hubId, hubDomain, counts, alerts }: AccountAlerts,
+  most: number,
+): AccountAlertsShape {
+  return { hubId, hubDomain, ...counts, alerts: alerts.slice(0, most).map(timedAlert) }
 }

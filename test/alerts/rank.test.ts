@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { byConsequence, type Ranked } from '../../src/alerts/rank.ts'
+import { byConsequence, type Ranked, rankOf } from '../../src/alerts/rank.ts'
+import { PLACE, placeText, readPlace } from '../../src/views/find-alerts.ts'
 
 const overall = { metric: 'customProperties.overall' }
 const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
@@ -26,5 +27,18 @@ test('what has the worst consequence comes first, whatever order it came in', ()
     const turned = [...WORST_FIRST.slice(turn), ...WORST_FIRST.slice(0, turn)]
     const sorted = turned.toSorted(([, a], [, b]) => byConsequence(a, b))
     expect(sorted.map(([what]) => what)).toEqual(WORST_FIRST.map(([what]) => what))
+  }
+})
+
+test('whatever the numbers, a rank is a place that a cursor carries', () => {
+  const overall = { metric: 'customProperties.overall' }
+  const most = Number.MAX_SAFE_INTEGER
+  for (const usage of [0, 7, most]) {
+    const percent = usage * 10
+    const place = [
+      ...rankOf({ kind: 'limit', level: 'critical', series: overall, usage, percent, daysLeft: 0.1 }),
+      most,
+    ]
+    expect(readPlace(PLACE.parse(placeText(place)))).toEqual(place.map((one) => one || 0))
   }
 })

@@ -22,6 +22,7 @@ async function csrfOn({ ask }: World, path: string, headers: Record<string, stri
 /** Everything that the forms of the pages can do, one of each. */
 const ACTIONS = [
   ['/alerts/0123456789abcdef/acknowledge', 'level=critical'],
+  ['/alerts/selected', 'do=silence&account=1001&shown=1001/0123456789abcdef/critical'],
   ['/silences/new', 'account=1001&for=1h&comment=x'],
   ['/silences/s-23456/end', ''],
   ['/deliveries/replay', 'since=30d'],

@@ -27,7 +27,8 @@ export const listAlerts = route({
   ...TAKES_NOTHING,
   ...{ id: 'listAlerts', method: 'GET', path: '/alerts', scope: 'read' },
   summary: 'Alerts that are open',
-  description: 'The alerts of an account stay together, so a page may have a few more items than `limit`.',
+  description:
+    'The alerts of an account stay together, so a page may have a few more items than `limit`. An alert that gets worse between two pages moves ahead: to see each once, ask for one account at a time, or for all on one page.',
   query: QUERY,
   answers: {
     200: {

@@ -75,6 +75,16 @@ test('the status page of 25 accounts and 88 alerts is read without scrolling for
   }
 })
 
+test('an account that is ticked stands for its alerts in the list, not for those that the filter hides', async () => {
+  const { page } = await pages.visit('/alerts?level=warning')
+  await page.getByLabel(`All alerts of customer-${DEAD}.example.com`).check()
+  await page.getByRole('button', { name: 'Acknowledge selected' }).click()
+  await page.getByText('Acknowledged: no notification until it gets worse.').waitFor()
+  const { items } = (await server.get(`/api/v1/alerts?hubId=${DEAD}`)).json
+  const levels = items.filter((one: { acknowledged?: object }) => one.acknowledged !== undefined)
+  expect(levels.map(({ level }: { level: string }) => level)).toEqual(['warning'])
+})
+
 test('accounts and alerts that are chosen are acknowledged, or silenced, in one go', async () => {
   const { page } = await pages.visit('/alerts')
   await page.getByLabel('All alerts of customer-1001.example.com').check()
@@ -82,7 +92,7 @@ test('accounts and alerts that are chosen are acknowledged, or silenced, in one 
   await page.getByRole('button', { name: 'Acknowledge selected' }).click()
   await page.getByText('Acknowledged: no notification until it gets worse.').waitFor()
   await pages.visit('/alerts?mark=acknowledged')
-  expect(await page.locator('.by-account > li').count()).toBe(2)
+  expect(await page.locator('.by-account > li').count()).toBe(3)
 
   await pages.visit('/alerts')
   await page.getByLabel('All alerts of customer-1003.example.com').check()

@@ -32,7 +32,7 @@ export function alertsPage({ accounts, counts, query, next, silences, token, now
   return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
-${accounts.length === 0 ? nothing(isNarrowed ? 'No open alert fits.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, token)}
+${accounts.length === 0 ? nothing(isNarrowed ? 'No open alert fits.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
 ${pager(filter, after, next)}
 </div>
 <h2 id="silences">Silences in force</h2>
@@ -52,13 +52,18 @@ const FOR = {
 } as const
 
 /** Around the list: what is chosen in it is acknowledged or silenced at once. */
-function selectionForm(list: Html, token: string): Html {
-  return html`<form method="post" action="/alerts/selected" class="selection">${formTokenField(token)}
+function selectionForm(list: Html, { level, kind }: FilterValues, token: string): Html {
+  return html`<form method="post" action="/alerts/selected" class="selection">${formTokenField(token)}${hidden('level', level)}${hidden('kind', kind)}
 ${list}
 <p class="with-selected"><label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
 <button name="do" value="acknowledge">Acknowledge selected</button>
-<button name="do" value="silence" class="second">Silence selected</button> ${select(FOR, '4h')}</p>
+<button name="do" value="silence" class="second">Silence selected</button> ${select(FOR, '4h')}
+<span class="soft">A silence of an account covers its later alerts, too.</span></p>
 </form>`
+}
+
+function hidden(name: string, value: string | undefined): Html | undefined {
+  return value === undefined ? undefined : html`<input type="hidden" name="${name}" value="${value}">`
 }
 
 function levelLink(level: AlertLevel | undefined, count: number, filter: FilterValues): Html {

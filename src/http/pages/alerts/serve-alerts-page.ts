@@ -31,7 +31,7 @@ async function showAlerts(deps: PagesDeps, request: FastifyRequest, reply: Fasti
   ])
   const body = alertsPage({
     ...{ counts, query, now },
-    accounts: accounts.map(accountAlertsJson),
+    accounts: accounts.map((account) => accountAlertsJson(account, ALERTS_A_PAGE)),
     next: next === undefined ? undefined : placeText(next),
     silences: silences.map((silence) => silenceJson(silence, covered.get(silence.id) ?? 0, now)),
     token: request.mayWrite ? formToken(request) : undefined,

@@ -27,9 +27,19 @@ export function serveSelectionForm(app: FastifyInstance, deps: Deps): void {
 function listOf<T extends z.ZodType>(item: T) {
   return z.preprocess(
     (given) => (given === undefined ? [] : Array.isArray(given) ? given : [given]),
-    z.array(item).max(500),
+    z.array(item).max(2_000),
   )
 }
+
+/** An alert as the reader saw it: its account, its id, its level. */
+const SEEN = z
+  .string()
+  .regex(/^\d{1,16}\/[0-9a-f]{16}\/(warning|critical)$/, 'is no alert')
+  .transform((text) => {
+    const [hubId, id, level] = text.split('/') as [string, string, AlertLevel]
+    return { hubId: Number(hubId), id, level }
+  })
+type Seen = z.output<typeof SEEN>
 
 const FORM = z.object({
   do: oneOf(['acknowledge', 'silence']),
@@ -39,14 +49,18 @@ const FORM = z.object({
     .max(500)
     .default('')
     .transform((given) => cleanText(given, 500)),
+  // Accounts stand for their alerts that the page showed, and no others.
   account: listOf(
     z
       .string()
-      .regex(/^\d{1,15}$/, 'is no account')
+      .regex(/^\d{1,16}$/, 'is no account')
       .transform(Number),
   ),
-  // An account, one of its alerts, and the level that the reader saw.
-  alert: listOf(z.string().regex(/^\d{1,15}\/[0-9a-f]{16}\/(warning|critical)$/, 'is no alert')),
+  shown: listOf(SEEN),
+  alert: listOf(SEEN),
+  // The list was narrowed by these.
+  level: z.string().max(20).optional(),
+  kind: z.string().max(20).optional(),
 })
 type Form = z.output<typeof FORM>
 
@@ -61,24 +75,23 @@ async function answer(deps: Deps, request: FastifyRequest, reply: FastifyReply):
   return goTo(reply, `/alerts?done=${done}`)
 }
 
-interface Chosen {
+interface Chosen extends Seen {
   open: OpenState
-  /** As the reader saw it. */
-  level: AlertLevel
-  /** With its whole account. */
   withAccount: boolean
 }
 
-async function chosenAlerts(deps: Deps, { account, alert }: Form): Promise<Chosen[]> {
-  const single = alert
-    .map((value) => value.split('/'))
-    .map(([hubId, id, level]) => ({ hubId: Number(hubId), id, level }))
-  const hubIds = [...new Set([...account, ...single.map(({ hubId }) => hubId)])]
-  const all = await Promise.all(hubIds.map((hubId) => openStatesOf(deps.store, deps.keys, hubId)))
-  return all.flat().flatMap((open): Chosen[] => {
-    if (account.includes(open.hubId)) return [{ open, level: open.state.level, withAccount: open.hubId !== NOBODY }]
-    const found = single.find(({ hubId, id }) => hubId === open.hubId && id === open.id)
-    return found === undefined ? [] : [{ open, level: found.level as AlertLevel, withAccount: false }]
+async function chosenAlerts(deps: Deps, { account, shown, alert }: Form): Promise<Chosen[]> {
+  const ofAccounts = shown.filter(({ hubId }) => account.includes(hubId))
+  const isAlone = ({ id }: Seen) => !ofAccounts.some((one) => one.id === id)
+  const chosen = [
+    ...ofAccounts.map((seen) => ({ ...seen, withAccount: seen.hubId !== NOBODY })),
+    ...alert.filter(isAlone).map((seen) => ({ ...seen, withAccount: false })),
+  ]
+  const hubIds = [...new Set(chosen.map(({ hubId }) => hubId))]
+  const open = (await Promise.all(hubIds.map((hubId) => openStatesOf(deps.store, deps.keys, hubId)))).flat()
+  return chosen.flatMap((seen) => {
+    const found = open.find(({ hubId, id }) => hubId === seen.hubId && id === seen.id)
+    return found === undefined ? [] : [{ ...seen, open: found }]
   })
 }
 
@@ -88,16 +101,18 @@ async function acknowledge(
   by: { by: string; comment: string | undefined },
 ): Promise<Done> {
   const outcomes = await Promise.all(
-    chosen.map(({ open: { id, hubId }, level }) => actions.acknowledge({ id, hubId, level }, by)),
+    chosen.map(({ hubId, id, level }) => actions.acknowledge({ hubId, id, level }, by)),
   )
   return outcomes.some(({ is }) => is === 'gone-worse') ? 'some-worse' : 'acknowledged'
 }
 
-/** One silence for all accounts that were chosen whole, one for each alert. */
+/** One silence for all accounts that were chosen whole, by what the list was narrowed to; one for each alert. */
 async function silence({ actions, clock }: Deps, chosen: readonly Chosen[], form: Form, author: string): Promise<Done> {
   const now = clock.now()
-  const accounts = new Set(chosen.flatMap(({ open, withAccount }) => (withAccount ? [String(open.hubId)] : [])))
-  const whole: Matcher[][] = accounts.size === 0 ? [] : [[...accounts].map((value) => ({ name: 'account', value }))]
+  const accounts = [...new Set(chosen.flatMap(({ hubId, withAccount }) => (withAccount ? [String(hubId)] : [])))]
+  const narrowed = (['level', 'kind'] as const).flatMap((name) => (form[name] ? [{ name, value: form[name] }] : []))
+  const whole =
+    accounts.length === 0 ? [] : [[...accounts.map((value) => ({ name: 'account' as const, value })), ...narrowed]]
   const single = chosen.filter(({ withAccount }) => !withAccount).map(({ open }) => matchersOf(open))
   for (const matchers of [...whole, ...single]) {
     const comment = form.comment || 'chosen in the list of alerts'

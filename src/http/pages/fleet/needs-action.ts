@@ -5,7 +5,8 @@ import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { Cause } from '../../../tokens/endpoint/breaker.ts'
 import { isLow, shareText } from '../../../views/coverage-status.ts'
-import type { FleetStatus } from '../../../views/fleet-status.ts'
+import { type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
+import { heartbeatText } from '../../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../../views/poll-budget.ts'
 import { isBroken } from '../../../views/receiver-status.ts'
 import type { OpenAlertShape } from '../../../views/shapes/alert.ts'
@@ -27,7 +28,9 @@ const MOST = 7
 export function needsAction(status: FleetStatus, health: HealthReport): Html {
   const actions = actionsOf(status, health)
   if (actions.length === 0) {
-    return status.accounts.total === 0
+    const { total, newFleet } = status.accounts
+    if (newFleet !== null) return html`<p class="verdict">Nothing needs action so far; ${newFleetText(newFleet)}.</p>`
+    return total === 0
       ? html`<p class="verdict">No accounts yet: <a href="/install">connect the first</a>.</p>`
       : html`<p class="verdict good">All is well.</p>`
   }
@@ -42,15 +45,31 @@ export function needsAction(status: FleetStatus, health: HealthReport): Html {
 
 export function actionsOf(status: FleetStatus, health: HealthReport): Action[] {
   const stuck = health.checks.filter((check) => !check.ok && check.name !== RECEIVERS)
-  const undone = leftUndone(status.daemons.filter(({ silent }) => !silent))
+  const atWork = status.daemons.filter(({ silent }) => !silent)
+  const allSilent = status.daemons.length > 0 && atWork.length === 0
+  const undone = allSilent ? ['every daemon is silent: nothing is refreshed, polled or sent'] : leftUndone(atWork)
   return [
     ...stuck.map(({ name, detail }): Action => ({ level: 'critical', verb: `Fix ${name}`, says: detail })),
     ...undone.map((says): Action => ({ level: 'critical', verb: 'Start a daemon', says })),
+    ...heartbeatActions(status),
     ...tokenActions(status),
     ...receiverActions(status),
     ...pollActions(status),
+    ...uninstallActions(status),
     ...limitActions(status),
   ]
+}
+
+function heartbeatActions({ heartbeat }: FleetStatus): Action[] {
+  if (heartbeat === null || (heartbeat.ok && !heartbeat.late && heartbeat.ping?.sent !== false)) return []
+  const level = heartbeat.ok ? 'warning' : 'critical'
+  return [{ level, verb: 'Check the heartbeat', says: cleanText(heartbeatText(heartbeat), 200), at: '/runbook' }]
+}
+
+function uninstallActions({ uninstalls }: FleetStatus): Action[] {
+  if (uninstalls.overdue === 0) return []
+  const says = `${countOf(uninstalls.overdue, 'uninstall')} overdue`
+  return [{ level: 'warning', verb: 'Check uninstalls', says, at: '/accounts?state=uninstalling' }]
 }
 
 function receiverActions({ deliveries }: FleetStatus): Action[] {

@@ -82,7 +82,7 @@ function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
 function tokensTile({ tokens }: FleetStatus, now: number): Html {
   const { overdue, lateMs, nearestExpiryAt } = tokens
   // Those that fail are overdue, and not late: each is due at its next attempt.
-  const late = overdue === 0 || lateMs === 0 ? '' : `, late by ${formatSpan(lateMs)}`
+  const late = overdue === 0 || lateMs < 1_000 ? '' : `, late by ${formatSpan(lateMs)}`
   const expiry = nearestExpiryAt === null ? [] : [expiryText(Date.parse(nearestExpiryAt) - now)]
   const note = [nextText('refresh', tokens, now), ...expiry].join('; ')
   return tile('Tokens', `${formatCount(overdue)} overdue${late}`, note, overdue)

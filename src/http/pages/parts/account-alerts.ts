@@ -27,7 +27,7 @@ function lineOf(account: AccountAlertsShape, now: number, { mayWrite, choose = f
   const of = html`<span class="unseen"> ${name}</span>`
   const more = account.critical + account.warning - alerts.length
   return html`<li id="account-${hubId ?? 0}" class="${worst.level}">
-${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>` : undefined}
+${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map(({ id, level }) => html`<input type="hidden" name="shown" value="${hubId ?? 0}/${id}/${level}">`)}` : undefined}
 <details><summary><b>${name}</b>: ${countsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span></summary>
 ${alertTable(alerts, now, 'of one account', { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="/accounts/${hubId ?? 0}#alerts">${countOf(more, 'more alert')}</a></p>` : undefined}
