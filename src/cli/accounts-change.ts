@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { Secret } from '../runtime/secret.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { formatMoment, formatTime, iso } from '../text/format-time.ts'
 import { polledJson, refreshedJson } from '../views/account-now-json.ts'
 import { ENDING } from '../views/account-story.ts'
 import { type PlannedAccount, withPlan } from '../views/account-view.ts'
@@ -23,7 +23,7 @@ import { CommandError, type Io, printJson, unreadable } from './io.ts'
 import { hubIdOf, hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { momentCell, named, printTable, prose, spare, state, timeCell, whole } from './table.ts'
+import { ageCell, named, printTable, prose, spare, state, whole } from './table.ts'
 import { withParts, withStore } from './with-parts.ts'
 
 /** `plimsoll accounts connect`. */
@@ -81,7 +81,7 @@ export async function printReconnectLink(io: Io, name: AccountName, options: Com
   const until = new Date(expiresAt).toISOString()
   if (options.json === true) return printJson(io, 'accounts reconnect-link', { hubId, url, expiresAt: until })
   io.out(`${url}\n`)
-  if (io.isTerminal) say(io, `It connects account ${hubId} and no other, until ${momentCell(expiresAt)}.`)
+  if (io.isTerminal) say(io, `It connects account ${hubId} and no other, until ${formatMoment(expiresAt)}.`)
 }
 
 /** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
@@ -98,9 +98,9 @@ export async function poll(io: Io, names: readonly AccountName[], options: Commo
   else {
     printTable(
       io,
-      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('LAST READ')), prose('WHY')],
+      [whole('HUB ID'), named('DOMAIN'), state('OUTCOME'), spare(whole('READ')), prose('WHY')],
       polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
-        ...[String(hubId), hubDomain, outcome, timeCell(polledAt), reason ?? ''],
+        ...[String(hubId), hubDomain, outcome, ageCell(polledAt, io.clock.now()), reason ?? ''],
       ]),
     )
   }
@@ -138,7 +138,7 @@ export async function refresh(io: Io, name: AccountName, options: CommonOptions)
   if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
   const told = refreshedJson(refreshed.account)
   if (options.json === true) return printJson(io, 'accounts refresh', told)
-  say(io, `refreshed account ${hubId}: its access token is valid until ${timeCell(told.expiresAt)}`)
+  say(io, `refreshed account ${hubId}: its access token is valid until ${formatTime(told.expiresAt ?? '')}`)
 }
 
 interface RemoveOptions {

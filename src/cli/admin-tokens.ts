@@ -6,7 +6,7 @@ import { iso } from '../text/format-time.ts'
 import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { say } from './say.ts'
-import { printTable, spare, timeCell, whole } from './table.ts'
+import { ageCell, printTable, spare, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 export async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
@@ -35,14 +35,15 @@ export async function list(io: Io, options: CommonOptions): Promise<void> {
   if (options.json === true) return printJson(io, 'admin-tokens list', rows)
   if (rows.length === 0)
     return say(io, 'there is no named token: plimsoll admin-tokens add NAME --scopes read makes one')
+  const now = io.clock.now()
   printTable(
     io,
-    [whole('NAME'), 'SCOPES', spare(whole('MADE')), whole('LAST USED')],
+    [whole('NAME'), 'SCOPES', spare(whole('AGE')), whole('LAST USED')],
     rows.map(({ name, scopes, createdAt, lastUsedAt, ignored }) => [
       name,
       ignored ? 'none: ignored' : scopes.join(','),
-      timeCell(createdAt),
-      timeCell(lastUsedAt),
+      ageCell(createdAt, now),
+      ageCell(lastUsedAt, now),
     ]),
   )
   if (!rows.some(({ ignored }) => ignored)) return

@@ -9,7 +9,19 @@ import type { AccountName, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
-import { accountCells, named, number, printTable, prose, spare, state, timeCell, usageCell, whole } from './table.ts'
+import {
+  accountCells,
+  ageCell,
+  momentCell,
+  named,
+  number,
+  printTable,
+  prose,
+  spare,
+  state,
+  usageCell,
+  whole,
+} from './table.ts'
 import { withStore } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -54,11 +66,11 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
   printTable(
     io,
     [
-      ...[whole('AT'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare('ID')],
+      ...[whole('AGE'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
+      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare(whole('AT')), spare('ID')],
     ],
     found.map(({ transition, alert, fate }) => [
-      timeCell(alert.measuredAt),
+      ageCell(alert.measuredAt, now),
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
@@ -66,6 +78,7 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
       usageCell(alert),
       fate.is,
       whyOf({ transition, alert, fate }, held),
+      momentCell(Date.parse(alert.measuredAt)),
       alert.id,
     ]),
   )

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { newSilence, parseMatcher } from '../alerts/silences/new-silence.ts'
-import { isInForce, type Matcher, type Silence } from '../alerts/silences/silence.ts'
+import type { Matcher, Silence } from '../alerts/silences/silence.ts'
 import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
 import type { Parts } from '../app/parts.ts'
 import { countOf } from '../text/format-number.ts'
@@ -10,7 +10,7 @@ import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
 import type { CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { say } from './say.ts'
-import { momentCell, number, printTable, prose, whole } from './table.ts'
+import { leftCell, number, printTable, prose, whole } from './table.ts'
 import { withParts } from './with-parts.ts'
 
 interface SilenceOptions extends CommonOptions {
@@ -96,11 +96,10 @@ export async function listSilences(io: Io, options: CommonOptions & { all?: bool
   if (silences.length === 0) return say(io, 'no silence is in force')
   printTable(
     io,
-    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), whole('UNTIL'), number('OPEN ALERTS')],
+    [whole('ID'), prose('WHAT'), 'BY', prose('WHY'), whole('LEFT'), number('OPEN ALERTS')],
     silences.map((one) => [
       ...[one.id, matchersText(one), one.author, one.comment],
-      `${momentCell(one.endsAt)}${isInForce(one, now) ? '' : ' (over)'}`,
-      String(openAlerts(one)),
+      ...[leftCell(one.endsAt, now), String(openAlerts(one))],
     ]),
   )
 }

@@ -11,7 +11,7 @@ import type { CheckedAccountShape, CheckShape } from '../views/shapes/check.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { Io } from './io.ts'
 import { say } from './say.ts'
-import { type Column, momentCell, named, number, printTable, prose, spare, state, whole } from './table.ts'
+import { ageCell, type Column, named, number, printTable, prose, spare, state, whole } from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
 export interface CheckOutput {
@@ -33,7 +33,7 @@ export interface OutputOptions {
 export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOutput {
   const showAll = options.all === true
   if (options.json === true) return jsonOutput(io, at, showAll)
-  return options.csv === true ? csvOutput(io, showAll) : tableOutput(io, showAll, options.max)
+  return options.csv === true ? csvOutput(io, showAll) : tableOutput(io, at, showAll, options.max)
 }
 
 /** One line for whoever shows one line: what is wrong, then counts for programs behind the bar. */
@@ -73,9 +73,9 @@ const OF_SERIES = [
   ...[state('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), number('USAGE'), spare(number('LIMIT'))],
   ...[number('%'), spare('RULE'), spare(whole('READ'))],
 ]
-const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), named('DOMAIN'), prose('WHY'), spare(whole('LAST READ'))]
+const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), named('DOMAIN'), prose('WHY'), spare(whole('READ'))]
 
-function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
+function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOutput {
   let worst: Row[] = []
   let count = 0
   const cut = () => {
@@ -91,8 +91,16 @@ function tableOutput(io: Io, showAll: boolean, max: number): CheckOutput {
     end: (counts) => {
       cut()
       say(io, summaryLine(counts))
-      printRows(io, OF_SERIES, worst.flatMap(seriesCells))
-      printRows(io, OF_ACCOUNTS, worst.flatMap(accountCells))
+      printRows(
+        io,
+        OF_SERIES,
+        worst.flatMap((row) => seriesCells(row, at)),
+      )
+      printRows(
+        io,
+        OF_ACCOUNTS,
+        worst.flatMap((row) => accountCells(row, at)),
+      )
       if (count > worst.length) say(io, `and ${formatCount(count - worst.length)} more: --max shows more, --json all`)
     },
     failed: (why) => io.out(unknownLine(why)),
@@ -118,7 +126,7 @@ function printRows(io: Io, columns: readonly Column[], rows: readonly string[][]
   printTable(io, columns, rows)
 }
 
-function seriesCells({ level, account, series }: Row): string[][] {
+function seriesCells({ level, account, series }: Row, now: number): string[][] {
   if (series === undefined) return []
   const { usage, limit, percent, rule, measuredAt } = series
   const threshold = thresholdText(series.threshold)
@@ -126,14 +134,14 @@ function seriesCells({ level, account, series }: Row): string[][] {
     [
       ...[level, String(account.hubId), account.hubDomain, seriesName(series)],
       ...[formatCount(usage), limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)],
-      ...[threshold === '' ? rule : `${rule}: ${threshold}`, momentCell(measuredAt)],
+      ...[threshold === '' ? rule : `${rule}: ${threshold}`, ageCell(measuredAt, now)],
     ],
   ]
 }
 
-function accountCells({ level, account, series }: Row): string[][] {
+function accountCells({ level, account, series }: Row, now: number): string[][] {
   const { hubId, hubDomain, reason, readAt } = account
-  return series === undefined ? [[level, String(hubId), hubDomain, reason ?? '', momentCell(readAt)]] : []
+  return series === undefined ? [[level, String(hubId), hubDomain, reason ?? '', ageCell(readAt, now)]] : []
 }
 
 /** One object, written as it is found: of a large fleet on fire not all is in memory at once. */

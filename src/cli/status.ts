@@ -41,7 +41,7 @@ function print(io: Io, fleet: FleetStatus): void {
       [state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('USAGE'), spare(whole('AGE'))],
       worst.map((alert) => [
         ...[alert.level, ...accountCells(alert), subjectOf(alert), usageCell(alert)],
-        ageCell(Date.parse(alert.since), now),
+        ageCell(alert.since, now),
       ]),
     )
     io.out('\n')

@@ -162,19 +162,14 @@ function printRecords(io: Io, columns: readonly Laid[], count: number): void {
   }
 }
 
-/** A moment (ISO 8601) as a cell, as pages and mails show it; empty for none. */
-export function timeCell(at: string | null): string {
-  return at === null ? '' : momentCell(Date.parse(at))
-}
-
-/** The same of a moment in ms. */
+/** A moment in ms as a cell, as pages and mails show it; empty for none. */
 export function momentCell(at: number | null): string {
   return at === null ? '' : formatMoment(at)
 }
 
-/** How long ago a moment was: `3 min`; empty for none. */
-export function ageCell(at: number | null, now: number): string {
-  return at === null ? '' : formatSpan(now - at)
+/** How long ago a moment (ms or ISO 8601) was: `3 min`; empty for none. */
+export function ageCell(at: number | string | null, now: number): string {
+  return at === null ? '' : formatSpan(now - new Date(at).getTime())
 }
 
 /** How long until a moment: `12 min`; `over` once it has come. */

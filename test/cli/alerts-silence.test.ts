@@ -61,7 +61,7 @@ describe('alerts silence', () => {
     const [, id = ''] = /^silence (s-\w{5}): account=1, until 2026-11-21 12:00 UTC\n/.exec(out) ?? []
     expect(out).toContain('It covers 1 alert that is open now. To end it before: plimsoll alerts unsilence s-')
     expect((await run('silences')).out.trim().split('\n')[1]?.split(/ {2,}/)).toEqual([
-      ...[id, 'account=1', userInfo().username, 'an import', '2026-11-21 12:00 UTC', '1'],
+      ...[id, 'account=1', userInfo().username, 'an import', '2 h', '1'],
     ])
     const alerts = await json('list')
     expect(alerts.map((alert: { hubId: number; silencedBy?: string }) => [alert.hubId, alert.silencedBy])).toEqual([
@@ -122,7 +122,7 @@ test('alerts unsilence ends one now; again it says that it was over; an unknown 
   expect((await run('unsilence', id)).out).toBe(`silence ${id} was over already: it ended 2026-11-21 10:00 UTC\n`)
   expect(await json('silences')).toEqual([])
   expect(await json('silences', '--all')).toMatchObject([{ id, active: false }])
-  expect((await run('silences', '--all')).out).toContain('2026-11-21 10:00 UTC (over)')
+  expect((await run('silences', '--all')).out).toMatch(/ x +over +\d+$/m)
   expect((await json('list'))[0]).not.toHaveProperty('silencedBy')
   expect(await run('unsilence', 's-nobody')).toMatchObject({
     code: 1,

@@ -151,7 +151,8 @@ describe('alerts log', () => {
     ])
     const { code, out } = await run('alerts', 'log')
     expect(code).toBe(0)
-    expect(out).toMatch(/critical.*acme\.example\.com.*dead.*plimsoll outbox replay.*b-1/)
+    expect(out).toMatch(/^AGE +LEVEL .* AT /)
+    expect(out).toMatch(/^\d+ (min|h) +critical.*acme\.example\.com.*dead.*plimsoll outbox replay.* UTC +b-1/m)
     expect(out).toMatch(/withheld.*no route is for it.*c-1/)
   })
 

@@ -89,7 +89,7 @@ test('a named token is made by a command, works within two seconds, is listed wi
     { name: 'ann', scopes: ['read', 'write'] },
     { name: 'billing', scopes: ['tokens'] },
   ])
-  expect((await adminTokens('list')).out).toMatch(/^NAME +SCOPES +MADE +LAST USED\nann +read,write/)
+  expect((await adminTokens('list')).out).toMatch(/^NAME +SCOPES +AGE +LAST USED\nann +read,write +\d+ s/)
 
   await eventually('ann to be known', async () => (await ask(daemon, '/api/v1/status', ann)).status === 200, 2_000)
   const account = await (await ask(daemon, `/api/v1/accounts/${hubIds[1]}`, ann)).json()
