@@ -129,9 +129,15 @@ async function takeEarlier({ deps, key, now }: Closing, waiting: readonly Waitin
       byGroup.set(other, here.set(alertOf(one.alert), one))
     }
   }
+  const open = new Set<string>()
+  // A mass has as many of them as it has accounts: few wait, and one question finds them.
+  for (const some of chunksOf([...byGroup.keys()])) {
+    const closesAt = await store.zmscore(keys.delivery.groupsDue, ...some)
+    for (const [n, other] of some.entries()) if (closesAt[n] != null) open.add(other)
+  }
   let taken = 0
   for (const [other, here] of byGroup) {
-    if ((await store.hlen(keys.delivery.group(other))) === 0) continue
+    if (!open.has(other)) continue
     const there = (await readGroup(deps, other)).waiting
     const isEarlier = (one: WaitingAlert) => {
       const newest = here.get(alertOf(one.alert))

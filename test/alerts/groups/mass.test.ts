@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
+import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
 import { toldOfAccount } from '../../../src/views/told-of-account.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
@@ -130,4 +131,28 @@ test('what an account is notified of names where its alert waits: the group of t
   const { store, keys, deliveries, deps } = one
   const [found] = await toldOfAccount({ store, keys, deliveries, receivers: deps.receivers, group: deps.group }, 1)
   expect(found).toMatchObject({ fate: 'pending', waiting: [{ receiver: 'mail', where: 'group', until: NOW + WAIT }] })
+})
+
+test('as many ends as a mass has accounts do not ask Redis one by one where else they wait', async () => {
+  const one = relay()
+  const hubIds = Array.from({ length: 200 }, (_, n) => n + 1)
+  await one.commit(...hubIds.map((n) => of(n)))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  await one.commit(...hubIds.map((n) => of(n, { id: `${n}-2`, status: 'resolved', reason: 'recovered' })))
+  await one.collect(NOW + 2 * WAIT)
+  let asked = 0
+  const store = new Proxy(redis.store, {
+    get: (real, name) => {
+      const value = Reflect.get(real, name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        asked++
+        return value.apply(real, args)
+      }
+    },
+  })
+  await closeGroups({ ...one.deps, store }, NOW + WAIT + INTERVAL)
+  expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', hubIds.map((n) => `${n}-2`).sort()])
+  expect(asked).toBeLessThan(30)
 })
