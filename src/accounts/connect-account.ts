@@ -53,8 +53,8 @@ export type ConnectOutcome =
 
 export type GrantOutcome =
   | ConnectOutcome
-  /** It was asked for by a link for account `wanted`: nothing of it is kept. */
-  | { is: 'other-account'; hubId: number; hubDomain: string; wanted: number }
+  /** It was asked for by a link for account `wanted`: it is stored only if it reconnects an account that was kept already. */
+  | { is: 'other-account'; hubId: number; hubDomain: string; wanted: number; isReconnected: boolean }
   /** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
   | { is: 'parked'; failure: ProviderFailure }
 
@@ -93,8 +93,18 @@ export async function connectGrant(
   grant: Grant & { id?: string },
   whose: Whose,
 ): Promise<GrantOutcome> {
+  const { only } = grant
+  if (only === undefined || only === whose.hubId) return storeGrant(deps, grant, whose)
+  // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
+  if (!(await isKept(deps, whose.hubId))) return dropGrant(deps, grant.id, whose, only)
+  const outcome = await storeGrant(deps, grant, whose)
+  if (outcome.is !== 'connected' && outcome.is !== 'reconnected') return outcome
+  const { hubId, hubDomain } = outcome
+  return { is: 'other-account', hubId, hubDomain, wanted: only, isReconnected: true }
+}
+
+async function storeGrant(deps: ConnectDeps, grant: Grant & { id?: string }, whose: Whose) {
   let { id } = grant
-  if (grant.only !== undefined && grant.only !== whose.hubId) return dropGrant(deps, id, whose, grant.only)
   if (id !== undefined) await noteOfGrant(deps, id, { hubId: whose.hubId })
   const outcome = await storeAccount(deps, grant, whose, async (latest) => {
     id = await keepGrant(deps, { ...latest, id }, deps.clock.now())
@@ -106,7 +116,7 @@ export async function connectGrant(
   }
   await noteOfGrant(deps, id, { hubId: CROSSING })
   await planGrant(deps, id, deps.clock.now())
-  return { is: 'parked', failure: outcome.failure }
+  return { is: 'parked' as const, failure: outcome.failure }
 }
 
 /** It is not deleted at the provider, where the account may have one refresh token for all its grants. */
@@ -119,7 +129,7 @@ async function dropGrant(
   const { hubId } = whose
   if (id !== undefined) await forgetGrant(deps, id)
   deps.log.warn({ code: 'grant.other-account', hubId, wanted }, 'a grant is dropped: its link was for another account')
-  return { is: 'other-account', hubId, hubDomain: fieldsOf(whose).hubDomain ?? '', wanted }
+  return { is: 'other-account', hubId, hubDomain: fieldsOf(whose).hubDomain ?? '', wanted, isReconnected: false }
 }
 
 /**
@@ -238,8 +248,17 @@ async function proveAlive(
   return { is: refusals > 1 ? 'over' : 'unknown', failure: result.failure }
 }
 
-async function works({ store, keys }: ConnectDeps, hubId: number): Promise<boolean> {
-  const state = await store.hget(keys.account(hubId).account, 'state')
+async function isKept(deps: ConnectDeps, hubId: number): Promise<boolean> {
+  const state = await stateOf(deps, hubId)
+  return state !== null && state !== 'uninstalled'
+}
+
+function stateOf({ store, keys }: ConnectDeps, hubId: number): Promise<string | null> {
+  return store.hget(keys.account(hubId).account, 'state')
+}
+
+async function works(deps: ConnectDeps, hubId: number): Promise<boolean> {
+  const state = await stateOf(deps, hubId)
   return state === 'active' || state === 'failing' || state === 'parked'
 }
 

@@ -48,7 +48,8 @@ async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderF
   }
   const outcome = await connectGrant(deps, grant, asked.value)
   if (outcome.is === 'parked') return outcome.failure
-  return outcome.is === 'failed' || outcome.is === 'other-account' ? 'gone' : 'connected'
+  if (outcome.is === 'other-account') return outcome.isReconnected ? 'connected' : 'gone'
+  return outcome.is === 'failed' ? 'gone' : 'connected'
 }
 
 /**

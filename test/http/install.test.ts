@@ -291,6 +291,49 @@ describe('a link that reconnects one account', () => {
     expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="other-account"} 1')
   })
 
+  test.each([
+    ['the token answer', { hubId: 7, scopes: ['oauth'] }],
+    ['the metadata alone', undefined],
+  ])(
+    'keeps the new refresh token of another account that is kept here, and says so: known from %s',
+    async (_, owner) => {
+      const { ask, link, begin, provider, deps, keys, woken, connectAccount, clock } = await open()
+      await connectAccount({ hubId: 7, hubDomain: 'other.example.com' })
+      clock.move(600_000)
+      provider.customer = { hubId: 7, hubDomain: 'other.example.com' }
+      provider.owner = owner
+      const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)
+      expect(status).toBe(409)
+      expect(text).toContain('other.example.com (account 7). This account was connected before: it was reconnected.')
+      expect(text).not.toContain('Nothing was stored')
+      const { refresh } = await deps.store.hgetallBuffer(keys.account(7).tokens)
+      expect(deps.connect.vault.open(refresh ?? Buffer.alloc(0), 7, 'refresh').reveal()).toBe(REFRESH_TOKEN)
+      expect([(await deps.registry.get(7))?.connectedAt, woken]).toEqual([clock.now(), [7]])
+      expect((await deps.registry.get(123))?.connectedAt).toBe(clock.now() - 600_000)
+    },
+  )
+
+  test('keeps it also when the provider says only later whose the grant is; drops it where the account was uninstalled', async () => {
+    for (const [state, finished] of [
+      ['reauthorize', 'connected'],
+      ['uninstalled', 'gone'],
+    ] as const) {
+      const { ask, link, begin, provider, deps, clock, keys, connectAccount } = await open()
+      await connectAccount({ hubId: 7 })
+      await deps.store.hset(keys.account(7).account, { state })
+      clock.move(600_000)
+      provider.customer = { hubId: 7 }
+      provider.metadataFailure = { class: 'forbidden', code: 'x', message: 'not now', status: 403 }
+      expect((await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)).status).toBe(202)
+      provider.metadataFailure = undefined
+      clock.move(61_000)
+      const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
+      const [id = ''] = await claimGrants(deps.connect, clock.now())
+      expect(await finishGrant(finish, id)).toBe(finished)
+      expect((await deps.registry.get(7))?.state).toBe(finished === 'connected' ? 'active' : state)
+    }
+  })
+
   test('refuses another account also when the provider says only later whose the grant is', async () => {
     const { ask, link, begin, provider, deps, clock } = await open()
     provider.customer = { hubId: 7 }

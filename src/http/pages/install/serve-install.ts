@@ -53,7 +53,8 @@ export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
       waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirectOf(request))
     if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
     noteInstall(noting, outcome, client)
-    if (outcome.is === 'connected' || outcome.is === 'reconnected') await wakePollers(deps, outcome.hubId)
+    if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
+      await wakePollers(deps, outcome.hubId)
     return answer(reply, outcome, clock.now())
   })
 }
@@ -147,13 +148,18 @@ ${opensLimits(scopes) ? undefined : warning}`,
   }
 }
 
-function otherAccount({ hubId, hubDomain, wanted }: Extract<CallbackOutcome, { wanted: number }>): Answer {
+function otherAccount({
+  hubId,
+  hubDomain,
+  wanted,
+  isReconnected,
+}: Extract<CallbackOutcome, { wanted: number }>): Answer {
   const domain = cleanText(hubDomain, 120)
   const chosen = domain === '' ? html`account ${hubId}` : html`${domain} (account ${hubId})`
   return {
     status: 409,
     title: 'This was another account',
-    body: html`<p>The link connects <b>account ${wanted}</b> and no other. You chose ${chosen}. Nothing was stored.</p>
+    body: html`<p>The link connects <b>account ${wanted}</b> and no other. You chose ${chosen}. ${isReconnected ? html`This account was connected before: it was reconnected. Account ${wanted} was not.` : 'Nothing was stored.'}</p>
 <p>Open the link again and choose account ${wanted}.</p>`,
   }
 }
