@@ -192,7 +192,7 @@ const alerts = z
           .array(z.enum(['rule', 'account', 'level', 'kind']))
           .prefault(['account'])
           .describe(
-            'What alerts must have in common to share a message. By account: the alerts of one rule at five accounts or more ' +
+            'What alerts must have in common to share a message. By account alone: the alerts of one rule at five accounts or more ' +
               'within `interval` are one message by rule.',
           ),
         wait: duration({ min: 0, max: '1h' }).prefault('30s').describe('How long a new group waits for more.'),

@@ -20,9 +20,9 @@ export function groupKey(receiver: string, entry: OutboxEntry, by: readonly Grou
   return `${receiver}|${by.map((field) => `${field}=${fieldOf(entry.alert, field)}`).join('|')}`
 }
 
-/** Where each account has messages of its own, a trouble that many share would be a storm of them. Grouped by both, that is wanted. */
+/** Where each account has one message of all its alerts, a trouble that many share would be a storm. Other groupings are kept as wanted. */
 export function gathersMasses(by: readonly GroupBy[]): boolean {
-  return by.includes('account') && !by.includes('rule')
+  return by.length === 1 && by[0] === 'account'
 }
 
 /** Where an alert waits for a receiver: in its group, or with all of its rule where many accounts have the same trouble at once ('': never). */

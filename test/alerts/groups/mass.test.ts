@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import { closeGroups } from '../../../src/alerts/groups/close-groups.ts'
+import type { RelayDeps } from '../../../src/alerts/outbox/relay.ts'
 import { toldOfAccount } from '../../../src/views/told-of-account.ts'
 import { useRedis } from '../../support/test-store.ts'
 import { anAlert } from '../an-alert.ts'
 import { aRelay, INTERVAL, idsOf, NOW, WAIT } from '../outbox/a-relay.ts'
 
 const redis = useRedis()
-const relay = () => aRelay(redis.store, redis.freshKeys(), { group: { by: ['account'] } })
+const relay = (by: RelayDeps['group']['by'] = ['account']) => aRelay(redis.store, redis.freshKeys(), { group: { by } })
 
 function of(hubId: number, more: Partial<Alert> = {}) {
   return { alert: anAlert({ id: `${hubId}-1`, account: { hubId, hubDomain: '' }, ...more }) }
@@ -155,4 +156,17 @@ test('as many ends as a mass has accounts do not ask Redis one by one where else
   await closeGroups({ ...one.deps, store }, NOW + WAIT + INTERVAL)
   expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', hubIds.map((n) => `${n}-2`).sort()])
   expect(asked).toBeLessThan(30)
+})
+
+test.each([
+  [['account', 'level'] as const, 6],
+  [['account', 'kind'] as const, 3],
+])('grouped by %s, accounts have messages of their own: there is no mass', async (by, groups) => {
+  const one = relay(by)
+  await one.commit(...[1, 2, 3].flatMap((n) => [of(n), of(n, { id: `${n}x-1`, level: 'critical' })]))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  const keys = (await sent(one)).map(([group]) => String(group))
+  expect(keys).toHaveLength(groups)
+  for (const key of keys) expect(key).toMatch(/^account=/)
 })
