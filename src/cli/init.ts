@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loadConfig } from '../../config/load.ts'
@@ -44,11 +44,15 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
     const problems = checked.problems.map((problem) => renderProblem(file, problem))
     throw new CommandError(`${file} was not written:\n${problems.join('\n')}`)
   }
+  // A file that is there would keep its own mode, and a link would lead elsewhere: it is replaced as a whole.
+  const written = force === true ? `${path}.${randomBytes(4).toString('hex')}.tmp` : path
   try {
     mkdirSync(dirname(path), { recursive: true })
     // An address may hold a password.
-    writeFileSync(path, text, { mode: 0o600, flag: force === true ? 'w' : 'wx' })
+    writeFileSync(written, text, { mode: 0o600, flag: 'wx' })
+    if (written !== path) renameSync(written, path)
   } catch (error) {
+    if (written !== path) rmSync(written, { force: true })
     const { code } = error as NodeJS.ErrnoException
     throw new CommandError(
       code === 'EEXIST' ? `${file} is there already: --force overwrites it` : `${file} can't be written (${code})`,

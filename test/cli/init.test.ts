@@ -1,4 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -45,6 +55,23 @@ test('a file that is there stays as it is, unless --force is given', async () =>
   expect(readFileSync(at('mine.yaml'), 'utf8')).toBe('mine')
   expect((await init(...APP, ...HOOK, '-c', 'mine.yaml', '--force')).code).toBe(0)
   expect(readFileSync(at('mine.yaml'), 'utf8')).toContain('my-app')
+})
+
+test('--force makes a file for this user alone, and writes through no link', async () => {
+  mkdirSync(at('forced'))
+  writeFileSync(at('forced/open.yaml'), 'open', { mode: 0o644 })
+  writeFileSync(at('forced/elsewhere'), 'mine')
+  symlinkSync('elsewhere', at('forced/link.yaml'))
+  for (const name of ['open', 'link']) {
+    const file = `forced/${name}.yaml`
+    expect(await init(...APP, ...HOOK, '-c', file, '--force')).toMatchObject({ code: 0 })
+    expect(readFileSync(at(file), 'utf8')).toContain('my-app')
+    expect([lstatSync(at(file)).isFile(), statSync(at(file)).mode & 0o777]).toEqual([true, 0o600])
+  }
+  expect(readFileSync(at('forced/elsewhere'), 'utf8')).toBe('mine')
+  mkdirSync(at('forced/folder.yaml'))
+  expect(await init(...APP, ...HOOK, '-c', 'forced/folder.yaml', '--force')).toMatchObject({ code: 1 })
+  expect(readdirSync(at('forced')).sort()).toEqual(['elsewhere', 'folder.yaml', 'link.yaml', 'open.yaml'])
 })
 
 test('without a terminal what is missing is wrong usage that names the flags', async () => {
