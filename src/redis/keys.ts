@@ -108,6 +108,8 @@ export function createKeys(prefix: string) {
       collected: (partition: number) => `${out}:collected:${partition}`,
       /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
       told: `${out}:told`,
+      /** hash: the same -> the delivery that showed it as firing last */
+      lastSent: `${out}:last-sent`,
       /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
       over: `${out}:over`,
       /** hash: receiver and alert -> what is held back from that receiver */

@@ -4,11 +4,11 @@ import { anAlert } from '../alerts/an-alert.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/outbox/a-relay.ts'
 import { useRedis } from '../support/test-store.ts'
 
-/** An alert is told, and soon after that it is over: two deliveries of one group. */
 const redis = useRedis()
 const OPENED = NOW + WAIT
 const ENDED = OPENED + INTERVAL
 
+/** An alert is told, and soon after that it is over: two deliveries of one group. */
 async function openedAndOver() {
   const one = aRelay(redis.store, redis.freshKeys())
   await one.commit({ alert: anAlert({ id: 'a-1' }) })
@@ -52,3 +52,50 @@ test('a delivery waits for another one for two claims at most', async () => {
   expect(await one.deliveries.begin(over, ENDED + 2 * CLAIM_MS - 1)).toBe('behind')
   expect(await one.deliveries.begin(over, ENDED + 2 * CLAIM_MS)).toMatchObject({ id: over })
 })
+
+/** The firing of account 1 and its end, one of them among those of a mass, neither sent yet. */
+async function openedAndOverAround(mass: 'firing' | 'resolved') {
+  const one = aRelay(redis.store, redis.freshKeys(), { group: { by: ['account'] } })
+  const five = [1, 2, 3, 4, 5]
+  const of = (hubId: number, more = {}) => ({
+    alert: anAlert({ id: `${hubId}-1`, account: { hubId, hubDomain: '' }, ...more }),
+  })
+  const end = (hubId: number) => of(hubId, { id: `${hubId}-2`, status: 'resolved', reason: 'recovered' })
+  const isMass = mass === 'firing'
+  // One by one, so far apart that they are no mass, or together.
+  for (const [n, some] of (isMass ? [five] : five.map((hubId) => [hubId])).entries()) {
+    await one.commit(...some.map((hubId) => of(hubId)))
+    await one.collect(OPENED + 2 * n * INTERVAL)
+    await one.close(OPENED + 2 * n * INTERVAL + WAIT)
+  }
+  const later = OPENED + 20 * INTERVAL
+  await one.commit(...(isMass ? [end(1)] : five.map(end)))
+  await one.collect(later)
+  await one.close(later + WAIT)
+  const keys = (type: string) =>
+    one
+      .pending()
+      .then((all) =>
+        all
+          .filter(({ message }) => message.type === type)
+          .map(({ id, message }) => ({ id, key: message.data.groupKey })),
+      )
+  return { one, later: later + WAIT, firing: await keys('alert.firing'), over: await keys('alert.resolved') }
+}
+
+test.each(['firing', 'resolved'] as const)(
+  'that an alert is over waits for the word that it fires in another group: a mass is %s',
+  async (mass) => {
+    const { one, later, firing, over } = await openedAndOverAround(mass)
+    expect(over).toHaveLength(1)
+    expect(firing).toHaveLength(mass === 'firing' ? 1 : 5)
+    const end = over[0]?.id ?? ''
+    for (const { id } of firing) {
+      expect(await one.deliveries.begin(end, later)).toBe('behind')
+      const begun = await one.deliveries.begin(id, later)
+      if (begun === undefined || typeof begun === 'string') throw new Error('nothing to send')
+      await one.deliveries.record(begun, { outcome: 'delivered', nextAt: null, reason: '' }, later)
+    }
+    expect(await one.deliveries.begin(end, later)).toMatchObject({ id: end })
+  },
+)

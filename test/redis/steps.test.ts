@@ -45,12 +45,12 @@ test('the names that a step on an account makes for itself are those that everyb
 
 test('the names that a step on the ledger makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/ledger-step.lua', import.meta.url), 'utf8')
-  const script = `${shared} return {LEDGER, PENDING, COUNTS, ENDS, GROUPS_DUE, HELD, HELD_DUE, DELIVERIES_DUE, DEAD,
+  const script = `${shared} return {LEDGER, PENDING, COUNTS, ENDS, GROUPS_DUE, HELD, HELD_DUE, LAST_SENT, DELIVERIES_DUE, DEAD,
     DELIVERED, ATTEMPTS, collectedKey(1), groupKey('a'), groupStateKey('a'), groupToldKey('a'), deliveryKey('a')}`
   for (const prefix of ['plimsoll', 'a:ledger']) {
     const { delivery: own } = createKeys(prefix)
     expect(await redis.store().eval(script, 1, own.ledger)).toEqual([
-      ...[own.ledger, own.pending, own.counts, own.ends, own.groupsDue, own.held, own.heldDue],
+      ...[own.ledger, own.pending, own.counts, own.ends, own.groupsDue, own.held, own.heldDue, own.lastSent],
       ...[own.deliveriesDue, own.dead, own.delivered, own.log, own.collected(1)],
       ...[own.group('a'), own.groupState('a'), own.groupTold('a'), own.delivery('a')],
     ])

@@ -208,14 +208,13 @@ function hold({ deps, key, receiver, now }: Closing, taken: string, { hold }: Co
 
 async function send({ deps, key, receiver, now }: Closing, taken: string, composed: ComposedGroup, restAt: number) {
   const { store, keys, group } = deps
-  const { messages, places, told, firing, resolved } = composed
+  const { messages, places, told } = composed
   await store.closeGroup(
     ...[keys.delivery.ledger, key, taken, now, restAt, group.intervalMs],
     ...[joinRefs(places), told.length, told.join(' ')],
-    ...[firing, resolved].map((alerts) => alerts.map((alert) => heldField(receiver, alert)).join(' ')),
-    ...messages.flatMap(({ message, transitions }) => [
+    ...messages.flatMap(({ message, transitions, alerts }) => [
       ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],
-      joinRefs(transitions),
+      ...[joinRefs(transitions), alerts.map((alert) => heldField(receiver, alert)).join(' ')],
     ]),
   )
 }

@@ -16,16 +16,18 @@ import { type Heard, hasEnd, hurries, toldAs } from './told.ts'
 
 /** The outcome of a group that closes. `places` are those that are taken out of the group. */
 export interface ComposedGroup {
-  messages: { message: Message; transitions: TransitionRef[] }[]
+  messages: {
+    message: Message
+    transitions: TransitionRef[]
+    /** Ids of the alerts that have an end, also of those that it only counts. */
+    alerts: string[]
+  }[]
   /** Places of all that the messages carry. */
   places: TransitionRef[]
   hold: { alert: HeldAlert; places: TransitionRef[] }[]
   withhold: { places: TransitionRef[]; transitions: TransitionRef[]; why: string; over: Over; alert: Alert }[]
   /** What is sent and would have hurried, each with its level; also where a newer transition of its alert supersedes it. */
   told: string[]
-  /** Ids of alerts that the messages show as firing, and as resolved. */
-  firing: string[]
-  resolved: string[]
 }
 
 /** Of an alert that is not sent: whether it ends with this, or the receiver was sent its end before. */
@@ -57,8 +59,6 @@ export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
   const verdicts = alerts.map((some) => judge(toCompose, some.toSorted(byOrder)))
   const told = verdicts.filter((verdict) => verdict.is === 'told')
   const places = new Set(told.flatMap((verdict) => verdict.places))
-  const ids = (status: Alert['status']) =>
-    told.flatMap(({ alert: { alert } }) => (alert.status === status && hasEnd(alert) ? [alertOf(alert)] : []))
   return {
     messages: messagesOf(
       key,
@@ -70,8 +70,6 @@ export function composeGroup(toCompose: GroupToCompose): ComposedGroup {
     hold: verdicts.filter((verdict) => verdict.is === 'held'),
     withhold: verdicts.filter((verdict) => verdict.is === 'withheld'),
     told: hurriedAmong(waiting.filter((one) => places.has(placeOf(one)))),
-    firing: ids('firing'),
-    resolved: ids('resolved'),
   }
 }
 
@@ -160,5 +158,6 @@ function messagesOf(key: string, told: readonly WaitingAlert[], max: number, now
         },
       },
       transitions: part.flatMap(({ of }) => of.map(([ref]) => ref)),
+      alerts: part.flatMap(({ alert }) => (hasEnd(alert) ? [alertOf(alert)] : [])),
     }))
 }

@@ -1,6 +1,6 @@
 -- Takes a delivery for one attempt: nobody else gets it until the attempt is recorded or handed back, or the claim ends
--- because whoever had it died. What its group told before goes first, unless it was tried already, or the claim on it should
--- have ended long ago: a receiver is not to hear that an alert is over before it hears of it.
+-- because whoever had it died. What showed its alerts before goes first, unless it was tried already, or the claim on it
+-- should have ended long ago: a receiver is not to hear that an alert is over before it hears of it.
 -- KEYS: delivery, deliveries due. ARGV: id, now, how long the attempt may take (ms), when to look again (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or 'behind'.
 local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -5,6 +5,8 @@ local PENDING, COUNTS, ENDS = AT .. ':pending', AT .. ':counts', AT .. ':ends'
 local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-due'
 -- What a receiver was sent as firing and not as resolved, and what ended a short while ago: receiver and alert -> when, ms.
 local TOLD, OVER = AT .. ':told', AT .. ':over'
+-- Of what is in TOLD: the delivery that showed it last.
+local LAST_SENT = AT .. ':last-sent'
 local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
 local ATTEMPTS = AT .. ':log'
 -- As many elements as are safely handed to one command.
@@ -107,6 +109,7 @@ end
 local function noteOver(alerts, now)
   for _, alert in ipairs(alerts) do
     redis.call('ZREM', TOLD, alert)
+    redis.call('HDEL', LAST_SENT, alert)
     redis.call('ZADD', OVER, now, alert)
   end
   redis.call('ZREMRANGEBYSCORE', OVER, '-inf', '(' .. now - 86400000)
