@@ -31,12 +31,16 @@ export function skewText(clockSkewMs: number): string {
   return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
 }
 
+/** What is wrong with it: `client secret rejected`. */
+export function endpointTrouble({ cause }: Pick<TokenEndpointStatus, 'cause'>): string {
+  return cause === null ? 'provider fails' : ENDPOINT_CAUSE[cause]
+}
+
 /** `Failing: client secret rejected, 24 accounts, first token expires in 4 min`; `works`. */
 export function endpointText({ at, tokenEndpoint, tokens, accounts }: FleetStatusShape): string {
   if (tokenEndpoint === null || tokenEndpoint.breaker === 'closed') return 'works'
   const { active, failing, parked } = accounts.byState
   const { nearestExpiryAt } = tokens
   const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(Date.parse(nearestExpiryAt), Date.parse(at))}`
-  const cause = tokenEndpoint.cause === null ? 'provider fails' : ENDPOINT_CAUSE[tokenEndpoint.cause]
-  return `${tokenEndpoint.breaker === 'open' ? 'Failing' : 'Recovering'}: ${cause}, ${countOf(active + failing + parked, 'account')}${first}`
+  return `${tokenEndpoint.breaker === 'open' ? 'Failing' : 'Recovering'}: ${endpointTrouble(tokenEndpoint)}, ${countOf(active + failing + parked, 'account')}${first}`
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
 import { html } from '../../src/text/html.ts'
+import { newState } from '../../src/tokens/endpoint/state.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
 import { BEARER, openServer, openState, readings } from './open-server.ts'
 
@@ -96,6 +97,36 @@ test('an account is called well only where its tokens, its last poll and its ale
   ])
   clock.move(10 * 60_000)
   expect(await verdict()).toEqual(['critical', expect.stringContaining('Its access token expired 1 min ago.')])
+})
+
+test('an account is not called well with readings of days ago, without a planned poll, or while no token is refreshed', async () => {
+  const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
+  const verdict = async () => {
+    const [, look, words = ''] = /<p class="verdict (\w+)">(.*?)<\/p>/.exec((await get('/accounts/4')).text) ?? []
+    return [look, words.replace(/<[^>]+>/g, '')]
+  }
+  const { account } = keys.account(4)
+  const { due } = keys.partition(keys.partitionOf(4))
+  await connectAccount({ hubId: 4 })
+  await poll(4, readings(clock.now(), 10))
+  expect((await verdict())[0]).toBe('good')
+  await steps.hset(account, { polledAt: clock.now() - 3 * 86_400_000 })
+  expect(await verdict()).toEqual([
+    'warning',
+    expect.stringContaining('Its limits were read 3 days ago, which is older than limits.freshness (26 h).'),
+  ])
+  await steps.hset(account, { polledAt: clock.now() })
+  await steps.zrem(due.poll, 4)
+  expect(await verdict()).toEqual(['warning', expect.stringMatching(/limits were read [^.]*; no poll is planned\./)])
+  await steps.zadd(due.poll, clock.now() + 900_000, 4)
+  expect((await verdict())[0]).toBe('good')
+  const breaker = { is: 'open', cause: 'credentials', detail: 'x', since: clock.now() - 60_000 }
+  const endpoint = newState({ mostPerSecond: 10, errorCeiling: 0.05 }, clock.now())
+  await steps.set(keys.endpoint, JSON.stringify({ ...endpoint, breaker }))
+  expect(await verdict()).toEqual([
+    'warning',
+    expect.stringContaining('The tokens of no account are refreshed since 1 min ago: client secret rejected.'),
+  ])
 })
 
 test('an empty fleet is told where to begin', async () => {

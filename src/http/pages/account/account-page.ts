@@ -11,12 +11,13 @@ import { nothing, table } from '../parts/table.ts'
 import { when } from '../parts/when.ts'
 import { type AccountSeries, nearestFirst, rangeChoice, seriesChart, seriesLink } from './account-series.ts'
 import { recordsPart, seriesPart } from './series-table.ts'
-import { verdict } from './verdict.ts'
+import { type FleetFacts, verdict } from './verdict.ts'
 
 export interface AccountPage {
   view: AccountView
   explained: AccountExplanation
   all: AccountSeries
+  fleet: FleetFacts
   /** For those who may change something, while the account is not leaving: the token of the forms, and the signed link. */
   may: { token: string; reconnect: string } | undefined
   /** The account's own page at the provider, where that is known. */
@@ -24,8 +25,8 @@ export interface AccountPage {
 }
 
 /** One account: how it is, what can be done, how its limits moved; then everything else, folded. */
-export function accountPage({ view, explained, all, may, crm }: AccountPage): Html {
-  return html`<div data-live="account">${verdict(view, may !== undefined, all.now)}
+export function accountPage({ view, explained, all, fleet, may, crm }: AccountPage): Html {
+  return html`<div data-live="account">${verdict(view, fleet, may !== undefined, all.now)}
 ${facts(view, all.now)}</div>
 ${actions(all.hubId, may, crm)}
 ${charts(all)}

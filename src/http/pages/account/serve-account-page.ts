@@ -8,6 +8,7 @@ import { iso } from '../../../text/format-time.ts'
 import { html } from '../../../text/html.ts'
 import { readAccountView } from '../../../views/account-view.ts'
 import { explainView } from '../../../views/read-explanation.ts'
+import { readTokenEndpoint } from '../../../views/token-endpoint.ts'
 import { goTo } from '../../access/accept-forms.ts'
 import { formToken } from '../../access/form-token.ts'
 import type { Actions } from '../../actions.ts'
@@ -70,7 +71,11 @@ const SERIES = RANGE.extend({ id: z.string('must be given once') })
 /** `fault`: why what was asked for by a button was not done. */
 async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply, fault?: string) {
   const { range } = check(RANGE, request.query)
-  const { view, explained, all } = await readAsked(deps, request, range)
+  const [{ view, explained, all }, endpoint] = await Promise.all([
+    readAsked(deps, request, range),
+    readTokenEndpoint(deps.store, deps.keys),
+  ])
+  const fleet = { freshnessMs: deps.coverage.settings.freshnessMs, endpoint }
   const token = request.mayWrite ? formToken(request) : undefined
   const site = crmSite(deps.install.installUrl)
   const crm = site && `${site}/contacts/${all.hubId}`
@@ -78,7 +83,7 @@ async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: Fast
     token === undefined || isLeaving(view.account)
       ? undefined
       : { token, reconnect: reconnectLink(deps.connect.vault, deps.publicUrl, all.hubId, all.now).url }
-  const page = accountPage({ view, explained, all, may, crm })
+  const page = accountPage({ view, explained, all, fleet, may, crm })
   const refused =
     fault === undefined ? undefined : html`<p class="verdict critical" role="status">${cleanText(fault, 400)}</p>`
   const body = html`${refused ?? flash(request.query)}${page}`

@@ -3,8 +3,10 @@ import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { opensLimits } from '../../../provider/scopes.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
+import { formatSpan } from '../../../text/format-span.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, PlannedAccount } from '../../../views/account-view.ts'
+import { endpointTrouble, type TokenEndpointStatus } from '../../../views/token-endpoint.ts'
 import { gapsText, leftOutText, watchText } from '../../../views/watch.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { stateBadge } from '../parts/badges.ts'
@@ -19,16 +21,24 @@ interface Finding {
 const finding = (look: Finding['look'], says: Html): Finding => ({ look, says })
 const GRAVEST_FIRST = ['critical', 'warning', 'soft', 'good'] as const
 
+/** What of all accounts bears on each of them. */
+export interface FleetFacts {
+  /** Age from which a reading is stale, ms. */
+  freshnessMs: number
+  endpoint: TokenEndpointStatus | null
+}
+
 /** How an account is, from its tokens, its last poll and its alerts: it is called well only where all three are. */
 export function verdict(
   view: Pick<AccountView, 'account' | 'alerts' | 'scopes'>,
+  fleet: FleetFacts,
   mayWrite: boolean,
   now: number,
 ): Html {
   const { account, alerts } = view
   const findings = isLeaving(account)
     ? [departure(account, now)]
-    : [tokens(account, mayWrite, now), ...polls(view, now), ...openAlerts(alerts, account)]
+    : [tokens(account, fleet, mayWrite, now), ...polls(view, fleet, now), ...openAlerts(alerts, account)]
   const look = GRAVEST_FIRST.find((one) => findings.some((finding) => finding.look === one)) ?? 'soft'
   return html`<p class="verdict ${look}">${stateBadge(account.state)} ${findings.map(({ says }, n) => html`${n === 0 ? '' : ' '}${says}`)}</p>`
 }
@@ -57,7 +67,7 @@ function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: n
   )
 }
 
-function tokens(account: PlannedAccount, mayWrite: boolean, now: number): Finding {
+function tokens(account: PlannedAccount, { endpoint }: FleetFacts, mayWrite: boolean, now: number): Finding {
   const { state, token, refreshFailure, refusedSince, parkedUntil, nextRefreshAt } = account
   const isOver = token.expiresAt !== null && token.expiresAt <= now
   const expiry =
@@ -86,7 +96,7 @@ function tokens(account: PlannedAccount, mayWrite: boolean, now: number): Findin
         html`Refreshing its tokens fails${refreshFailure === null ? undefined : html` since ${when(refreshFailure.since, now)}, ${countOf(refreshFailure.count, 'time')} in a row`}: ${reason}. ${expiry} The next attempt is ${when(nextRefreshAt, now)}.`,
       )
     default:
-      return activeTokens(account, expiry, isOver, now)
+      return activeTokens(account, endpoint, expiry, isOver, now)
   }
 }
 
@@ -97,12 +107,20 @@ const OVERDUE_MS = 60_000
 
 function activeTokens(
   { token: { obtainedAt, expiresAt }, nextRefreshAt }: PlannedAccount,
+  endpoint: FleetFacts['endpoint'],
   expiry: Html,
   isOver: boolean,
   now: number,
 ): Finding {
   if (obtainedAt === null || expiresAt === null) return finding('soft', expiry)
   if (isOver) return finding('critical', html`${expiry} No daemon has refreshed it.`)
+  if (endpoint?.breaker === 'open') {
+    const since = endpoint.since === null ? undefined : html` since ${when(Date.parse(endpoint.since), now)}`
+    return finding(
+      'warning',
+      html`${expiry} The tokens of no account are refreshed${since}: ${endpointTrouble(endpoint)}.`,
+    )
+  }
   if (nextRefreshAt === null) return finding('warning', html`${expiry} No refresh is planned.`)
   if (now - nextRefreshAt > Math.min(OVERDUE_MS, (expiresAt - obtainedAt) / 5))
     return finding('warning', html`${expiry} Its refresh is overdue since ${when(nextRefreshAt, now)}.`)
@@ -110,16 +128,21 @@ function activeTokens(
 }
 
 /** Also what of the limits is not watched. */
-function polls({ account, scopes }: Pick<AccountView, 'account' | 'scopes'>, now: number): Finding[] {
+function polls(
+  { account, scopes }: Pick<AccountView, 'account' | 'scopes'>,
+  fleet: FleetFacts,
+  now: number,
+): Finding[] {
   const gaps = [gapsText(account), leftOutText(account)].flatMap((text): Finding[] =>
     text === undefined ? [] : [finding('warning', html`Limits: ${text}.`)],
   )
-  return account.state === 'reauthorize' ? gaps : [lastPoll(account, scopes, now), ...gaps]
+  return account.state === 'reauthorize' ? gaps : [lastPoll(account, scopes, fleet, now), ...gaps]
 }
 
 function lastPoll(
-  { polledAt, pollFailure, pollBlocked, nextPollAt }: PlannedAccount,
+  { state, polledAt, pollFailure, pollBlocked, nextPollAt }: PlannedAccount,
   scopes: string[],
+  { freshnessMs }: FleetFacts,
   now: number,
 ): Finding {
   const blocked = watchText({ pollBlocked })
@@ -139,8 +162,12 @@ function lastPoll(
       html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${cleanText(reason, 300)}.`,
     )
   }
+  const isStale = polledAt !== null && now - polledAt > freshnessMs
+  const stale = isStale ? `, which is older than limits.freshness (${formatSpan(freshnessMs)})` : ''
   if (nextPollAt !== null && now - nextPollAt > OVERDUE_MS)
-    return finding('warning', html`${read}; the next poll is overdue since ${when(nextPollAt, now)}.`)
+    return finding('warning', html`${read}${stale}; the next poll is overdue since ${when(nextPollAt, now)}.`)
+  if (nextPollAt === null && state === 'active') return finding('warning', html`${read}${stale}; no poll is planned.`)
+  if (isStale) return finding('warning', html`${read}${stale}.`)
   return finding(polledAt === null ? 'soft' : 'good', html`${read}.`)
 }
 
