@@ -167,8 +167,13 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
   return Object.entries(states).flatMap(([field, stored]) => {
     const { level, ...rest } = decodeState(stored)
     if (level === 'ok') return []
-    const id = alertId(hubId, field, rest.since)
-    return { id, hubId, hubDomain: hubDomain ?? '', field, stored, state: { ...rest, level } }
+    return {
+      ...{ hubId, hubDomain: hubDomain ?? '', field, stored, state: { ...rest, level } },
+      // Made where it is asked for: a hash for each alert of a large fleet is a third of what counting them takes.
+      get id() {
+        return alertId(hubId, field, rest.since)
+      },
+    }
   })
 }
 
