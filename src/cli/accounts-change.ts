@@ -29,20 +29,14 @@ import { withParts, withStore } from './with-parts.ts'
 /** `plimsoll accounts connect`. */
 export async function connect(io: Io, options: CommonOptions & { refreshTokenFile: string }): Promise<void> {
   const file = resolve(io.cwd, options.refreshTokenFile)
-  const outcome = await withParts(
-    io,
-    options.config,
-    async (parts) => {
-      const connecting = await connectWithRefreshToken(
-        connectDeps(parts),
-        readToken(file, options.refreshTokenFile),
-        (latest) => writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 }),
-      )
-      if (connecting.is !== 'failed') await connected(parts)
-      return connecting
-    },
-    { withoutData: 'begins', writesAs: 'accounts connect', stops: 'by itself' },
-  )
+  const needs = { ...options, withoutData: 'begins', writesAs: 'accounts connect', stops: 'by itself' } as const
+  const outcome = await withParts(io, needs, async (parts) => {
+    const token = readToken(file, options.refreshTokenFile)
+    const keep = (latest: Secret) => writeFileSync(file, `${latest.reveal()}\n`, { mode: 0o600 })
+    const connecting = await connectWithRefreshToken(connectDeps(parts), token, keep)
+    if (connecting.is !== 'failed') await connected(parts)
+    return connecting
+  })
   if (outcome.is === 'failed') {
     const { step, failure } = outcome
     if (step === 'token') throw new CommandError(`the provider did not take the refresh token: ${failure.message}`)
@@ -73,7 +67,7 @@ function readToken(file: string, name: string): Secret {
 
 /** `plimsoll accounts reconnect-link`. */
 export async function printReconnectLink(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
-  const { hubId, url, expiresAt } = await withStore(io, options.config, async (parts) => {
+  const { hubId, url, expiresAt } = await withStore(io, options, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     if ((await parts.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
     return { hubId, ...reconnectLink(parts.vault, parts.config.http.publicUrl, hubId, io.clock.now()) }
@@ -86,14 +80,8 @@ export async function printReconnectLink(io: Io, name: AccountName, options: Com
 
 /** `plimsoll accounts poll ACCOUNT...`: what came of each, in the order given. */
 export async function poll(io: Io, names: readonly AccountName[], options: CommonOptions): Promise<void> {
-  const polled = await withParts(
-    io,
-    options.config,
-    async (parts) => pollAll(io, parts, await hubIdsOf(parts, names)),
-    {
-      ...{ writesAs: 'accounts poll', stops: 'by itself' },
-    },
-  )
+  const needs = { ...options, writesAs: 'accounts poll', stops: 'by itself' } as const
+  const polled = await withParts(io, needs, async (parts) => pollAll(io, parts, await hubIdsOf(parts, names)))
   if (options.json === true) printJson(io, 'accounts poll', polled)
   else {
     printTable(
@@ -123,17 +111,13 @@ async function pollAll(io: Io, parts: Parts, hubIds: readonly number[]): Promise
 
 /** `plimsoll accounts refresh ACCOUNT`: at once, unless the account's next attempt is planned after one that failed. */
 export async function refresh(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
-  const { hubId, ...refreshed } = await withParts(
-    io,
-    options.config,
-    async (parts) => {
-      const hubId = await hubIdOf(parts, name)
-      const progress = showProgress(io, `refreshing account ${hubId}`)
-      const outcome = await refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
-      return { hubId, ...outcome }
-    },
-    { writesAs: 'accounts refresh', stops: 'by itself' },
-  )
+  const needs = { ...options, writesAs: 'accounts refresh', stops: 'by itself' } as const
+  const { hubId, ...refreshed } = await withParts(io, needs, async (parts) => {
+    const hubId = await hubIdOf(parts, name)
+    const progress = showProgress(io, `refreshing account ${hubId}`)
+    const outcome = await refreshNow(openAccountJobs(parts, io.stop), parts.registry, hubId).finally(progress.end)
+    return { hubId, ...outcome }
+  })
   if (refreshed.is === 'unknown') throw unknownAccount(hubId)
   if (refreshed.is !== 'refreshed') throw new CommandError(`account ${hubId} was not refreshed: ${refreshed.why}`)
   const told = refreshedJson(refreshed.account)
@@ -141,31 +125,21 @@ export async function refresh(io: Io, name: AccountName, options: CommonOptions)
   say(io, `refreshed account ${hubId}: its access token is valid until ${formatTime(told.expiresAt ?? '')}`)
 }
 
-interface RemoveOptions {
+interface RemoveOptions extends CommonOptions {
   reason: string
   wait?: boolean
 }
 
 /** `plimsoll accounts uninstall`. */
-export async function uninstallAccount(
-  io: Io,
-  name: AccountName,
-  options: CommonOptions & RemoveOptions,
-): Promise<void> {
-  const { hubId, begun, departure } = await withParts(
-    io,
-    options.config,
-    async (parts) => {
-      const hubId = await hubIdOf(parts, name)
-      const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
-      const waits = options.wait === true && asked !== 'unknown'
-      if (!waits) return { hubId, begun: asked, departure: undefined }
-      const progress = showProgress(io, 'seconds waited for the provider')
-      const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
-      return { hubId, begun: asked, departure: departed }
-    },
-    { stops: 'by itself' },
-  )
+export async function uninstallAccount(io: Io, name: AccountName, options: RemoveOptions): Promise<void> {
+  const { hubId, begun, departure } = await withParts(io, { ...options, stops: 'by itself' }, async (parts) => {
+    const hubId = await hubIdOf(parts, name)
+    const asked = await uninstall(parts, hubId, { by: 'cli', reason: options.reason })
+    if (options.wait !== true || asked === 'unknown') return { hubId, begun: asked, departure: undefined }
+    const progress = showProgress(io, 'seconds waited for the provider')
+    const departed = await awaitDeparture(parts, hubId, io.stop, progress.at).finally(progress.end)
+    return { hubId, begun: asked, departure: departed }
+  })
   if (begun === 'unknown') throw unknownAccount(hubId)
   if (departure !== undefined) return printDeparture(io, hubId, departure, options.json === true)
   if (options.json === true)
@@ -217,13 +191,8 @@ function printDeparture(io: Io, hubId: number, departure: Departure, asJson: boo
     throw new CommandError(`the refresh token of account ${hubId} is not deleted yet: ${departure.by}`)
   }
   const { ending, at, purgeAt } = departure.proof ?? { ending: null, at: null, purgeAt: null }
-  if (asJson)
-    printJson(io, 'accounts uninstall', {
-      hubId,
-      outcome: ending ?? 'forgotten',
-      deletedAt: iso(at),
-      purgeAt: iso(purgeAt),
-    })
+  const json = { hubId, outcome: ending ?? 'forgotten', deletedAt: iso(at), purgeAt: iso(purgeAt) } as const
+  if (asJson) printJson(io, 'accounts uninstall', json)
   else if (ending === null) say(io, `account ${hubId} is forgotten: its refresh token is deleted`)
   else {
     say(io, `the refresh token of account ${hubId} was deleted ${formatMoment(at)}: ${ENDING[ending]}`)

@@ -16,26 +16,25 @@ import { withStore } from './with-parts.ts'
 const COLUMNS = ['hubId', 'hubDomain', 'state', 'user', 'connectedAt', 'sealedRefreshToken'] as const
 
 export interface ExportArguments extends CommonOptions {
-  format?: (typeof FORMATS)[number]
+  format?: 'csv' | 'jsonl'
 }
-
-const FORMATS = ['csv', 'jsonl'] as const
 
 /** `plimsoll accounts export FILE`: the live accounts, their refresh tokens sealed as they are stored. */
 export async function exportFile(io: Io, name: string, options: ExportArguments): Promise<void> {
   const isPiped = name === '-'
   const isJson = formatOf(name, options) === 'jsonl'
   const file = resolve(io.cwd, name)
+  const print = async (text: string) => {
+    io.out(text)
+    await io.drained()
+  }
   const work = (parts: StoreParts) =>
     isPiped
-      ? writeAll(io, parts, isJson, 'standard output', async (text) => {
-          io.out(text)
-          await io.drained()
-        })
+      ? writeAll(io, parts, isJson, 'it has not all of them', print)
       : replaceFile(file, name, (handle) =>
-          writeAll(io, parts, isJson, name, async (text) => void (await handle.appendFile(text))),
+          writeAll(io, parts, isJson, `${name} is as it was`, (text) => handle.appendFile(text)),
         )
-  const exported = await withStore(io, options.config, work, { stops: 'by itself' })
+  const exported = await withStore(io, { ...options, stops: 'by itself' }, work)
   if (options.json === true && !isPiped) return printJson(io, 'accounts export', { exported, file })
   say(
     isPiped ? { ...io, out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns } : io,
@@ -44,7 +43,7 @@ export async function exportFile(io: Io, name: string, options: ExportArguments)
   )
 }
 
-function formatOf(name: string, { format }: ExportArguments): (typeof FORMATS)[number] {
+function formatOf(name: string, { format }: ExportArguments): 'csv' | 'jsonl' {
   if (format !== undefined) return format
   if (/\.(jsonl|ndjson|json)$/i.test(name)) return 'jsonl'
   if (name === '-' || /\.csv$/i.test(name)) return 'csv'
@@ -55,7 +54,7 @@ async function writeAll(
   io: Io,
   { store, keys, registry }: StoreParts,
   isJson: boolean,
-  name: string,
+  left: string,
   write: (text: string) => Promise<void>,
 ): Promise<number> {
   const counts = await registry.countByState()
@@ -65,10 +64,7 @@ async function writeAll(
     let count = 0
     if (!isJson) await write(`${COLUMNS.join(',')}\n`)
     for await (const accounts of exportAccounts(store, keys)) {
-      if (io.stop.aborted)
-        throw new CommandError(
-          `stopped: ${name === 'standard output' ? 'it has not all of them' : `${name} is as it was`}`,
-        )
+      if (io.stop.aborted) throw new CommandError(`stopped: ${left}`)
       await write(accounts.map(isJson ? jsonLine : csvRow).join(''))
       count += accounts.length
       progress.at(count, total)

@@ -5,6 +5,7 @@ import type { StoreParts } from '../app/parts.ts'
 import type { Snapshot } from '../limits/history/history.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
+import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { type Resolution, readAccountHistory, snapshotJson } from '../views/account-history.ts'
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
@@ -14,8 +15,8 @@ import type { AccountName, CommonOptions } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
 import { hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
-import { printFacts, say } from './say.ts'
-import { momentCell, named, number, printTable, whole } from './table.ts'
+import { say } from './say.ts'
+import { limitCells, momentCell, named, number, printTable, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
@@ -38,30 +39,25 @@ export async function history(
   const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
   if (from > to) return command.error('--from must be before --to')
   const print = printerOf(io, options)
-  await withStore(
-    io,
-    options.config,
-    async (parts) => {
-      const { accounts, count } = await chosenAccounts(parts, await hubIdsOf(parts, names))
-      const deps = { ...parts, historyKeep: historyKeep(parts.config) }
-      // Where people read along, the accounts themselves show how far it is.
-      const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
-      print.begin()
-      let done = 0
-      try {
-        for await (const account of accounts) {
-          if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
-          print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
-          await io.drained()
-          progress?.at(++done, count)
-        }
-      } finally {
-        progress?.end()
+  await withStore(io, { ...options, stops: 'by itself' }, async (parts) => {
+    const { accounts, count } = await chosenAccounts(parts, await hubIdsOf(parts, names))
+    const deps = { ...parts, historyKeep: historyKeep(parts.config) }
+    // Where people read along, the accounts themselves show how far it is.
+    const progress = io.isTerminal ? undefined : showProgress(io, 'accounts read', count)
+    print.begin?.()
+    let done = 0
+    try {
+      for await (const account of accounts) {
+        if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
+        print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+        await io.drained()
+        progress?.at(++done, count)
       }
-      print.end()
-    },
-    { stops: 'by itself' },
-  )
+    } finally {
+      progress?.end()
+    }
+    print.end?.()
+  })
 }
 
 async function chosenAccounts(
@@ -83,9 +79,9 @@ async function chosenAccounts(
 }
 
 interface Printer {
-  begin(): void
+  begin?(): void
   account(account: PlannedAccount, snapshots: Iterable<Snapshot>): void
-  end(): void
+  end?(): void
 }
 
 function printerOf(io: Io, { json, csv, jsonl }: HistoryOptions): Printer {
@@ -99,7 +95,6 @@ function linePrinter(io: Io, format: LineFormat): Printer {
     account: ({ hubId }, snapshots) => {
       for (const snapshot of snapshots) io.out(historyLines(format, hubId, snapshot))
     },
-    end: () => {},
   }
 }
 
@@ -120,17 +115,12 @@ function jsonPrinter(io: Io): Printer {
 function tablePrinter(io: Io): Printer {
   let shown = 0
   return {
-    begin: () => {},
     account: ({ hubId, hubDomain }, snapshots) => {
       const rows = [...snapshots].flatMap(({ at, series }) =>
-        series.map(({ usage, limit, percent, ...name }) => [
-          momentCell(at),
-          seriesName(name),
-          ...[formatCount(usage), limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)],
-        ]),
+        series.map((one) => [momentCell(at), seriesName(one), formatCount(one.usage), ...limitCells(one)]),
       )
       if (shown++ > 0) io.out('\n')
-      printFacts(io, [[String(hubId), hubDomain]])
+      say(io, `${hubId}  ${cleanText(hubDomain)}`.trimEnd())
       if (rows.length === 0) say(io, 'nothing was read in this time')
       else printTable(io, [whole('AT'), named('SERIES'), number('USAGE'), number('LIMIT'), number('%')], rows)
     },

@@ -26,26 +26,21 @@ export async function importFile(io: Io, given: string, options: ImportArguments
   const bad: BadLine[] = []
   let done = 0
   const progress = showProgress(io, 'lines', total)
-  const summary = await withParts(
-    io,
-    options.config,
-    async (parts) => {
-      const result = await importAccounts(parts, readRows(isPiped ? io.stdin() : createReadStream(file), file), {
-        replace: options.replace === true,
-        stop: io.stop,
-        onBad: (line) => {
-          if (bad.length < MOST_NAMED) bad.push(line)
-        },
-        onProgress: (count) => {
-          done += count
-          progress.at(done, total)
-        },
-      }).finally(progress.end)
-      if (result.imported + result.replaced > 0) await imported(parts)
-      return result
-    },
-    { withoutData: 'begins', writesAs: 'accounts import', stops: 'by itself' },
-  ).catch((error: unknown) => {
+  const needs = { ...options, withoutData: 'begins', writesAs: 'accounts import', stops: 'by itself' } as const
+  const summary = await withParts(io, needs, async (parts) => {
+    const result = await importAccounts(parts, readRows(isPiped ? io.stdin() : createReadStream(file), file), {
+      ...{ replace: options.replace === true, stop: io.stop },
+      onBad: (line) => {
+        if (bad.length < MOST_NAMED) bad.push(line)
+      },
+      onProgress: (count) => {
+        done += count
+        progress.at(done, total)
+      },
+    }).finally(progress.end)
+    if (result.imported + result.replaced > 0) await imported(parts)
+    return result
+  }).catch((error: unknown) => {
     throw error instanceof UnreadableFileError ? new CommandError(`${name} can't be imported: ${error.message}`) : error
   })
   if (options.json === true) printJson(io, 'accounts import', { ...summary, badLines: bad })

@@ -30,7 +30,7 @@ interface ListOptions extends CommonOptions {
 
 /** `plimsoll accounts list`. */
 export async function list(io: Io, options: ListOptions, command: Command): Promise<void> {
-  const { found, open } = await withStore(io, options.config, (parts) => find(parts, options, command))
+  const { found, open } = await withStore(io, options, (parts) => find(parts, options, command))
   if (options.json === true) return printJson(io, 'accounts list', found.map(accountJson))
   if (found.length === 0) return say(io, noneText(options))
   const now = io.clock.now()

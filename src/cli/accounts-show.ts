@@ -9,23 +9,21 @@ import type { AccountName, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf, unknownAccount } from './named-account.ts'
 import { printFacts } from './say.ts'
-import { momentCell, named, number, printTable, prose, state, whole } from './table.ts'
+import { limitCells, momentCell, named, number, printTable, prose, state, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 /** `plimsoll accounts show`: one account's facts, its story, its series. */
 export async function show(io: Io, name: AccountName, options: CommonOptions): Promise<void> {
-  const shown = await withStore(io, options.config, async (parts) => {
+  const shown = await withStore(io, options, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const view = await readAccountView(parts, hubId)
     if (view === undefined) throw unknownAccount(hubId)
     return view
   })
   const { account, scopes, alerts, series, story } = shown
-  if (options.json === true) {
-    return printJson(io, 'accounts show', accountDetailsJson(shown))
-  }
+  if (options.json === true) return printJson(io, 'accounts show', accountDetailsJson(shown))
   const { refreshFailure, pollFailure } = account
-  const facts: [string, string][] = [
+  printFacts(io, [
     ['account', `${account.hubId} ${account.hubDomain}`],
     ['state', account.state],
     ['installed by', account.user ?? ''],
@@ -44,11 +42,7 @@ export async function show(io: Io, name: AccountName, options: CommonOptions): P
     ['object types', leftOutText(account) ?? ''],
     ['poll failing', pollFailure === null ? '' : `${pollFailure.reason} (${pollFailure.count} in a row)`],
     ['scopes', scopes.join(' ')],
-  ]
-  printFacts(
-    io,
-    facts.filter(([, value]) => value.trim() !== ''),
-  )
+  ])
   io.out('\n')
   printTable(
     io,
@@ -60,13 +54,10 @@ export async function show(io: Io, name: AccountName, options: CommonOptions): P
   printTable(
     io,
     [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')],
-    series.map(({ id, usage, limit, percent, daysLeft, forecast, daysRead, ...name }) => [
-      seriesName(name),
-      formatCount(usage),
-      limit === null ? '' : formatCount(limit),
-      percent === null ? '' : percent.toFixed(1),
-      daysLeftCell(daysLeft, forecast, daysRead),
-      alerts.find((alert) => alert.field === id)?.level ?? '',
+    series.map((one) => [
+      ...[seriesName(one), formatCount(one.usage), ...limitCells(one)],
+      daysLeftCell(one.daysLeft, one.forecast, one.daysRead),
+      alerts.find((alert) => alert.field === one.id)?.level ?? '',
     ]),
   )
 }

@@ -10,12 +10,9 @@ import { ageCell, printTable, spare, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 export async function make(io: Io, name: string, options: CommonOptions & { scopes: Scope[] }): Promise<void> {
-  const { scopes } = options
-  const token = await withStore(
-    io,
-    options.config,
-    ({ store, keys, vault }) => new AdminTokenStore(store, keys, vault).add(name, scopes, io.clock.now()),
-    { writesAs: 'admin-tokens add' },
+  const { config, scopes } = options
+  const token = await withStore(io, { config, writesAs: 'admin-tokens add' }, ({ store, keys, vault }) =>
+    new AdminTokenStore(store, keys, vault).add(name, scopes, io.clock.now()),
   )
   if (token === 'taken') {
     throw new CommandError(`there is a token ${name} already: plimsoll admin-tokens remove ${name} ends it`)
@@ -26,7 +23,7 @@ export async function make(io: Io, name: string, options: CommonOptions & { scop
 }
 
 export async function list(io: Io, options: CommonOptions): Promise<void> {
-  const tokens = await withStore(io, options.config, ({ store, keys, vault }) =>
+  const tokens = await withStore(io, options, ({ store, keys, vault }) =>
     new AdminTokenStore(store, keys, vault).list(),
   )
   const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt, isOurs }) => ({
@@ -40,10 +37,8 @@ export async function list(io: Io, options: CommonOptions): Promise<void> {
     io,
     [whole('NAME'), 'SCOPES', spare(whole('AGE')), whole('LAST USED')],
     rows.map(({ name, scopes, createdAt, lastUsedAt, ignored }) => [
-      name,
-      ignored ? 'none: ignored' : scopes.join(','),
-      ageCell(createdAt, now),
-      ageCell(lastUsedAt, now),
+      ...[name, ignored ? 'none: ignored' : scopes.join(',')],
+      ...[ageCell(createdAt, now), ageCell(lastUsedAt, now)],
     ]),
   )
   if (!rows.some(({ ignored }) => ignored)) return
@@ -55,7 +50,7 @@ export async function list(io: Io, options: CommonOptions): Promise<void> {
 }
 
 export async function remove(io: Io, name: string, options: CommonOptions): Promise<void> {
-  const { outcome, left, opens } = await withStore(io, options.config, async ({ config, store, keys, vault }) => {
+  const { outcome, left, opens } = await withStore(io, options, async ({ config, store, keys, vault }) => {
     const tokens = new AdminTokenStore(store, keys, vault)
     const outcome = await tokens.remove(name)
     const left = (await tokens.list()).filter(({ isOurs }) => isOurs).length

@@ -22,24 +22,15 @@ export async function ack(io: Io, id: string, options: AckOptions, command: Comm
   const author = oneLine(options.author ?? ownName(), LONGEST_AUTHOR, '--author', command)
   const comment = oneLine(options.comment ?? '', LONGEST_COMMENT, '--comment', command)
   if (author === '') return command.error('error: --author must not be empty')
-  const { alert, outcome } = await withParts(io, options.config, async (parts) => {
+  const { alert, outcome } = await withParts(io, options, async (parts) => {
     const found = theOne(id, await findAlert(parts, id), command)
     const seen = { id: found.id, hubId: found.hubId, level: found.state.level }
-    return {
-      alert: found,
-      outcome: await acknowledge(parts, seen, { by: author, comment: comment === '' ? undefined : comment }),
-    }
+    const by = { by: author, comment: comment === '' ? undefined : comment }
+    return { alert: found, outcome: await acknowledge(parts, seen, by) }
   })
   const { is, acknowledged } = whatHolds(alert, outcome)
-  if (options.json === true) {
-    const hubId = alert.hubId === NOBODY ? null : alert.hubId
-    return printJson(io, 'alerts ack', {
-      id: alert.id,
-      hubId,
-      outcome: is,
-      acknowledged: timedAcknowledgement(acknowledged),
-    })
-  }
+  const json = { ...named(alert), outcome: is, acknowledged: timedAcknowledgement(acknowledged) }
+  if (options.json === true) return printJson(io, 'alerts ack', json)
   const until = formatMoment(acknowledged.until)
   say(
     io,
@@ -51,15 +42,13 @@ export async function ack(io: Io, id: string, options: AckOptions, command: Comm
 
 /** `plimsoll alerts unack`. */
 export async function unack(io: Io, given: string, options: CommonOptions, command: Command): Promise<void> {
-  const { alert, is } = await withParts(io, options.config, async (parts) => {
+  const { alert, is } = await withParts(io, options, async (parts) => {
     const found = theOne(given, await findAlert(parts, given), command)
     return { alert: found, ...(await unacknowledge(parts, found)) }
   })
-  const { id, hubId } = alert
+  const { id } = alert
   if (is === 'not-open') throw new CommandError(`alert ${id} has just been closed`)
-  if (options.json === true) {
-    return printJson(io, 'alerts unack', { id, hubId: hubId === NOBODY ? null : hubId, outcome: is })
-  }
+  if (options.json === true) return printJson(io, 'alerts unack', { ...named(alert), outcome: is })
   const outcome = is === 'withdrawn' ? 'is not acknowledged any more: it repeats again' : 'was not acknowledged'
   say(io, `alert ${id} of ${whose(alert)} ${outcome}`)
 }
@@ -99,6 +88,10 @@ function whatHolds({ id }: OpenState, outcome: AcknowledgeOutcome) {
     case 'gone-worse':
       throw new CommandError(`alert ${id} has just got worse: plimsoll alerts list shows how, then acknowledge it`)
   }
+}
+
+function named({ id, hubId }: OpenState) {
+  return { id, hubId: hubId === NOBODY ? null : hubId }
 }
 
 function whose({ hubId, hubDomain }: OpenState): string {

@@ -20,8 +20,7 @@ import { type ExplanationDeps, readExplanation } from '../views/read-explanation
 import type { AccountName, CommonOptions } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { hubIdOf, unknownAccount } from './named-account.ts'
-import { printFacts } from './say.ts'
-
+import { type Fact, fact, printFacts } from './say.ts'
 import { named, printTable, prose, spare, state } from './table.ts'
 
 import { withStore } from './with-parts.ts'
@@ -33,7 +32,7 @@ interface ExplainOptions extends CommonOptions {
 
 /** `plimsoll alerts explain`. */
 export async function explain(io: Io, name: AccountName, options: ExplainOptions): Promise<void> {
-  const found = await withStore(io, options.config, async (parts) => {
+  const found = await withStore(io, options, async (parts) => {
     const hubId = await hubIdOf(parts, name)
     const explanation = await readExplanation(explanationDeps(parts), hubId)
     if (explanation === undefined) throw unknownAccount(hubId)
@@ -69,19 +68,17 @@ function printExplanation(io: Io, explained: AccountExplanation, inFull: boolean
   const { own, series } = explained
   const all = [...own, ...series.toSorted(byUrgency)]
   const full = all.filter((one) => inFull || isNotable(one))
-  for (const one of full) printAlert(io, one)
+  for (const one of full) {
+    io.out('\n')
+    printFacts(io, alertFacts(one))
+  }
   const rest = all.filter((one) => !full.includes(one))
   if (rest.length === 0) return
   io.out('\n')
   printTable(
     io,
     [state('STATE'), named('WHAT'), prose('WHY'), spare('RULE')],
-    rest.map((one) => [
-      one.state,
-      one.subject,
-      one.why,
-      isSeries(one) ? (one.rule === null ? '' : one.rule.title) : '',
-    ]),
+    rest.map((one) => [one.state, one.subject, one.why, isSeries(one) ? (one.rule?.title ?? '') : '']),
   )
 }
 
@@ -105,51 +102,38 @@ function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries
 function printAccount(io: Io, { account, standing, series }: AccountExplanation): void {
   const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   const because = nextPollBecause({ account, series: series.map((one) => one.series) })
-  const facts: [string, string][] = [
+  const moved = because === null ? '' : `, because ${because}`
+  printFacts(io, [
     ['account', `${hubId} ${hubDomain} (${state})`],
-    ...standing.map((sentence): [string, string] => ['note', sentence]),
+    ...standing.map(fact('note')),
     ['last poll', polledAt === null ? 'never' : formatMoment(polledAt)],
-    [
-      'next poll',
-      nextPollAt === null ? 'none' : `${formatMoment(nextPollAt)}${because === null ? '' : `, because ${because}`}`,
-    ],
+    ['next poll', nextPollAt === null ? 'none' : formatMoment(nextPollAt) + moved],
     ['next refresh', nextRefreshAt === null ? 'none' : formatMoment(nextRefreshAt)],
-  ]
-  printFacts(io, facts)
+  ])
 }
 
-function printAlert(io: Io, one: ExplainedAlert | ExplainedSeries): void {
-  io.out('\n')
-  printFacts(io, isSeries(one) ? seriesFacts(one) : alertFacts(one))
-}
-
-function seriesFacts(one: ExplainedSeries): [string, string][] {
-  const [what, state, ...others] = alertFacts(one)
-  const next = one.next === null ? [] : [`${one.next}, if the next polls read the same`]
-  return [
-    what ?? ['', ''],
-    ['reading', readingText(one)],
-    ...(one.rule === null ? [] : [['rule', `${ruleText(one.rule)}: ${one.rule.asks}`] satisfies [string, string]]),
-    ...one.passedOver.map((place): [string, string] => ['passed over', `${ruleText(place)}: ${place.because}`]),
-    state ?? ['', ''],
-    ...next.map((text): [string, string] => ['then', text]),
-    ...others,
-  ]
-}
-
-function alertFacts(one: ExplainedAlert): [string, string][] {
+function alertFacts(one: ExplainedAlert | ExplainedSeries): Fact[] {
   const { subject, field, state, alert, since, why, held, route, repeatFrom, transitions } = one
+  const next = isSeries(one) && one.next !== null ? `${one.next}, if the next polls read the same` : ''
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
+    ...(isSeries(one) ? readingFacts(one) : []),
     ['state', since === null ? state : `${state}, the alert is open since ${formatMoment(since)}`],
-    ...(alert === null ? [] : [['alert', alert] satisfies [string, string]]),
+    ['then', next],
+    ['alert', alert ?? ''],
     ['because', why],
-    ...held.filter((one) => !isSaid(one, held)).map(({ text }): [string, string] => ['held back', text]),
+    ...held.filter((one) => !isSaid(one, held)).map(({ text }): Fact => ['held back', text]),
     ['sent to', route === null ? 'no receiver: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
-    ...(repeatFrom === null
-      ? []
-      : [['repeats', `from ${formatMoment(repeatFrom)} on, if it still holds`] satisfies [string, string]]),
+    ['repeats', repeatFrom === null ? '' : `from ${formatMoment(repeatFrom)} on, if it still holds`],
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
+  ]
+}
+
+function readingFacts(one: ExplainedSeries): Fact[] {
+  return [
+    ['reading', readingText(one)],
+    ['rule', one.rule === null ? '' : `${ruleText(one.rule)}: ${one.rule.asks}`],
+    ...one.passedOver.map((place): Fact => ['passed over', `${ruleText(place)}: ${place.because}`]),
   ]
 }
 
@@ -160,20 +144,19 @@ function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAl
 
 const MOST_TRANSITIONS = 5
 
-function transitionFacts({ at, alert, fate, why, attempts }: ToldTransition): [string, string][] {
-  const number =
-    alert.percent === undefined
-      ? alert.usage === undefined
-        ? ''
-        : ` at ${formatCount(alert.usage)}`
-      : ` at ${formatPercent(alert.percent)}`
+function transitionFacts({ at, alert, fate, why, attempts }: ToldTransition): Fact[] {
+  const { percent, usage } = alert
+  const reading = percent === undefined ? usage && formatCount(usage) : formatPercent(percent)
+  const number = reading === undefined ? '' : ` at ${reading}`
   const ending = fate === 'unknown' ? '' : `, ${fate}${why === '' ? '' : `: ${why}`}`
   return [
     ['transition', `${formatMoment(at)} ${whatOf(alert)}${number}${ending}`],
-    ...attempts.map(({ at: tried, receiver, attempt, outcome, reason }): [string, string] => [
-      '',
-      `${receiver}: ${outcome} ${formatMoment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
-    ]),
+    ...attempts.map(
+      ({ at: tried, receiver, attempt, outcome, reason }): Fact => [
+        '',
+        `${receiver}: ${outcome} ${formatMoment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
+      ],
+    ),
   ]
 }
 

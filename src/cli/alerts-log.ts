@@ -1,7 +1,7 @@
 import type { Alert, AlertLevel } from '../alerts/alert.ts'
 import { subjectOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import { formatMoment } from '../text/format-time.ts'
+import { formatMoment, formatTime } from '../text/format-time.ts'
 import { forgottenUntil, readAlertLog } from '../views/alert-log.ts'
 import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
@@ -9,19 +9,7 @@ import type { AccountName, CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
-import {
-  accountCells,
-  ageCell,
-  momentCell,
-  named,
-  number,
-  printTable,
-  prose,
-  spare,
-  state,
-  usageCell,
-  whole,
-} from './table.ts'
+import { accountCells, ageCell, named, number, printTable, prose, spare, state, usageCell, whole } from './table.ts'
 import { withStore } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
@@ -36,7 +24,7 @@ const DAY_MS = 86_400_000
 export async function log(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
   const { since = now - DAY_MS, account, level } = options
-  const { found, held, forgotten } = await withStore(io, options.config, async (parts) => {
+  const { found, held, forgotten } = await withStore(io, options, async (parts) => {
     const query = {
       since,
       ...(account === undefined ? {} : { hubId: await hubIdOf(parts, account) }),
@@ -55,13 +43,8 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
       `plimsoll: what alerts did before ${formatMoment(forgotten)} is not all kept: some of it may be missing here\n`,
     )
   }
-  if (options.json === true) {
-    return printJson(
-      io,
-      'alerts log',
-      found.map((one) => transitionJson(one, held)),
-    )
-  }
+  const json = () => found.map((one) => transitionJson(one, held))
+  if (options.json === true) return printJson(io, 'alerts log', json())
   if (found.length === 0) return say(io, `no alert did anything since ${formatMoment(since)}`)
   printTable(
     io,
@@ -70,16 +53,9 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
       ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare(whole('AT')), spare('ID')],
     ],
     found.map(({ transition, alert, fate }) => [
-      ageCell(alert.measuredAt, now),
-      alert.level,
-      alert.reason,
-      ...accountCells(alert.account ?? { hubId: null }),
-      whatOf(alert),
-      usageCell(alert),
-      fate.is,
-      whyOf({ transition, alert, fate }, held),
-      momentCell(Date.parse(alert.measuredAt)),
-      alert.id,
+      ...[ageCell(alert.measuredAt, now), alert.level, alert.reason, ...accountCells(alert.account ?? { hubId: null })],
+      ...[whatOf(alert), usageCell(alert), fate.is, whyOf({ transition, alert, fate }, held)],
+      ...[formatTime(alert.measuredAt), alert.id],
     ]),
   )
 }

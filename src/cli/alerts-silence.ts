@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { newSilence, parseMatcher } from '../alerts/silences/new-silence.ts'
 import type { Matcher, Silence } from '../alerts/silences/silence.ts'
 import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
-import type { Parts } from '../app/parts.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
@@ -28,30 +27,23 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const endsAt = options.until ?? (options.for === undefined ? undefined : now + options.for)
   if (endsAt === undefined)
     return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00:00Z')
-  const { made, openAlerts } = await withParts(io, options.config, async (parts) => {
+  const { made, openAlerts } = await withParts(io, options, async (parts) => {
     const matchers = matchersOf(options.match, parts.silences.tagNames, command)
     const checked = newSilence({ matchers, author, comment, endsAt }, now)
     if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
     const one = await silenceAlerts(parts, checked.silence)
-    return { made: one, openAlerts: await countFor(parts, one) }
+    return { made: one, openAlerts: (await countCovered(parts, [one])).get(one.id) ?? 0 }
   })
   if (options.json === true) return printJson(io, 'alerts silence', silenceJson(made, openAlerts, now))
-  const covers =
-    openAlerts === 0
-      ? 'no alert that is open now'
-      : `${countOf(openAlerts, 'alert')} that ${isOrAre(openAlerts)} open now`
+  const alerts = openAlerts === 0 ? 'no alert' : countOf(openAlerts, 'alert')
   say(
     io,
     `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(endsAt)}`,
-    `It covers ${covers}. To end it before: plimsoll alerts unsilence ${made.id}`,
+    `It covers ${alerts} that ${openAlerts > 1 ? 'are' : 'is'} open now. To end it before: plimsoll alerts unsilence ${made.id}`,
   )
 }
 
 const OPTION_OF = { matchers: '--match', author: '--author', comment: '--comment', endsAt: 'the end' } as const
-
-function isOrAre(count: number): string {
-  return count === 1 ? 'is' : 'are'
-}
 
 function matchersOf(texts: readonly string[], tags: readonly string[], command: Command): Matcher[] {
   return texts.map((text) => {
@@ -60,13 +52,9 @@ function matchersOf(texts: readonly string[], tags: readonly string[], command: 
   })
 }
 
-async function countFor(parts: Parts, one: Silence): Promise<number> {
-  return (await countCovered(parts, [one])).get(one.id) ?? 0
-}
-
 /** `plimsoll alerts unsilence`. */
 export async function endSilence(io: Io, id: string, options: CommonOptions): Promise<void> {
-  const ended = await withParts(io, options.config, (parts) => unsilence(parts, id))
+  const ended = await withParts(io, options, (parts) => unsilence(parts, id))
   if (ended.is === 'unknown') throw new CommandError(`there is no silence ${id}: plimsoll alerts silences shows all`)
   const endsAt = iso(ended.silence.endsAt)
   if (options.json === true) return printJson(io, 'alerts unsilence', { id, outcome: ended.is, endsAt })
@@ -81,18 +69,13 @@ export async function endSilence(io: Io, id: string, options: CommonOptions): Pr
 /** `plimsoll alerts silences`. */
 export async function listSilences(io: Io, options: CommonOptions & { all?: boolean }): Promise<void> {
   const now = io.clock.now()
-  const { silences, counts } = await withParts(io, options.config, async (parts) => {
+  const { silences, counts } = await withParts(io, options, async (parts) => {
     const found = options.all === true ? await parts.silences.all() : await parts.silences.active(now)
     return { silences: found, counts: await countCovered(parts, found) }
   })
   const openAlerts = (one: Silence) => counts.get(one.id) ?? 0
-  if (options.json === true) {
-    return printJson(
-      io,
-      'alerts silences',
-      silences.map((one) => silenceJson(one, openAlerts(one), now)),
-    )
-  }
+  const json = () => silences.map((one) => silenceJson(one, openAlerts(one), now))
+  if (options.json === true) return printJson(io, 'alerts silences', json())
   if (silences.length === 0) return say(io, 'no silence is in force')
   printTable(
     io,

@@ -23,6 +23,10 @@ export function parseAccount(text: string): AccountName {
   throw new InvalidArgumentError('An account is its hub id, such as 1234567, or its domain.')
 }
 
+function refuse(why: string): never {
+  throw new InvalidArgumentError(why)
+}
+
 export function parseAccounts(text: string, before: readonly AccountName[] | undefined): AccountName[] {
   return [...(before ?? []), parseAccount(text)]
 }
@@ -40,14 +44,11 @@ export function parseCount(text: string): number {
 export function parseTime(text: string, now: number): number {
   const ago = parseDuration(text)
   const at = ago === undefined ? parseMoment(text) : now - ago
-  if (at === undefined) throw new InvalidArgumentError('A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.')
-  return at
+  return at ?? refuse('A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.')
 }
 
 export function parseEnd(text: string): number {
-  const at = parseMoment(text)
-  if (at === undefined) throw new InvalidArgumentError('A time is like 2026-11-21T18:00:00Z.')
-  return at
+  return parseMoment(text) ?? refuse('A time is like 2026-11-21T18:00:00Z.')
 }
 
 export function parseLength(text: string): number {

@@ -1,5 +1,4 @@
 import { seriesName } from '../alerts/series-name.ts'
-import { jsonText } from '../runtime/json-text.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
@@ -9,9 +8,21 @@ import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-counts.ts
 import { byLevel, type CheckLevel, type JudgedAccount, type JudgedSeries } from '../views/judge-account.ts'
 import type { CheckedAccountShape, CheckShape } from '../views/shapes/check.ts'
 import { thresholdText } from '../views/threshold-text.ts'
-import type { Io } from './io.ts'
+import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import { ageCell, type Column, named, number, printTable, prose, spare, state, whole } from './table.ts'
+import {
+  ageCell,
+  type Column,
+  limitCells,
+  named,
+  number,
+  printTable,
+  prose,
+  spare,
+  state,
+  whole,
+  worstOf,
+} from './table.ts'
 
 /** What a check writes: accounts as they are judged, and how it ended. */
 export interface CheckOutput {
@@ -49,12 +60,9 @@ function summaryLine(counts: CheckCounts): string {
       return `${countOf(accounts, 'account')}: ${countOf(series, 'series', 'series')} within their thresholds`
     }
     const breaches = `${formatCount(warning)} series at warning, ${formatCount(critical)} critical`
-    return `${formatCount(notOk)} of ${countOf(accounts, 'account')}: ${breaches}, ${withoutReading(unknown)}`
+    const judged = `${formatCount(notOk)} of ${countOf(accounts, 'account')}`
+    return `${judged}: ${breaches}, ${countOf(unknown, 'account')} without fresh reading`
   }
-}
-
-function withoutReading(count: number): string {
-  return `${countOf(count, 'account')} without fresh reading`
 }
 
 /** The same line where it is not known how the fleet stands. */
@@ -76,20 +84,16 @@ const OF_SERIES = [
 const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), named('DOMAIN'), prose('WHY'), spare(whole('READ'))]
 
 function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOutput {
-  let worst: Row[] = []
+  const kept = worstOf(max, worstFirst)
   let count = 0
-  const cut = () => {
-    worst = worst.sort(worstFirst).slice(0, max)
-  }
   return {
     account: (judged) => {
       const rows = rowsOf(judged, showAll)
       count += rows.length
-      worst.push(...rows)
-      if (worst.length > 2 * max + 1_000) cut()
+      kept.add(rows)
     },
     end: (counts) => {
-      cut()
+      const worst = kept.found()
       say(io, summaryLine(counts))
       printRows(
         io,
@@ -128,12 +132,12 @@ function printRows(io: Io, columns: readonly Column[], rows: readonly string[][]
 
 function seriesCells({ level, account, series }: Row, now: number): string[][] {
   if (series === undefined) return []
-  const { usage, limit, percent, rule, measuredAt } = series
+  const { usage, rule, measuredAt } = series
   const threshold = thresholdText(series.threshold)
   return [
     [
       ...[level, String(account.hubId), account.hubDomain, seriesName(series)],
-      ...[formatCount(usage), limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)],
+      ...[formatCount(usage), ...limitCells(series)],
       ...[threshold === '' ? rule : `${rule}: ${threshold}`, ageCell(measuredAt, now)],
     ],
   ]
@@ -144,29 +148,15 @@ function accountCells({ level, account, series }: Row, now: number): string[][] 
   return series === undefined ? [[level, String(hubId), hubDomain, reason ?? '', ageCell(readAt, now)]] : []
 }
 
-/** One object, written as it is found: of a large fleet on fire not all is in memory at once. */
 function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
-  let count = 0
-  const end = (fields: Omit<CheckShape, 'at' | 'accounts'>) => {
-    const last = jsonText(fields).slice(1)
-    io.out(`${count === 0 ? opening(at) : ''}],${last}\n`)
-  }
+  const { account, end } = accountsJson<CheckedAccountShape, Omit<CheckShape, 'at' | 'accounts'>>(io, { at: iso(at) })
   return {
     account: (judged) => {
-      if (!showAll && isFine(judged)) return
-      io.out(`${count === 0 ? opening(at) : ','}${jsonText(accountJson(judged, showAll))}`)
-      count++
+      if (showAll || !isFine(judged)) account(accountJson(judged, showAll))
     },
-    end: (counts) => {
-      const status = statusOf(counts)
-      end({ counts, status, exitCode: EXIT_CODES[status] })
-    },
+    end: (counts) => end({ counts, status: statusOf(counts), exitCode: EXIT_CODES[statusOf(counts)] }),
     failed: (error) => end({ status: 'unknown', exitCode: EXIT_CODES.unknown, error }),
   }
-}
-
-function opening(at: number): string {
-  return `{"at":${jsonText(iso(at))},"accounts":[`
 }
 
 function isFine({ level, series }: JudgedAccount): boolean {

@@ -30,14 +30,9 @@ export async function check(io: Io, names: readonly AccountName[], options: Chec
   const output = checkOutput(io, io.clock.now(), options)
   const counts = noCounts()
   try {
-    await withParts(
-      io,
-      options.config,
-      async (parts) => judgeAll(io, parts, await hubIdsOf(parts, names), options, output, counts),
-      {
-        ...(options.live === true ? { writesAs: 'check --live' } : {}),
-        stops: 'by itself',
-      },
+    const writes = options.live === true ? { writesAs: 'check --live' } : {}
+    await withParts(io, { config: options.config, ...writes, stops: 'by itself' }, async (parts) =>
+      judgeAll(io, parts, await hubIdsOf(parts, names), options, output, counts),
     )
   } catch (error) {
     const why = describeError(error)

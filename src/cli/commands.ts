@@ -46,6 +46,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   keys: 'change the keys that stored tokens are encrypted with',
 }
 
+const MARKS = ['active', 'acknowledged', 'silenced']
 const LEVELS = ['warning', 'critical'] as const
 
 const option = (flags: string, is: string) => new Option(flags, is)
@@ -262,9 +263,7 @@ not make the exit code 3.`,
     'alerts list': {
       is: 'list the alerts that are open, worst first',
       options: [
-        option('--state <state>', 'active: neither acknowledged nor silenced').choices([
-          ...['active', 'acknowledged', 'silenced'],
-        ]),
+        option('--state <state>', 'active: neither acknowledged nor silenced').choices(MARKS),
         option('--level <level>', 'only alerts at this level').choices(LEVELS),
         option('--kind <kind>', 'only alerts of this kind').choices(['limit', 'token', 'poll', 'fleet', 'delivery']),
         option('--tag <tag>', 'only those of accounts with this tag of the config'),

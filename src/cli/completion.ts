@@ -72,18 +72,16 @@ function commandsAt(specs: Specs, path: string): string[] {
   return [...new Map(all)].map(([name, is]) => described(name, GROUPS[name] ?? is))
 }
 
-async function valuesOf(
-  one: Option | Argument,
-  io: Pick<Io, 'env' | 'cwd'>,
-  words: readonly string[],
-): Promise<string[]> {
+type Place = Pick<Io, 'env' | 'cwd'>
+
+async function valuesOf(one: Option | Argument, io: Place, words: readonly string[]): Promise<string[]> {
   if (one.argChoices !== undefined) return [...one.argChoices]
   const name = 'flags' in one ? (/<([\w-]+)/.exec(one.flags)?.[1] ?? '') : one.name()
   if (name === 'file') return [FILES]
   return name === 'receiver' ? receivers(io, words) : []
 }
 
-async function receivers(io: Pick<Io, 'env' | 'cwd'>, words: readonly string[]): Promise<string[]> {
+async function receivers(io: Place, words: readonly string[]): Promise<string[]> {
   try {
     const { receiverNames } = await import('../../config/receiver-names.ts')
     const file = configFile(words) ?? (io.env.PLIMSOLL_CONFIG || DEFAULT_CONFIG)

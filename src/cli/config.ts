@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { configJsonSchema } from '../../config/json-schema.ts'
-import { loadConfig } from '../../config/load.ts'
 import { configInForce, printConfig } from '../../config/print.ts'
 import { renderProblem } from '../../config/problems.ts'
 import { configReference } from '../../config/reference.ts'
-import { isCronExpression } from '../../jobs/clock.ts'
 import { countOf } from '../text/format-number.ts'
 import type { CommonOptions } from './arguments.ts'
-import { readConfig } from './installation.ts'
+import { load, readConfig } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { say } from './say.ts'
 
@@ -26,14 +24,10 @@ export async function checkFile(io: Io, named: string | undefined, { config, jso
   const file = given === '-' ? 'standard input' : given
   const readFile = (path: string) =>
     piped !== undefined && path === resolve(io.cwd, file) ? piped : readFileSync(path, 'utf8')
-  const place = { env: io.env, cwd: io.cwd, readFile }
-  const result = loadConfig({ file, ...place, validateCron: isCronExpression, now: io.clock.now() })
+  const result = load(io, file, readFile)
   if (json === true) {
-    printJson(
-      io,
-      'config check',
-      result.ok ? { ok: true, notices: result.notices } : { ok: false, problems: result.problems },
-    )
+    const { ok } = result
+    printJson(io, 'config check', ok ? { ok, notices: result.notices } : { ok, problems: result.problems })
   } else if (result.ok) {
     for (const notice of result.notices) say(io, renderProblem(file, notice))
     const { thresholds, routes, receivers } = result.config

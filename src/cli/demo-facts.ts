@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Io } from './io.ts'
+import type { JsonOf } from './json-shapes.ts'
 
 /** The daemon of the demo, and how to ask it. */
 export interface DemoDaemon {
@@ -12,19 +13,7 @@ export interface DemoDaemon {
 }
 
 /** What a demo run did, counted where it arrived: at the sandbox. */
-export interface DemoFacts {
-  accounts: number
-  refreshes: number
-  /** The account with the fewest. */
-  refreshesPerAccountAtLeast: number
-  polls: number
-  pollsPerAccountAtLeast: number
-  emails: number
-  webhooks: number
-  uninstalls: number
-  /** Requests with a token that was no longer good, and tokens past their end at the close. */
-  tokensExpired: number
-}
+type DemoFacts = JsonOf<'demo'>
 
 interface JournalEntry {
   endpoint: string

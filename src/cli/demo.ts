@@ -9,11 +9,11 @@ import { formatDuration } from '../../config/duration.ts'
 import { startApp } from '../app.ts'
 import { tokenFileIn } from '../http/access/token-file.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
-import { createLogger, type Logger } from '../runtime/logger.ts'
+import { createLogger } from '../runtime/logger.ts'
 import { pinoPretty } from '../runtime/pretty.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { countOf } from '../text/format-number.ts'
-import { type DemoDaemon, type DemoFacts, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
+import { type DemoDaemon, gatherFacts, missingFacts, printFacts } from './demo-facts.ts'
 import { readConfig } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 
@@ -47,7 +47,8 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
     const facts = await gatherFacts(daemon, sandbox, hubIds, io.clock.now())
     if (options.json === true) printJson(io, 'demo', facts)
     else printFacts(io, facts)
-    failUnlessAllHappened(facts)
+    const missing = missingFacts(facts)
+    if (missing.length > 0) throw new CommandError(`not everything happened: ${missing.join('; ')}`)
   } finally {
     await lifecycle.close()
   }
@@ -56,14 +57,9 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
 async function openSandbox(io: Io, lifecycle: Lifecycle): Promise<Sandbox> {
   const sandbox = await startSandbox(
     {
-      port: await freePort(8090),
-      smtpPort: await freePort(2525),
-      accounts: ACCOUNTS,
-      tokenLifetimeMs: TOKEN_LIFETIME_MS,
-      rotateRefreshTokens: false,
-      scenario: 'climbing',
-      clientId: 'sandbox-client-id',
-      clientSecret: 'sandbox-client-secret',
+      ...{ port: await freePort(8090), smtpPort: await freePort(2525), accounts: ACCOUNTS, scenario: 'climbing' },
+      ...{ tokenLifetimeMs: TOKEN_LIFETIME_MS, rotateRefreshTokens: false },
+      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
     },
     io.clock,
   )
@@ -72,11 +68,7 @@ async function openSandbox(io: Io, lifecycle: Lifecycle): Promise<Sandbox> {
 }
 
 /** The real daemon on an embedded Redis of its own, which leaves nothing behind. */
-async function startDaemon(
-  io: Io,
-  sandbox: Sandbox,
-  lifecycle: Lifecycle,
-): Promise<{ daemon: DemoDaemon; hubIds: number[] }> {
+async function startDaemon(io: Io, sandbox: Sandbox, lifecycle: Lifecycle) {
   const dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-demo-'))
   lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
   const env = {
@@ -88,10 +80,8 @@ async function startDaemon(
     DEMO_WEBHOOK_SECRET: randomBytes(32).toString('base64'),
   }
   const { config } = readConfig({ ...io, env }, CONFIG)
-  const { url, signInPath } = await startApp(
-    { config, clock: io.clock, random: io.random, log: quietLog(config.log.level) },
-    lifecycle,
-  )
+  const log = createLogger({ level: config.log.level, pretty: true }, pinoPretty(2))
+  const { url, signInPath } = await startApp({ config, clock: io.clock, random: io.random, log }, lifecycle)
   const { body } = await request(`${sandbox.url}/sandbox/accounts`)
   const accounts = (await body.json()) as { hubId: number }[]
   const tokenFile = tokenFileIn(dataDir)
@@ -100,10 +90,6 @@ async function startDaemon(
     daemon: { url, signInLink: url + signInPath, tokenFile, bearer },
     hubIds: accounts.map(({ hubId }) => hubId),
   }
-}
-
-function quietLog(level: 'debug' | 'info' | 'warn' | 'error' | 'silent'): Logger {
-  return createLogger({ level, pretty: true }, pinoPretty(2))
 }
 
 /** The flow that a customer goes through: our install link, the provider's page, Connect, back with a code. */
@@ -167,11 +153,7 @@ async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string
 
 const JSON_ONLY = { headers: { accept: 'application/json' } }
 
-function whereToLook(
-  { url, signInLink, tokenFile }: DemoDaemon,
-  sandbox: Sandbox,
-  runForMs: number | undefined,
-): string {
+function whereToLook({ url, signInLink, tokenFile }: DemoDaemon, sandbox: Sandbox, runForMs?: number): string {
   const end = runForMs === undefined ? 'until Ctrl-C' : `for ${formatDuration(runForMs)}`
   return (
     `Plimsoll runs against its sandbox ${end}. Open:\n` +
@@ -182,11 +164,6 @@ function whereToLook(
     `  webhooks      ${sandbox.url}/sandbox/hooks\n` +
     `  the provider  ${sandbox.url}/\n`
   )
-}
-
-function failUnlessAllHappened(facts: DemoFacts): void {
-  const missing = missingFacts(facts)
-  if (missing.length > 0) throw new CommandError(`not everything happened: ${missing.join('; ')}`)
 }
 
 /** The usual port if it is free, else any. */

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadConfig } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
-import { isCronExpression } from '../../jobs/clock.ts'
 import { configuredKeys } from '../app/encryption-keys.ts'
 import { lacksEmbeddedRedis } from '../app/missing-data.ts'
 import { openRedis } from '../app/parts.ts'
@@ -19,7 +17,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
 import type { CommonOptions } from './arguments.ts'
 import { coloured } from './colours.ts'
-import { checkInstalled } from './installation.ts'
+import { checkInstalled, load } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { roomOf } from './say.ts'
 
@@ -38,13 +36,13 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
 }
 
 async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Finding[]> {
-  const { env, cwd, clock } = io
+  const { cwd, clock } = io
   const files: string[] = []
   const readFile = (path: string) => {
     files.push(path)
     return readFileSync(path, 'utf8')
   }
-  const loaded = loadConfig({ file, env, cwd, readFile, validateCron: isCronExpression, now: clock.now() })
+  const loaded = load(io, file, readFile)
   if (!loaded.ok) {
     const fix = 'correct the file; without it nothing else can be checked'
     return loaded.problems.map(({ path, line, message }) =>
@@ -52,13 +50,11 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
     )
   }
   const { config, notices } = loaded
+  const path = resolve(cwd, file)
   const checks = checksOf({
     ...{ config, notices, clock },
-    configFile: {
-      path: resolve(cwd, file),
-      hasSecrets: holdsSecrets(readFileSync(resolve(cwd, file), 'utf8'), config),
-    },
-    secretFiles: files.filter((path) => path !== resolve(cwd, file)),
+    configFile: { path, hasSecrets: holdsSecrets(readFileSync(path, 'utf8'), config) },
+    secretFiles: files.filter((one) => one !== path),
     vaultKeys: configuredKeys(config),
     redis: connect(io, file, config, lifecycle),
     keys: createKeys(config.redis.prefix),

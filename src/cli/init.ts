@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loadConfig } from '../../config/load.ts'
 import { renderProblem } from '../../config/problems.ts'
+import { load } from './installation.ts'
 import { CommandError, type Io } from './io.ts'
 import { say } from './say.ts'
 
@@ -39,7 +39,7 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
   const path = resolve(io.cwd, file)
   const text = configText(answers, dirname(path), io.cwd)
   const readFile = (wanted: string) => (wanted === path ? text : readFileSync(wanted, 'utf8'))
-  const checked = loadConfig({ file, env: io.env, cwd: io.cwd, readFile, now: io.clock.now() })
+  const checked = load(io, file, readFile)
   if (!checked.ok) {
     const problems = checked.problems.map((problem) => renderProblem(file, problem))
     throw new CommandError(`${file} was not written:\n${problems.join('\n')}`)
@@ -107,14 +107,9 @@ function configText(answers: Answers, folder: string, cwd: string): string {
   const listen = protocol === 'http:' && port !== '' ? `  listen: "127.0.0.1:${port}"\n` : ''
   const secret = randomBytes(32).toString('base64')
   const to = mailTo?.split(',').map((address) => quoted(address.trim()))
-  const receivers = {
-    ...(smtp === undefined
-      ? {}
-      : { mail: `{ type: email, smtp: ${quoted(smtp)}, from: ${quoted(sender)}, to: [${to}] }` }),
-    ...(webhook === undefined
-      ? {}
-      : { hook: `{ type: webhook, url: ${quoted(webhook)}, secrets: [${quoted(secret)}] }` }),
-  }
+  const mail = smtp && `{ type: email, smtp: ${quoted(smtp)}, from: ${quoted(sender)}, to: [${to}] }`
+  const hook = webhook && `{ type: webhook, url: ${quoted(webhook)}, secrets: [${quoted(secret)}] }`
+  const receivers = Object.entries({ mail, hook }).filter(([, receiver]) => receiver !== undefined)
   return `# Made by plimsoll init. All settings, with what they are when left out: plimsoll config schema --markdown
 provider:
   api: 2026-03
@@ -124,10 +119,8 @@ provider:
 http:
   publicUrl: ${quoted(publicUrl)}
 ${listen}receivers:
-${Object.entries(receivers)
-  .map(([name, receiver]) => `  ${name}: ${receiver}\n`)
-  .join('')}routes:
-  - { to: [${Object.keys(receivers).join(', ')}] }
+${receivers.map(([name, receiver]) => `  ${name}: ${receiver}\n`).join('')}routes:
+  - { to: [${receivers.map(([name]) => name).join(', ')}] }
 `
 }
 

@@ -9,10 +9,17 @@ import { CommandError, type Io } from './io.ts'
 
 const WAY_OUT = 'name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init'
 
+/** A config file as commands read it. */
+export function load(io: Pick<Io, 'env' | 'cwd' | 'clock'>, file: string, readFile?: (path: string) => string) {
+  const { env, cwd, clock } = io
+  const how = readFile === undefined ? {} : { readFile }
+  return loadConfig({ file, env, cwd, ...how, validateCron: isCronExpression, now: clock.now() })
+}
+
 /** The config that a command runs on. Throws CommandError with every problem of the file. */
 export function readConfig(io: Io, file: string): { config: Config; notices: Notice[] } {
   if (!existsSync(resolve(io.cwd, file))) throw new CommandError(`there is no config file ${file}: ${WAY_OUT}`)
-  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
+  const result = load(io, file)
   if (result.ok) return result
   throw new CommandError(result.problems.map((problem) => renderProblem(file, problem)).join('\n'))
 }

@@ -75,3 +75,15 @@ export function unreadable(name: string, error: unknown): CommandError {
 export function printJson<C extends JsonCommand>(io: Io, _command: C, value: JsonOf<C>): void {
   io.out(`${jsonText(value)}\n`)
 }
+
+/** One object of accounts and more, written as they are found: of a large fleet not all is in memory at once. */
+export function accountsJson<A extends object, R extends object>(io: Io, head: object) {
+  let before = `${jsonText(head).slice(0, -1)},"accounts":[`
+  return {
+    account: (one: A) => {
+      io.out(before + jsonText(one))
+      before = ','
+    },
+    end: (rest: R) => io.out(`${before === ',' ? '' : before}],${jsonText(rest).slice(1)}\n`),
+  }
+}

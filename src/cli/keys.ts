@@ -28,9 +28,8 @@ export async function rekey(io: Io, options: CommonOptions): Promise<void> {
     if (rekeyed.is === 'clean') await new AdminTokenStore(parts.store, parts.keys, parts.vault).sealAnew()
     return rekeyed
   }
-  const rekeyed = await withParts(io, options.config, work, {
-    ...{ missingKeys: 'allowed', writesAs: 'keys rekey', stops: 'by itself' },
-  }).finally(progress.end)
+  const needs = { ...options, missingKeys: 'allowed', writesAs: 'keys rekey', stops: 'by itself' } as const
+  const rekeyed = await withParts(io, needs, work).finally(progress.end)
   if (options.json === true) printJson(io, 'keys rekey', jsonOf(rekeyed))
   else say(io, ...summaryOf(rekeyed))
   failUnlessDone(rekeyed)

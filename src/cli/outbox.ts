@@ -10,7 +10,7 @@ import { type Astray, type OutboxProof, type Unresolved, verifyOutbox } from '..
 import type { CommonOptions } from './arguments.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
-import { printFacts, say } from './say.ts'
+import { type Fact, fact, printFacts, say } from './say.ts'
 import { momentCell } from './table.ts'
 import { withParts, withStore } from './with-parts.ts'
 
@@ -26,7 +26,7 @@ const MOST_NAMED = 50
 
 /** `plimsoll outbox verify`. */
 export async function verify(io: Io, options: CommonOptions): Promise<void> {
-  const proof = await withStore(io, options.config, async ({ store, keys, registry, clock }) => {
+  const proof = await withStore(io, options, async ({ store, keys, registry, clock }) => {
     const progress = showProgress(io, 'transitions traced')
     const deps = { store, keys, now: () => clock.now(), pause: () => pause(BETWEEN_LOOKS_MS) }
     const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
@@ -41,26 +41,22 @@ function jsonOf({ where, astray, unresolved, missing, ...balance }: OutboxProof)
   return { ...outboxJson(balance), where, astray, unresolved, missing }
 }
 
-function factsOf(proof: OutboxProof): [string, string][] {
+function factsOf(proof: OutboxProof): Fact[] {
   const { committed, withheld, opened, delivered, pending, dead, where, balanced, oldestPendingAt } = proof
   const { missing, astray, unresolved } = proof
+  const lost = missing.map((one) => `${one}: committed, and nowhere to be found`)
   const places = Object.entries(where).flatMap(([place, count]) => (count > 0 ? [`${count} in ${PLACE[place]}`] : []))
   return [
     ['committed', `${committed}, of which ${withheld} withheld`],
     ['opened', `${opened} = ${delivered} delivered + ${pending} pending + ${dead} dead${balanced ? '' : ' ?'}`],
-    ...fact('pending', places.join(', ')),
-    ...fact('oldest pending', momentCell(oldestPendingAt)),
-    ...fact('dead', dead > 0 ? DEAD_WAY_OUT : ''),
+    ['pending', places.join(', ')],
+    ['oldest pending', momentCell(oldestPendingAt)],
+    ['dead', dead > 0 ? DEAD_WAY_OUT : ''],
     ['balanced', balanced ? 'yes' : `no: ${MISSING_WAY_OUT}`],
-    ...missing
-      .slice(0, MOST_NAMED)
-      .map((one): [string, string] => ['missing', `${one}: committed, and nowhere to be found`]),
-    ...astray.slice(0, MOST_NAMED).map((one): [string, string] => ['astray', astrayText(one)]),
-    ...unresolved.slice(0, MOST_NAMED).map((one): [string, string] => ['unresolved', unresolvedText(one)]),
-    ...fact(
-      'more',
-      Math.max(missing.length, astray.length, unresolved.length) > MOST_NAMED ? '--json has all of them' : '',
-    ),
+    ...lost.slice(0, MOST_NAMED).map(fact('missing')),
+    ...astray.slice(0, MOST_NAMED).map(astrayText).map(fact('astray')),
+    ...unresolved.slice(0, MOST_NAMED).map(unresolvedText).map(fact('unresolved')),
+    ['more', [missing, astray, unresolved].some(({ length }) => length > MOST_NAMED) ? '--json has all of them' : ''],
   ]
 }
 
@@ -73,10 +69,6 @@ const PLACE: Record<string, string> = {
   groups: 'groups',
   held: 'what is held back',
   deliveries: 'deliveries',
-}
-
-function fact(name: string, text: string): [string, string][] {
-  return text === '' ? [] : [[name, text]]
 }
 
 function astrayText({ transition, ledger, found }: Astray): string {
@@ -95,7 +87,7 @@ export async function replay(
   command: Command,
 ): Promise<void> {
   if (since > io.clock.now()) return command.error('--since lies in the future')
-  const outcome = await withParts(io, config, async (parts) => {
+  const outcome = await withParts(io, { config }, async (parts) => {
     const progress = showProgress(io, 'deliveries read')
     return replayDeliveries(parts, { since, receiver }).finally(progress.end)
   })

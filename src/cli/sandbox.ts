@@ -14,14 +14,8 @@ interface SandboxArguments {
 
 /** `plimsoll sandbox`. */
 export async function sandbox(io: Io, options: SandboxArguments): Promise<void> {
-  const running = await startSandbox(
-    {
-      ...options,
-      tokenLifetimeMs: options.tokenLifetime,
-      rotateRefreshTokens: options.rotateRefreshTokens === true,
-    },
-    io.clock,
-  )
+  const { tokenLifetime: tokenLifetimeMs, rotateRefreshTokens = false } = options
+  const running = await startSandbox({ ...options, tokenLifetimeMs, rotateRefreshTokens }, io.clock)
   io.out(
     `sandbox   ${running.url}\n` +
       `mail      ${running.smtpUrl}   read it at ${running.url}/sandbox/inbox\n` +

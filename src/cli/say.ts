@@ -25,12 +25,18 @@ export function say(io: Pick<Io, 'out' | 'isTerminal' | 'columns'>, ...lines: st
 
 export type Fact = readonly [name: string, value: string]
 
+/** For a list of values that have one name. */
+export function fact(name: string): (value: string) => Fact {
+  return (value) => [name, value]
+}
+
 const LONGEST_FACT = 400
 /** With less room beside its name, a value goes on the line below it. */
 const READABLE = 16
 
-/** What is known, a line each: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
-export function printFacts(io: Io, facts: readonly Fact[]): void {
+/** What is known, a line each, without what is empty: long values go on below, so that nothing of them is lost. Made harmless as in a table. */
+export function printFacts(io: Io, all: readonly Fact[]): void {
+  const facts = all.filter(([, value]) => value.trim() !== '')
   const widest = Math.max(...facts.map(([name]) => displayWidth(name))) + 2
   const isBeside = roomOf(io) - widest >= READABLE
   const indent = isBeside ? widest : 2
@@ -40,7 +46,7 @@ export function printFacts(io: Io, facts: readonly Fact[]): void {
     if (isBeside) {
       const [first = '', ...more] = lines
       io.out(`${`${name}${' '.repeat(indent - displayWidth(name))}${first}`.trimEnd()}\n${below(more, indent)}`)
-    } else io.out(`${wrapToWidth(name, roomOf(io)).join('\n')}\n${text === '' ? '' : below(lines, indent)}`)
+    } else io.out(`${wrapToWidth(name, roomOf(io)).join('\n')}\n${below(lines, indent)}`)
   }
 }
 

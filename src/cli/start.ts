@@ -1,6 +1,4 @@
-import { loadConfig } from '../../config/load.ts'
 import { renderProblem } from '../../config/problems.ts'
-import { isCronExpression } from '../../jobs/clock.ts'
 import { type App, startApp } from '../app.ts'
 import type { Role } from '../heartbeat/roles.ts'
 import { collectGarbage, growHeapEvenly } from '../runtime/heap.ts'
@@ -10,7 +8,7 @@ import { LogFile } from '../runtime/log-file.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
 import { KeysError } from '../tokens/canary.ts'
 import type { CommonOptions } from './arguments.ts'
-import { checkInstalled, readConfig } from './installation.ts'
+import { checkInstalled, load, readConfig } from './installation.ts'
 import { CommandError, describeError, type Io } from './io.ts'
 import { serveServiceManager } from './service.ts'
 
@@ -81,7 +79,7 @@ function reopen(logFile: LogFile | undefined, log: Logger): void {
  */
 async function reloadConfig(io: Io, file: string, starting: Promise<App>, log: Logger): Promise<'taken' | 'refused'> {
   try {
-    const result = loadConfig({ file, env: io.env, cwd: io.cwd, now: io.clock.now(), validateCron: isCronExpression })
+    const result = load(io, file)
     if (!result.ok) throw new RefusedError(result.problems.map((problem) => renderProblem(file, problem)))
     const { applied, restart } = await (await starting).reload(result.config)
     for (const { path, message } of result.notices) log.warn({ code: 'config.notice', path }, message)

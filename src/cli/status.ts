@@ -4,13 +4,13 @@ import { formatTime } from '../text/format-time.ts'
 import { coverageNotes, shareText } from '../views/coverage-status.ts'
 import { daemonsText } from '../views/daemon-status.ts'
 import { type FleetStatus, newFleetText, readFleetStatus } from '../views/fleet-status.ts'
-import { type HeartbeatStatus, heartbeatText } from '../views/heartbeat-status.ts'
+import { heartbeatText } from '../views/heartbeat-status.ts'
 import { pollBudgetText } from '../views/poll-budget.ts'
 import { isBroken, receiverText } from '../views/receiver-status.ts'
 import { endpointText, skewText } from '../views/token-endpoint.ts'
 import type { CommonOptions } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
-import { printFacts } from './say.ts'
+import { type Fact, printFacts } from './say.ts'
 import { accountCells, ageCell, named, number, printTable, spare, state, usageCell, whole } from './table.ts'
 import { showing, withParts, withStore } from './with-parts.ts'
 
@@ -49,39 +49,32 @@ function print(io: Io, fleet: FleetStatus): void {
   printFacts(io, factsOf(fleet))
 }
 
-function endpointFacts(fleet: FleetStatus): [string, string][] {
-  const { tokenEndpoint } = fleet
-  if (tokenEndpoint === null) return []
-  const { requestsPerSecond, clockSkewMs } = tokenEndpoint
+function endpointFact(fleet: FleetStatus): string {
+  if (fleet.tokenEndpoint === null) return ''
+  const { requestsPerSecond, clockSkewMs } = fleet.tokenEndpoint
   const skew = clockSkewMs === null ? '' : `, its clock ${skewText(clockSkewMs)}`
-  return [['token endpoint', `${endpointText(fleet)}; at most ${requestsPerSecond} requests a second${skew}`]]
+  return `${endpointText(fleet)}; at most ${requestsPerSecond} requests a second${skew}`
 }
 
 function momentOr(at: string | null, none: string): string {
   return at === null ? none : formatTime(at)
 }
 
-function heartbeatFacts(heartbeat: HeartbeatStatus): [string, string][] {
-  return [['heartbeat', `${momentOr(heartbeat.at, 'never')}, ${heartbeatText(heartbeat)}`]]
-}
-
-function factsOf(fleet: FleetStatus): [string, string][] {
+function factsOf(fleet: FleetStatus): Fact[] {
   const { accounts, tokens, polls, coverage, pollBudget, alerts, deliveries, heartbeat, daemons } = fleet
   const states = Object.entries(accounts.byState).filter(([, count]) => count > 0)
   const reading = accounts.newFleet === null ? '' : `; ${newFleetText(accounts.newFleet)}`
   return [
     ['accounts', `${accounts.total}${states.map(([state, count]) => `, ${count} ${state}`).join('')}${reading}`],
     ['token refreshes', `${tokens.overdue} overdue, next ${momentOr(tokens.nextAt, 'never')}`],
-    ...endpointFacts(fleet),
+    ['token endpoint', endpointFact(fleet)],
     ['limit polls', `${polls.overdue} overdue, next ${momentOr(polls.nextAt, 'never')}`],
     ['fresh readings', [shareText(coverage), ...coverageNotes(coverage)].join(', ')],
-    ...(pollBudget === null ? [] : [['call budget', pollBudgetText(pollBudget)] satisfies [string, string]]),
+    ['call budget', pollBudget === null ? '' : pollBudgetText(pollBudget)],
     ['open alerts', `${alerts.critical} critical, ${alerts.warning} warning`],
     ['deliveries', `${deliveries.pending} pending`],
-    ...deliveries.receivers
-      .filter(isBroken)
-      .map((status): [string, string] => [`receiver ${status.receiver}`, receiverText(status)]),
-    ...(heartbeat === null ? [] : heartbeatFacts(heartbeat)),
+    ...deliveries.receivers.filter(isBroken).map((one): Fact => [`receiver ${one.receiver}`, receiverText(one)]),
+    ['heartbeat', heartbeat === null ? '' : `${momentOr(heartbeat.at, 'never')}, ${heartbeatText(heartbeat)}`],
     ['daemons', daemonsText(daemons)],
   ]
 }

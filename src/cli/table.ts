@@ -1,11 +1,11 @@
 import { cleanText } from '../text/clean-text.ts'
 import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
-import { countOf, formatPercent } from '../text/format-number.ts'
+import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatSpan } from '../text/format-span.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { coloured } from './colours.ts'
 import type { Io } from './io.ts'
-import { type Fact, printFacts, roomOf } from './say.ts'
+import { printFacts, roomOf } from './say.ts'
 
 /** A column is its heading, or what else is to be known of it where a terminal is too narrow. */
 export type Column = string | KnownColumn
@@ -30,29 +30,12 @@ function known(column: Column): KnownColumn {
   return typeof column === 'string' ? { title: column } : column
 }
 
-export function whole(column: Column): Column {
-  return { ...known(column), isWhole: true }
-}
-
-export function named(title: string): Column {
-  return { title, isNamed: true }
-}
-
-export function prose(title: string): Column {
-  return { title, isProse: true }
-}
-
-export function spare(column: Column): Column {
-  return { ...known(column), isSpare: true }
-}
-
-export function number(title: string): Column {
-  return { title, isNumber: true, isWhole: true }
-}
-
-export function state(title: string): Column {
-  return { title, isColoured: true, isWhole: true }
-}
+export const whole = (column: Column): Column => ({ ...known(column), isWhole: true })
+export const named = (title: string): Column => ({ title, isNamed: true })
+export const prose = (title: string): Column => ({ title, isProse: true })
+export const spare = (column: Column): Column => ({ ...known(column), isSpare: true })
+export const number = (title: string): Column => ({ title, isNumber: true, isWhole: true })
+export const state = (title: string): Column => ({ title, isColoured: true, isWhole: true })
 
 /**
  * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way, sentences by going on below; where that is not
@@ -154,12 +137,25 @@ function proseLines(cell: string, width: number): string[] {
 function printRecords(io: Io, columns: readonly Laid[], count: number): void {
   for (let line = 1; line <= count; line++) {
     if (line > 1) io.out('\n')
-    const facts = columns.map(({ title, cells }): Fact => [title.toLowerCase(), cells[line] ?? ''])
     printFacts(
       io,
-      facts.filter(([, value]) => value !== ''),
+      columns.map(({ title, cells }) => [title.toLowerCase(), cells[line] ?? '']),
     )
   }
+}
+
+/** Of any number of rows the worst `max`: not many more are ever in memory. */
+export function worstOf<T>(max: number, worstFirst: (a: T, b: T) => number) {
+  let rows: T[] = []
+  const found = () => {
+    rows = rows.sort(worstFirst).slice(0, max)
+    return rows
+  }
+  const add = (more: readonly T[]) => {
+    rows.push(...more)
+    if (rows.length > 2 * max + 1_000) found()
+  }
+  return { add, found }
 }
 
 /** A moment in ms as a cell, as pages and mails show it; empty for none. */
@@ -181,6 +177,11 @@ export function leftCell(at: number | null, now: number): string {
 /** The columns HUB ID and DOMAIN of an alert. */
 export function accountCells({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string[] {
   return hubId === null ? ['', 'all accounts'] : [String(hubId), hubDomain]
+}
+
+/** The columns LIMIT and % of a reading. */
+export function limitCells({ limit, percent }: { limit: number | null; percent: number | null }): string[] {
+  return [limit === null ? '' : formatCount(limit), percent === null ? '' : percent.toFixed(1)]
 }
 
 /** The column USAGE of an alert: the share of the limit, or how many records there are. */

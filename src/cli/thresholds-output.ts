@@ -1,6 +1,5 @@
 import { seriesName } from '../alerts/series-name.ts'
 import type { Zones } from '../limits/history/thin-out.ts'
-import { jsonText } from '../runtime/json-text.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { seriesJson } from '../views/account-view.ts'
@@ -9,9 +8,9 @@ import type { PlannedAccount, PlanSummary } from '../views/plan/plan-thresholds.
 import { FLAP_MS, type TallyResult } from '../views/plan/tally.ts'
 import type { PlannedAccountShape, PlanSummaryShape } from '../views/shapes/plan.ts'
 import { thresholdText } from '../views/threshold-text.ts'
-import type { Io } from './io.ts'
+import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
-import { named, number, printTable, spare, state, whole } from './table.ts'
+import { named, number, printTable, spare, state, whole, worstOf } from './table.ts'
 
 /** What a plan writes: accounts as they are found, and what there is to say of all. */
 export interface PlanOutput {
@@ -38,18 +37,11 @@ export function planOutput(io: Io, context: PlanContext): PlanOutput {
 }
 
 function textOutput(io: Io, context: PlanContext): PlanOutput {
-  let worst: PlannedChange[] = []
-  const cut = () => {
-    worst = worst.sort(worstFirst).slice(0, context.max)
-  }
+  const changes = worstOf(context.max, worstFirst)
   return {
-    account: (account) => {
-      worst.push(...account.changes.map((change) => ({ ...change, account })))
-      if (worst.length > 2 * context.max + 1_000) cut()
-    },
+    account: (account) => changes.add(account.changes.map((change) => ({ ...change, account }))),
     end: (summary) => {
-      cut()
-      printNow(io, context, summary, worst)
+      printNow(io, context, summary, changes.found())
       printReplay(io, summary)
       printNotes(io, context, summary)
     },
@@ -125,18 +117,13 @@ function changeCells({ account, series, before, after }: PlannedChange): string[
   const { usage, limit, percent } = series
   const threshold = thresholdText(after.threshold)
   const rule = after.rule ?? 'no rule, or off'
+  const [now, then] = [before.level, after.level].map((level) => (level === 'off' ? 'not watched' : level))
+  const of = limit === null ? '' : ` of ${formatCount(limit)}`
   return [
-    ...[levelText(after.level), levelText(before.level), String(hubId), hubDomain, seriesName(series)],
-    ...[
-      limit === null ? formatCount(usage) : `${formatCount(usage)} of ${formatCount(limit)}`,
-      percent === null ? '' : percent.toFixed(1),
-    ],
+    ...[then ?? '', now ?? '', String(hubId), hubDomain, seriesName(series)],
+    ...[formatCount(usage) + of, percent === null ? '' : percent.toFixed(1)],
     threshold === '' ? rule : `${rule}: ${threshold}`,
   ]
-}
-
-function levelText(level: string): string {
-  return level === 'off' ? 'not watched' : level
 }
 
 const SIDES = ['NOW', 'NEW'] as const
@@ -185,12 +172,8 @@ function flapsText(flaps: number, entered: number): string {
   return flaps === 0 ? '0' : `${formatCount(flaps)} (${formatPercent((flaps * 100) / entered)})`
 }
 
-function messagesText(estimated: { messages: number; truncated: number } | undefined): string {
-  if (estimated === undefined) return '0'
-  const { messages, truncated } = estimated
-  return truncated === 0
-    ? formatCount(messages)
-    : `${formatCount(messages)} (${countOf(truncated, 'alert')} only counted)`
+function messagesText({ messages, truncated } = { messages: 0, truncated: 0 }): string {
+  return formatCount(messages) + (truncated === 0 ? '' : ` (${countOf(truncated, 'alert')} only counted)`)
 }
 
 /** By what both sets of rules told, the most frequent first. */
@@ -214,45 +197,34 @@ function printNotes(io: Io, context: PlanContext, summary: PlanSummary): void {
   for (const note of notesOf(context, summary)) say(io, `- ${note}`)
 }
 
+const FORECASTS =
+  "daysLeft is judged by forecasts made anew for each day, from the history as it was then, as from the day's start."
+
 /** What the history can't tell, and what the replay leaves out. */
 function notesOf({ zones, asksForecasts }: PlanContext, { replay }: PlanSummary): string[] {
   const { from, knownFrom } = replay
   const { rawFrom, hourlyFrom } = zones
+  const thinned = `one an hour${from < hourlyFrom ? `, before ${formatMoment(hourlyFrom)} one a day` : ''}: what came and went in between is not seen`
   const isShort = knownFrom === null || knownFrom > from
   return [
     ...(isShort ? [`The history begins ${knownFrom === null ? 'with the next poll' : formatMoment(knownFrom)}.`] : []),
     ...(from < rawFrom
-      ? [
-          `Every change is kept since ${formatMoment(rawFrom)} (limits.history.raw); before that one an hour` +
-            `${from < hourlyFrom ? `, before ${formatMoment(hourlyFrom)} one a day` : ''}: what came and went in between is not seen.`,
-        ]
+      ? [`Every change is kept since ${formatMoment(rawFrom)} (limits.history.raw); before that ${thinned}.`]
       : []),
     'Polls that found nothing changed are not kept: between two changes they are taken to have come every limits.every.',
-    ...(asksForecasts
-      ? [
-          "daysLeft is judged by forecasts made anew for each day, from the history as it was then, as from the day's start.",
-        ]
-      : []),
+    ...(asksForecasts ? [FORECASTS] : []),
     'Messages are an estimate from alerts.group and routes. Silences, quiet hours, acknowledgements, and alerts about ' +
       'tokens, polls and the fleet are left out.',
   ]
 }
 
-/** One object, written as it is found: of a large fleet not all is in memory at once. */
 function jsonOutput(io: Io, context: PlanContext): PlanOutput {
-  const { at, config, file } = context
-  let count = 0
-  const begin = () =>
-    `{"ok":true,"at":${jsonText(iso(at))},"config":${jsonText(config)},"planned":${jsonText(file)},"accounts":[`
+  const { at, config, file: planned } = context
+  const head = { ok: true, at: iso(at), config, planned }
+  const { account, end } = accountsJson<PlannedAccountShape, PlanSummaryShape>(io, head)
   return {
-    account: (account) => {
-      io.out(`${count === 0 ? begin() : ','}${jsonText(accountJson(account))}`)
-      count++
-    },
-    end: (summary) => {
-      const fields = jsonText(summaryJson(context, summary)).slice(1)
-      io.out(`${count === 0 ? begin() : ''}],${fields}\n`)
-    },
+    account: (found) => account(accountJson(found)),
+    end: (summary) => end(summaryJson(context, summary)),
   }
 }
 

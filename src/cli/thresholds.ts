@@ -1,7 +1,5 @@
-import { loadConfig } from '../../config/load.ts'
 import { renderProblem } from '../../config/problems.ts'
 import type { Config } from '../../config/schema.ts'
-import { isCronExpression } from '../../jobs/clock.ts'
 import { withTags } from '../accounts/match-account.ts'
 import { historyKeep } from '../app/history-keep.ts'
 import type { StoreParts } from '../app/parts.ts'
@@ -12,10 +10,11 @@ import { countOf } from '../text/format-number.ts'
 import { countLive } from '../views/check-fleet.ts'
 import { type PlanRequest, planThresholds } from '../views/plan/plan-thresholds.ts'
 import type { CommonOptions } from './arguments.ts'
+import { load } from './installation.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
-import { type PlanOutput, planOutput } from './thresholds-output.ts'
+import { planOutput } from './thresholds-output.ts'
 import { withStore } from './with-parts.ts'
 
 interface PlanOptions extends CommonOptions {
@@ -26,12 +25,12 @@ interface PlanOptions extends CommonOptions {
 /** Reads only: neither config is put in force, and nothing is written to Redis. */
 export async function planFile(io: Io, file: string, options: PlanOptions): Promise<void> {
   const planned = readPlanned(io, file, options.json === true)
-  await withStore(io, options.config, (parts) => compare(io, parts, file, planned, options), { stops: 'by itself' })
+  await withStore(io, { ...options, stops: 'by itself' }, (parts) => compare(io, parts, file, planned, options))
 }
 
 /** As `config check` says it: all problems, and exit code 1. */
 function readPlanned(io: Io, file: string, json: boolean): Config {
-  const result = loadConfig({ file, env: io.env, cwd: io.cwd, validateCron: isCronExpression, now: io.clock.now() })
+  const result = load(io, file)
   if (result.ok) return result.config
   const { problems } = result
   if (json) printJson(io, 'thresholds plan', { ok: false, problems })
@@ -69,16 +68,9 @@ async function compare(io: Io, parts: StoreParts, file: string, planned: Config,
   }
 }
 
-function outputOf(
-  io: Io,
-  { config, clock }: StoreParts,
-  file: string,
-  planned: Config,
-  options: PlanOptions,
-): PlanOutput {
-  const asksForecasts = [...config.thresholds, ...planned.thresholds].some(
-    ({ warning, critical }) => warning?.daysLeft !== undefined || critical?.daysLeft !== undefined,
-  )
+function outputOf(io: Io, { config, clock }: StoreParts, file: string, planned: Config, options: PlanOptions) {
+  const levels = [...config.thresholds, ...planned.thresholds].flatMap(({ warning, critical }) => [warning, critical])
+  const asksForecasts = levels.some((level) => level?.daysLeft !== undefined)
   const now = clock.now()
   return planOutput(io, {
     ...{ at: now, config: options.config, file, max: options.max, json: options.json === true },

@@ -14,6 +14,7 @@ import { checkInstalled, readConfig, type WithoutData } from './installation.ts'
 import { CommandError, type Io } from './io.ts'
 
 interface PartsOptions {
+  config: string
   withoutData?: WithoutData
   missingKeys?: 'refused' | 'allowed'
   /** The name of a command that encrypts tokens: a rekey waits for its end. */
@@ -23,20 +24,19 @@ interface PartsOptions {
 }
 
 /** Runs a command on the same store as the daemon, whether that is running or not. */
-export type Open<P> = <T>(io: Io, file: string, work: (parts: P) => Promise<T>, options?: PartsOptions) => Promise<T>
+export type Open<P> = <T>(io: Io, options: PartsOptions, work: (parts: P) => Promise<T>) => Promise<T>
 
 /** For what only reads, or changes nothing but what is stored. */
-export const withStore: Open<StoreParts> = (io, file, work, options) => run(io, file, openStore, work, options)
+export const withStore: Open<StoreParts> = (io, options, work) => run(io, options, openStore, work)
 
 /** For what also calls the provider, or gives work to daemons. */
-export const withParts: Open<Parts> = (io, file, work, options) => run(io, file, openParts, work, options)
+export const withParts: Open<Parts> = (io, options, work) => run(io, options, openParts, work)
 
 async function run<P extends StoreParts, T>(
   io: Io,
-  file: string,
+  { config: file, withoutData = 'refuses', missingKeys = 'refused', writesAs, stops = 'at once' }: PartsOptions,
   open: (...given: Parameters<typeof openStore>) => Promise<P>,
   work: (parts: P) => Promise<T>,
-  { withoutData = 'refuses', missingKeys = 'refused', writesAs, stops = 'at once' }: PartsOptions = {},
 ): Promise<T> {
   const { config } = readConfig(io, file)
   checkInstalled(io, file, config, withoutData)
@@ -74,7 +74,7 @@ export async function showing<P, T>(
   read: (parts: P) => Promise<T>,
   print: (value: T) => void,
 ): Promise<void> {
-  if (watch !== true) return print(await open(io, config, read))
+  if (watch !== true) return print(await open(io, { config }, read))
   const repeat = async (parts: P) => {
     while (!io.stop.aborted) {
       const value = await read(parts)
@@ -84,7 +84,7 @@ export async function showing<P, T>(
       await io.clock.wait(WATCH_MS, io.stop)
     }
   }
-  await open(io, config, repeat, { stops: 'by itself' })
+  await open(io, { config, stops: 'by itself' }, repeat)
 }
 
 /** The cursor to the top, the screen and what was scrolled out of it empty. */
