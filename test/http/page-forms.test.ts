@@ -22,6 +22,7 @@ async function csrfOn({ ask }: World, path: string, headers: Record<string, stri
 /** Everything that the forms of the pages can do, one of each. */
 const ACTIONS = [
   ['/alerts/0123456789abcdef/acknowledge', 'level=critical'],
+  ['/alerts/0123456789abcdef/unacknowledge', ''],
   ['/alerts/selected', 'do=silence&account=1001&shown=1001/0123456789abcdef/critical'],
   ['/silences/new', 'account=1001&for=1h&comment=x'],
   ['/silences/s-23456/end', ''],
@@ -127,6 +128,25 @@ describe('a form of a page', () => {
     expect((await send('critical')).headers.location).toBe(`${path}&done=already`)
     expect((await ask('GET', '/alerts?mark=acknowledged', cookie)).text).toContain('config, ends')
     expect((await ask('GET', '/alerts?mark=active', cookie)).text).not.toContain('acme.example.com')
+  })
+
+  test('removes an acknowledgement; a second click changes nothing more', async () => {
+    const world = await badDay(redis)
+    const { ask, signIn } = world
+    const cookie = await signIn()
+    const csrf = await csrfOn(world, '/alerts', cookie)
+    const { text } = await ask('GET', '/alerts?level=critical', cookie)
+    const [, path = ''] = /href="(\/alerts\/[0-9a-f]{16}\?account=1001)"/.exec(text) ?? []
+    const send = (action: string) =>
+      ask('POST', path.replace('?', `/${action}?`), { ...cookie, ...FORM }, `level=critical&csrf=${csrf}`)
+    expect((await ask('GET', path, cookie)).text).not.toContain('Remove acknowledgement')
+    await send('acknowledge')
+    expect((await ask('GET', path, cookie)).text).toContain('<button class="second">Remove acknowledgement</button>')
+    expect(await send('unacknowledge')).toMatchObject({ status: 303, headers: { location: `${path}&done=withdrawn` } })
+    expect((await send('unacknowledge')).headers.location).toBe(`${path}&done=not-acknowledged`)
+    const after = await ask('GET', `${path}&done=withdrawn`, cookie)
+    expect(after.text).toContain('The acknowledgement is removed')
+    expect(after.text).toContain('Acknowledge</button>')
   })
 
   test('is shown again with what was typed and every fault, and what its address says is never believed', async () => {

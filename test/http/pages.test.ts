@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { alertId } from '../../src/alerts/alert-state.ts'
 import { storeForecasts } from '../../src/limits/forecast/account-forecasts.ts'
 import { html } from '../../src/text/html.ts'
 import { newState } from '../../src/tokens/endpoint/state.ts'
@@ -47,6 +48,28 @@ test('what needs action leads to where it is done, and says whether someone work
   }
   const { text } = await get('/')
   expect(text).toContain('<a href="/alerts?level=critical">Review</a> <span>2 critical alerts, 1 acknowledged')
+  // Also in the line of the account, on both pages.
+  for (const page of [text, (await get('/alerts')).text]) {
+    expect(page).toMatch(/2\.example\.com<\/b>: 1 critical;.*; acknowledged by ann<\/summary>/)
+    expect(page).not.toMatch(/1\.example\.com<\/b>.*; acknowledged by/)
+  }
+})
+
+test('the page of an alert shows when it repeats; of tokens, that it is sent once', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4 })
+  const since = clock.now()
+  await poll(4, readings(since, 960), {
+    overall: openState('critical', 'a rule', since),
+    token: openState('warning', 'token', since),
+  })
+  clock.move(3_600_000)
+  const repeats = async (field: string) =>
+    /<dt>Repeats<\/dt><dd>(.*?)<\/dd>/
+      .exec((await get(`/alerts/${alertId(4, field, since)}?account=4`)).text)?.[1]
+      ?.replace(/<[^>]+>/g, '')
+  expect(await repeats('overall')).toBe('in 23 h, if it still holds')
+  expect(await repeats('token')).toBe('never: it is sent once, and when it gets worse or is resolved')
 })
 
 test('the nearest limits on the status page have a line of the last seven days', async () => {
@@ -127,6 +150,21 @@ test('an account is not called well with readings of days ago, without a planned
     'warning',
     expect.stringContaining('The tokens of no account are refreshed since 1 min ago: client secret rejected.'),
   ])
+})
+
+test("the provider's own words are whole sentences in the verdict: a capital letter, one full stop", async () => {
+  const { get, connectAccount, clock, steps, keys } = await openServer(redis)
+  await connectAccount({ hubId: 4 })
+  await steps.hset(keys.account(4).account, {
+    ...{ state: 'parked', parkedUntil: String(clock.now() + 60_000), failures: '1' },
+    ...{ failureReason: 'the provider answered 477: it moves.', failureAt: String(clock.now()) },
+    ...{ pollFailures: '1', pollFailureReason: 'the provider answered 401: it expired.' },
+    ...{ pollFailureAt: String(clock.now()), pollFailingSince: String(clock.now()) },
+  })
+  const { text } = await get('/accounts/4')
+  expect(text).toContain(' The provider answered 477: it moves. ')
+  expect(text).toContain(': the provider answered 401: it expired.<')
+  expect(text).not.toContain('..')
 })
 
 test('an empty fleet is told where to begin', async () => {

@@ -79,7 +79,7 @@ test('an account that is ticked stands for its alerts in the list, not for those
   const { page } = await pages.visit('/alerts?level=warning')
   await page.getByLabel(`All alerts of customer-${DEAD}.example.com`).check()
   await page.getByRole('button', { name: 'Acknowledge selected' }).click()
-  await page.getByText('Acknowledged: no notification until it gets worse.').waitFor()
+  await page.getByText('Acknowledged: no notification until it gets worse or the acknowledgement ends.').waitFor()
   const { items } = (await server.get(`/api/v1/alerts?hubId=${DEAD}`)).json
   const levels = items.filter((one: { acknowledged?: object }) => one.acknowledged !== undefined)
   expect(levels.map(({ level }: { level: string }) => level)).toEqual(['warning'])
@@ -90,7 +90,7 @@ test('accounts and alerts that are chosen are acknowledged, or silenced, in one 
   await page.getByLabel('All alerts of customer-1001.example.com').check()
   await page.getByLabel('All alerts of customer-1002.example.com').check()
   await page.getByRole('button', { name: 'Acknowledge selected' }).click()
-  await page.getByText('Acknowledged: no notification until it gets worse.').waitFor()
+  await page.getByText('Acknowledged: no notification until it gets worse or the acknowledgement ends.').waitFor()
   await pages.visit('/alerts?mark=acknowledged')
   expect(await page.locator('.by-account > li').count()).toBe(3)
 

@@ -63,7 +63,7 @@ function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: n
     )
   return finding(
     'warning',
-    html`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${cleanText(failure, 300)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`,
+    html`Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${quoted(failure)}. The next attempt is ${when(nextUninstallAt, now)}.${reason}`,
   )
 }
 
@@ -74,7 +74,7 @@ function tokens(account: PlannedAccount, { endpoint }: FleetFacts, mayWrite: boo
     token.expiresAt === null
       ? html`There is no access token${state === 'active' ? ' yet' : ''}.`
       : html`Its access token ${isOver ? 'expired' : 'expires'} ${when(token.expiresAt, now)}.`
-  const reason = refreshFailure === null ? '' : cleanText(refreshFailure.reason, 300)
+  const reason = refreshFailure === null ? '' : quoted(refreshFailure.reason)
   const grave = isOver || token.expiresAt === null ? 'critical' : 'warning'
   switch (state) {
     case 'reauthorize':
@@ -88,7 +88,7 @@ function tokens(account: PlannedAccount, { endpoint }: FleetFacts, mayWrite: boo
     case 'parked':
       return finding(
         grave,
-        html`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason}.`}`,
+        html`The provider asked to wait: the next attempt is ${when(parkedUntil, now)}. ${expiry}${reason === '' ? '' : ` ${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`}`,
       )
     case 'failing':
       return finding(
@@ -98,6 +98,11 @@ function tokens(account: PlannedAccount, { endpoint }: FleetFacts, mayWrite: boo
     default:
       return activeTokens(account, endpoint, expiry, isOver, now)
   }
+}
+
+/** For the end of a sentence: the provider's own words often bring a full stop. */
+function quoted(reason: string): string {
+  return cleanText(reason, 300).replace(/[.\s]+$/, '')
 }
 
 const SEND_LINK = html`Send the <a href="#reconnect">reconnect link</a> to an administrator of the account.`
@@ -159,7 +164,7 @@ function lastPoll(
     const { count, since, reason } = pollFailure
     return finding(
       'warning',
-      html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${cleanText(reason, 300)}.`,
+      html`${read}; ${countOf(count, 'poll')} failed since ${when(since, now)}: ${quoted(reason)}.`,
     )
   }
   const isStale = polledAt !== null && now - polledAt > freshnessMs

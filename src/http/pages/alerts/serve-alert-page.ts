@@ -21,7 +21,7 @@ import { RANGE, readAccount } from '../account/serve-account-page.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
 import { matchersFor } from '../parts/alert-links.ts'
-import { flash } from '../parts/flash.ts'
+import { type Done, flash } from '../parts/flash.ts'
 import { alertPage, alertTitle } from './alert-page.ts'
 import { coveredBy } from './serve-silence-forms.ts'
 import { readSilenceForm } from './silence-fields.ts'
@@ -33,9 +33,10 @@ export function serveAlertPage(app: FastifyInstance, deps: PagesDeps): void {
 
 export function serveAcknowledgeForm(
   app: FastifyInstance,
-  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge'> },
+  deps: PagesDeps & { actions: Pick<Actions, 'acknowledge' | 'unacknowledge'> },
 ): void {
   app.post('/alerts/:id/acknowledge', (request, reply) => acknowledge(deps, request, reply))
+  app.post('/alerts/:id/unacknowledge', (request, reply) => unacknowledge(deps, request, reply))
 }
 
 async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -55,11 +56,11 @@ async function showAlert(deps: PagesDeps, request: FastifyRequest, reply: Fastif
   const alert = timedAlert(open)
   const transitions = told.filter((one) => alertOfTransition(one.alert.id) === id)
   const { range } = check(RANGE, request.query)
-  const about = await aboutSeries(deps, open, range)
+  const about = await aboutAlert(deps, open, range)
   const why = about.why ?? lastMessage(transitions)
   const token = request.mayWrite ? formToken(request) : undefined
   const covers = token === undefined ? undefined : await coveredBy(deps, readSilenceForm(matchersFor(alert)))
-  const body = html`${flash(request.query)}${alertPage({ alert, why, chart: about.chart, rule: about.rule, transitions, covers, token, now, tags: deps.silences.tagNames })}`
+  const body = html`${flash(request.query)}${alertPage({ alert, why, chart: about.chart, rule: about.rule, repeatFrom: about.repeatFrom, transitions, covers, token, now, tags: deps.silences.tagNames })}`
   return showOperatorPage(request, reply, { at: '/alerts', title: alertTitle(alert), body })
 }
 
@@ -80,14 +81,17 @@ function notOpen(id: string): Problem {
   return new Problem(404, `No alert ${id.slice(0, 40)} is open. If it was, it is resolved.`)
 }
 
-/** Why an alert of a series is open, and how the series moved. */
-async function aboutSeries(deps: PagesDeps, { hubId, field, series }: OpenAlert, range: RangeName | undefined) {
-  const read = hubId === null || series === undefined ? undefined : await readAccount(deps, hubId, range)
-  const shown = read?.all.find(field)
-  if (read === undefined || shown === undefined) return { why: undefined, chart: undefined, rule: undefined }
+/** Why an alert of an account is open and when it repeats; where it is about a series, how that moved. */
+async function aboutAlert(deps: PagesDeps, { hubId, field, series }: OpenAlert, range: RangeName | undefined) {
+  const read = hubId === null ? undefined : await readAccount(deps, hubId, range)
+  const repeatFrom = read?.explained.own.concat(read.explained.series).find((one) => one.field === field)?.repeatFrom
+  const shown = series === undefined ? undefined : read?.all.find(field)
+  if (read === undefined || shown === undefined)
+    return { repeatFrom, why: undefined, chart: undefined, rule: undefined }
   const choice = rangeChoice(read.all, (one) => `?account=${hubId}&range=${one}`)
   const rule = shown.explained?.rule
   return {
+    repeatFrom,
     why: shown.explained?.why,
     rule: rule == null ? undefined : ruleText(rule),
     chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}`,
@@ -124,6 +128,21 @@ async function acknowledge(
       'It was not acknowledged: it is at a higher level than the one you were shown. Check it again.',
     )
   }
+  return goBack(reply, { id, hubId }, outcome.is)
+}
+
+async function unacknowledge(
+  deps: PagesDeps & { actions: Pick<Actions, 'unacknowledge'> },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { id, hubId } = await askedFor(deps, request)
+  const { is } = await deps.actions.unacknowledge({ id, hubId })
+  if (is === 'not-open') throw notOpen(id)
+  return goBack(reply, { id, hubId }, is)
+}
+
+function goBack(reply: FastifyReply, { id, hubId }: Pick<OpenState, 'id' | 'hubId'>, done: Done): FastifyReply {
   const whose = hubId === NOBODY ? '' : `account=${hubId}&`
-  return goTo(reply, `/alerts/${id}?${whose}done=${outcome.is}`)
+  return goTo(reply, `/alerts/${id}?${whose}done=${done}`)
 }

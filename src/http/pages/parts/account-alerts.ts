@@ -1,7 +1,7 @@
 import { subjectOf } from '../../../alerts/open-alerts.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatDaysLeft } from '../../../text/days-left.ts'
-import { countOf, formatPercent } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountAlertsShape, OpenAlertShape } from '../../../views/shapes/alert.ts'
 import { newSilencePath } from './alert-links.ts'
@@ -28,13 +28,24 @@ function lineOf(account: AccountAlertsShape, now: number, { mayWrite, choose = f
   const more = account.critical + account.warning - alerts.length
   return html`<li id="account-${hubId ?? 0}" class="${worst.level}">
 ${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map(({ id, level }) => html`<input type="hidden" name="shown" value="${hubId ?? 0}/${id}/${level}">`)}` : undefined}
-<details><summary><b>${name}</b>: ${countsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span></summary>
+<details><summary><b>${name}</b>: ${countsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span>${quietText(alerts, more)}</summary>
 ${alertTable(alerts, now, 'of one account', { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="/accounts/${hubId ?? 0}#alerts">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
 <span class="actions">${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath({ account: String(hubId) })}">Silence${of}</a>` : undefined}</span>
 </li>
 `
+}
+
+/** Who knows of them already, and what is silenced. */
+function quietText(alerts: readonly OpenAlertShape[], more: number): string {
+  const all = alerts.length + more
+  const known = alerts.flatMap(({ acknowledged }) => (acknowledged === undefined ? [] : [cleanText(acknowledged.by)]))
+  const silenced = alerts.filter(({ silencedBy }) => silencedBy !== undefined).length
+  const part = (count: number, what: string) =>
+    count === 0 ? '' : `; ${count === all ? '' : `${formatCount(count)} `}${what}`
+  const by = [...new Set(known)].join(', ')
+  return `${part(known.length, `acknowledged by ${by}`)}${part(silenced, 'silenced')}`
 }
 
 /** An account as people call it; alerts that are about no account are about all of them. */

@@ -3,8 +3,10 @@ import { type Html, html } from '../../../text/html.ts'
 
 /** What a form has done, as the address of the page after it names it. Words of it never come from the address. */
 const DONE = {
-  acknowledged: 'Acknowledged: no notification until it gets worse.',
+  acknowledged: 'Acknowledged: no notification until it gets worse or the acknowledgement ends.',
   already: 'It was acknowledged before, and still is.',
+  withdrawn: 'The acknowledgement is removed: notifications are sent as before.',
+  'not-acknowledged': 'It was not acknowledged, or not any more.',
   'some-worse': 'Acknowledged, except for what got worse since the page was loaded.',
   'nothing-chosen': 'Nothing was chosen: tick an account or an alert first.',
   silenced: 'Silenced: no notification before the silence ends.',
