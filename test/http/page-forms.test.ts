@@ -191,17 +191,36 @@ describe('the buttons of an account', () => {
     expect((await send('refresh')).headers.location).toBe('/accounts/7?done=refreshed')
   })
 
-  test('show why nothing was polled or refreshed, in words made harmless', async () => {
-    const { send } = await openPage({
+  test('lead back to its page, which shows why nothing was polled or refreshed, in words made harmless', async () => {
+    const { send, page, steps, keys, clock } = await openPage({
       actions: {
         poll: async () => ({ account: undefined, reason: 'the answer was <b>503' }),
-        refresh: async () => ({ is: 'held', why: 'another daemon refreshes it' }),
+        refresh: async () => ({ is: 'failed', why: 'no <i>route' }),
+      },
+    })
+    const at = String(clock.now())
+    await steps.hset(keys.account(7).account, {
+      ...{ pollFailures: '1', pollFailureReason: 'the answer was <b>503', pollFailureAt: at, pollFailingSince: at },
+      ...{
+        refreshFailures: '1',
+        failureReason: 'no <i>route',
+        failureClass: 'transient',
+        failureAt: at,
+        failingSince: at,
       },
     })
     const polled = await send('poll')
-    expect(polled.status).toBe(409)
-    expect(polled.text).toContain('Its limits were not read, or not all of them: the answer was &lt;b&gt;503.')
-    expect((await send('refresh')).text).toContain('Its tokens were not refreshed: another daemon refreshes it.')
+    expect([polled.status, polled.headers.location]).toEqual([303, '/accounts/7?done=poll-failed'])
+    expect(await page('/accounts/7?done=poll-failed')).toContain(
+      'role="status">Its limits were not read, or not all of them: the answer was &lt;b&gt;503.<',
+    )
+    expect((await send('refresh')).headers.location).toBe('/accounts/7?done=refresh-failed')
+    expect(await page('/accounts/7?done=refresh-failed')).toContain(
+      'role="status">Its tokens were not refreshed: no &lt;i&gt;route.<',
+    )
+    await steps.hdel(keys.account(7).account, 'pollFailureAt', 'failureAt')
+    expect(await page('/accounts/7?done=poll-failed')).toContain('not all of them: try again in a while')
+    expect(await page('/accounts/7?done=refresh-failed')).toContain('were not refreshed: try again in a while')
     expect((await send('uninstall', `reason=${'x'.repeat(201)}`)).status).toBe(400)
   })
 

@@ -17,7 +17,7 @@ import { check, hubIdOf, oneOf } from '../../query.ts'
 import { requireRedis } from '../../redis-away.ts'
 import { showOperatorPage } from '../page.ts'
 import type { PagesDeps } from '../pages-deps.ts'
-import { flash } from '../parts/flash.ts'
+import { type Done, flash } from '../parts/flash.ts'
 import { accountPage, uninstallPage } from './account-page.ts'
 import { accountSeries, RANGE_NAMES, type RangeName } from './account-series.ts'
 import { seriesPage } from './series-page.ts'
@@ -39,37 +39,37 @@ type FormsDeps = PagesDeps & { actions: Pick<Actions, 'poll' | 'refresh' | 'unin
 /** What the buttons of an account do: the same as the API and the command line. */
 export function serveAccountForms(app: FastifyInstance, deps: FormsDeps): void {
   const { actions, store } = deps
-  const serve = (what: string, act: (hubId: number, request: FastifyRequest) => Promise<string | undefined>) =>
+  const serve = (what: string, act: (hubId: number, request: FastifyRequest) => Promise<Done>) =>
     app.post(`/accounts/:hubId/${what}`, async (request, reply) => {
       await requireRedis(store)
       const hubId = hubIdOf(request)
       if ((await deps.registry.get(hubId)) === undefined) throw unknownAccount(hubId)
-      const fault = await act(hubId, request)
-      if (fault === undefined) return goTo(reply, `/accounts/${hubId}?done=${DONE[what]}`)
-      return showAccount(deps, request, reply, fault)
+      // Also where it failed: a page at this address would do it again when it is loaded again.
+      return goTo(reply, `/accounts/${hubId}?done=${await act(hubId, request)}`)
     })
   serve('poll', async (hubId) => {
     const { reason } = await actions.poll(hubId)
-    return reason === undefined ? undefined : `Its limits were not read, or not all of them: ${reason}.`
+    return reason === undefined ? 'polled' : 'poll-failed'
   })
   serve('refresh', async (hubId) => {
     const refreshed = await actions.refresh(hubId)
-    return 'why' in refreshed ? `Its tokens were not refreshed: ${refreshed.why}.` : undefined
+    return 'why' in refreshed ? 'refresh-failed' : 'refreshed'
   })
   serve('uninstall', async (hubId, { body }) => {
     const { reason } = check(UNINSTALL, body ?? {})
     await actions.uninstall(hubId, reason === '' ? 'asked for on its page' : reason)
-    return undefined
+    return 'uninstalling'
   })
 }
 
-const DONE: Readonly<Record<string, string>> = { poll: 'polled', refresh: 'refreshed', uninstall: 'uninstalling' }
 const UNINSTALL = z.object({ reason: z.string().trim().max(200, 'is longer than 200 characters').default('') })
 export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...RangeName[]]).optional() })
 const SERIES = RANGE.extend({ id: z.string('must be given once') })
 
-/** `fault`: why what was asked for by a button was not done. */
-async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply, fault?: string) {
+/** Where the account has no failure: its turn is another worker's, or the provider takes no call just now. */
+const TRY_LATER = 'try again in a while; the verdict below and plimsoll status show what holds it up'
+
+async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: FastifyReply) {
   const { range } = check(RANGE, request.query)
   const [{ view, explained, all }, endpoint] = await Promise.all([
     readAsked(deps, request, range),
@@ -84,15 +84,10 @@ async function showAccount(deps: PagesDeps, request: FastifyRequest, reply: Fast
       ? undefined
       : { token, reconnect: reconnectLink(deps.connect.vault, deps.publicUrl, all.hubId, all.now).url }
   const page = accountPage({ view, explained, all, fleet, may, crm })
-  const refused =
-    fault === undefined ? undefined : html`<p class="verdict critical" role="status">${cleanText(fault, 400)}</p>`
-  const body = html`${refused ?? flash(request.query)}${page}`
-  return showOperatorPage(
-    request,
-    reply,
-    { at: '/accounts', title: titleOf(view), body },
-    fault === undefined ? 200 : 409,
-  )
+  const { pollFailure, refreshFailure } = view.account
+  const why = { 'poll-failed': pollFailure?.reason || TRY_LATER, 'refresh-failed': refreshFailure?.reason || TRY_LATER }
+  const body = html`${flash(request.query, why)}${page}`
+  return showOperatorPage(request, reply, { at: '/accounts', title: titleOf(view), body })
 }
 
 function titleOf({ account }: { account: { hubId: number; hubDomain: string } }): string {

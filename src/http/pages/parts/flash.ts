@@ -1,3 +1,4 @@
+import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 
@@ -13,13 +14,17 @@ const DONE = {
   unsilenced: 'The silence is ended: what it covered and still fires is sent now.',
   over: 'The silence had ended before.',
   polled: 'Polled: its limits were read.',
+  'poll-failed': 'Its limits were not read, or not all of them',
   refreshed: 'Refreshed: its tokens are new.',
+  'refresh-failed': 'Its tokens were not refreshed',
   uninstalling: 'The uninstall has begun.',
   tested: 'The test message was delivered.',
   'test-failed': 'The test message was not delivered: the newest attempt shows why.',
 } as const
 
 const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
+  'poll-failed': 'critical',
+  'refresh-failed': 'critical',
   'test-failed': 'critical',
   'some-worse': 'warning',
   'nothing-chosen': 'warning',
@@ -27,13 +32,14 @@ const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
 
 export type Done = keyof typeof DONE
 
-/** `?done=...` of a page that a form led to; anything else says nothing. */
-export function flash(query: unknown): Html | undefined {
+/** `?done=...` of a page that a form led to; anything else says nothing. `why` follows what has no full stop of its own. */
+export function flash(query: unknown, why: Partial<Record<Done, string>> = {}): Html | undefined {
   const { done, count } = (query ?? {}) as Record<string, unknown>
   if (done === 'replayed') return replayed(count)
   const known = (Object.keys(DONE) as Done[]).find((one) => one === done)
   if (known === undefined) return undefined
-  return note(BAD[known] ?? 'good', DONE[known])
+  const reason = why[known]
+  return note(BAD[known] ?? 'good', reason === undefined ? DONE[known] : `${DONE[known]}: ${cleanText(reason, 400)}.`)
 }
 
 function replayed(count: unknown): Html | undefined {
