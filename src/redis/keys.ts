@@ -108,7 +108,7 @@ export function createKeys(prefix: string) {
       collected: (partition: number) => `${out}:collected:${partition}`,
       /** zset: receiver and alert -> when it was last sent as firing, ms; until its end is sent */
       told: `${out}:told`,
-      /** hash: the same -> the delivery that showed it as firing last */
+      /** hash: the same -> the transition that was sent last, by its order, and the delivery that shows it */
       lastSent: `${out}:last-sent`,
       /** zset: receiver and alert -> when its end was sent or dropped, ms; kept for a day */
       over: `${out}:over`,

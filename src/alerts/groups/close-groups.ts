@@ -214,7 +214,7 @@ async function send({ deps, key, receiver, now }: Closing, taken: string, compos
     ...[joinRefs(places), told.length, told.join(' ')],
     ...messages.flatMap(({ message, transitions, alerts }) => [
       ...[`msg_${randomBytes(12).toString('hex')}`, receiver, message.type, JSON.stringify(message)],
-      ...[joinRefs(transitions), alerts.map((alert) => heldField(receiver, alert)).join(' ')],
+      ...[joinRefs(transitions), alerts.map(([alert, order]) => `${heldField(receiver, alert)} ${order}`).join(' ')],
     ]),
   )
 }

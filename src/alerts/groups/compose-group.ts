@@ -19,8 +19,8 @@ export interface ComposedGroup {
   messages: {
     message: Message
     transitions: TransitionRef[]
-    /** Ids of the alerts that have an end, also of those that it only counts. */
-    alerts: string[]
+    /** Of the alerts that have an end, also of those that it only counts. */
+    alerts: [id: string, order: number][]
   }[]
   /** Places of all that the messages carry. */
   places: TransitionRef[]
@@ -92,6 +92,8 @@ function judge({ key, holdOf, heardOf, group, now }: GroupToCompose, waiting: re
   }
   if (heard.is === 'over') return withheld('ended before it was sent', 'before')
   if (all.alert.status === 'firing') {
+    // It waited in a group that its rule's name, or the config, has led elsewhere since.
+    if (heard.is === 'told' && (all.order ?? 0) < heard.order) return withheld('a newer one was sent before', 'no')
     const held = holdOf(all.alert)
     if (held !== undefined) return { is: 'held', alert: { ...all, group: key, held }, places }
     if (isToldLately(all, heard, group.intervalMs, now)) return withheld('sent a short while ago', 'no')
@@ -158,6 +160,6 @@ function messagesOf(key: string, told: readonly WaitingAlert[], max: number, now
         },
       },
       transitions: part.flatMap(({ of }) => of.map(([ref]) => ref)),
-      alerts: part.flatMap(({ alert }) => (hasEnd(alert) ? [alertOf(alert)] : [])),
+      alerts: part.flatMap(({ alert, order = 0 }) => (hasEnd(alert) ? [[alertOf(alert), order]] : [])),
     }))
 }

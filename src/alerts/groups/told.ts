@@ -63,8 +63,11 @@ export async function readPaces(
   return (key, alert) => paceOf(alert, isDigest(key), found.get(`${key}|${toldAs(alert)}`) ?? nothing)
 }
 
-/** What a receiver was sent of an alert: sent as firing at `at` (ms); or its end was sent, or dropped with all that it did. */
-export type Heard = { is: 'nothing' } | { is: 'told'; at: number } | { is: 'over' }
+/**
+ * What a receiver was sent of an alert: sent as firing at `at` (ms), the newest of it by its order (0 = not known); or its end
+ * was sent, or dropped with all that it did.
+ */
+export type Heard = { is: 'nothing' } | { is: 'told'; at: number; order: number } | { is: 'over' }
 
 /** What is an event by itself has no end that would have to follow. */
 export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
@@ -84,13 +87,15 @@ export async function readHeard(
   const heard = new Map<string, Heard>()
   for (let from = 0; from < fields.length; from += CHUNK) {
     const some = fields.slice(from, from + CHUNK)
-    const [told, over] = await Promise.all([
+    const [told, over, last] = await Promise.all([
       store.zmscore(keys.delivery.told, ...some),
       store.zmscore(keys.delivery.over, ...some),
+      store.hmget(keys.delivery.lastSent, ...some),
     ])
     for (const [n, field] of some.entries()) {
       if (over[n] != null) heard.set(field, { is: 'over' })
-      else if (told[n] != null) heard.set(field, { is: 'told', at: Number(told[n]) })
+      else if (told[n] != null)
+        heard.set(field, { is: 'told', at: Number(told[n]), order: Number.parseInt(last[n] ?? '0', 10) })
     }
   }
   return (alert) => heard.get(heldField(receiver, alertOf(alert))) ?? { is: 'nothing' }

@@ -170,3 +170,20 @@ test.each([
   expect(keys).toHaveLength(groups)
   for (const key of keys) expect(key).toMatch(/^account=/)
 })
+
+test('what waits under a name that its rule had is not sent after what is newer', async () => {
+  const one = relay()
+  await one.commit(...[1, 2, 3, 4, 5].map((n) => of(n)))
+  await one.collect(NOW)
+  await one.close(NOW + WAIT)
+  await one.commit(of(6))
+  await one.collect(NOW + 2 * WAIT)
+  // SIGHUP renamed the rule.
+  await one.commit(of(6, { id: '6-2', level: 'critical', reason: 'escalated', rule: 'renamed' }))
+  await one.collect(NOW + 3 * WAIT)
+  await one.close(NOW + 4 * WAIT)
+  expect((await sent(one)).at(-1)).toEqual(['account=6', ['6-2']])
+  await one.close(NOW + 2 * INTERVAL)
+  expect(await sent(one)).toHaveLength(2)
+  await one.expectBalance({ pending: 6, withheld: 1, where: { outbox: 0, groups: 0, held: 0, deliveries: 6 } })
+})

@@ -87,7 +87,7 @@ class Account {
 
 /** What each receiver was sent of each alert, in order; a message that carries more than one transition of it says so. */
 function hearing() {
-  const heard = new Map<string, { status: Alert['status']; alone: boolean }[]>()
+  const heard = new Map<string, { status: Alert['status']; alone: boolean; number: number }[]>()
   const listen = (store: Store): Store =>
     new Proxy(store, {
       get: (real, name) => {
@@ -105,7 +105,10 @@ function hearing() {
       if (typeof arg !== 'string' || !arg.startsWith('{"type":')) continue
       for (const { id, status, supersedes = [] } of (JSON.parse(arg) as Message).data.alerts) {
         const field = `${args[n - 2]} ${id.replace(/-\d+$/, '')}`
-        heard.set(field, [...(heard.get(field) ?? []), { status, alone: supersedes.length === 0 }])
+        heard.set(field, [
+          ...(heard.get(field) ?? []),
+          { status, alone: supersedes.length === 0, number: Number(id.split('-').at(-1)) },
+        ])
       }
     }
   }
@@ -114,6 +117,8 @@ function hearing() {
 
 function expectNoGhosts({ heard }: ReturnType<typeof hearing>): void {
   for (const [field, sent] of heard) {
+    const numbers = sent.map(({ number }) => number)
+    expect(numbers, `${field}: an older one after a newer one`).toEqual(numbers.toSorted((a, b) => a - b))
     const end = sent.findIndex(({ status }) => status === 'resolved')
     if (end === -1) continue
     expect(sent.slice(end + 1), `${field}: something after its end`).toEqual([])

@@ -5,7 +5,7 @@ local PENDING, COUNTS, ENDS = AT .. ':pending', AT .. ':counts', AT .. ':ends'
 local GROUPS_DUE, HELD, HELD_DUE = AT .. ':groups', AT .. ':held', AT .. ':held-due'
 -- What a receiver was sent as firing and not as resolved, and what ended a short while ago: receiver and alert -> when, ms.
 local TOLD, OVER = AT .. ':told', AT .. ':over'
--- Of what is in TOLD: the delivery that showed it last.
+-- Of what is in TOLD: order of the transition that was sent last, and the delivery that shows it.
 local LAST_SENT = AT .. ':last-sent'
 local DELIVERIES_DUE, DEAD, DELIVERED = AT .. ':due', AT .. ':dead', AT .. ':delivered'
 local ATTEMPTS = AT .. ':log'
