@@ -76,6 +76,13 @@ test('whoever has no mouse gets to the numbers, to another range and to the page
   expect(faults).toEqual([])
 })
 
+test('on a phone no range is broken in two', async () => {
+  const { page } = await pages.visit(PATHS.account, LOOKS[0])
+  const boxOf = (text: string) => page.getByRole('link', { name: text, exact: true }).boundingBox()
+  const boxes = await Promise.all(['1h', '24h', '1y'].map(boxOf))
+  for (const box of boxes) expect(box?.height).toBeLessThan(30)
+})
+
 test('without scripts the page shows the same', async () => {
   const context = await pages.browser.newContext({ javaScriptEnabled: false, extraHTTPHeaders: BEARER })
   const page = await context.newPage()
