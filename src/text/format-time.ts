@@ -26,10 +26,13 @@ export function zoneName(at: number): string {
 
 /** The moment at which the clock that people read shows `2026-11-21T10:00`; undefined for what is no such time. */
 export function parseLocalTime(text: string): number | undefined {
-  const [, date, hour, minute] = /^(\d{4}-\d\d-\d\d)T(\d\d):(\d\d)/.exec(text) ?? []
+  const [, date, hour, minute, second = 0] =
+    /^(\d{4}-\d\d-\d\d)T(\d\d):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?$/.exec(text) ?? []
   const day = Date.parse(`${date}T00:00Z`)
-  if (Number.isNaN(day) || Number(hour) > 23 || Number(minute) > 59) return undefined
-  return firstMomentAt(timeZone, day / DAY_MS, Number(hour) * 60 + Number(minute))
+  // Date.parse takes 31 February for 3 March.
+  if (Number.isNaN(day) || iso(day)?.slice(0, 10) !== date || Number(hour) > 23) return undefined
+  const at = firstMomentAt(timeZone, day / DAY_MS, Number(hour) * 60 + Number(minute))
+  return at === undefined ? undefined : at + Math.floor(Number(second) * 1_000)
 }
 
 /** `2026-11-21 10:00 CET`. */
