@@ -88,7 +88,7 @@ test('the fleet page names who is near a limit, who is running, and what stands 
   expect(words).toContain('acme.example.com 2 custom properties 96 % 960 of 1,000')
   expect(words).toContain('poll-limits 12 1 0 2 3 min ago')
   expect(words).toContain('ops-1 pid 7 1.0.0 clock, worker, web 61 min ago silent 2 min ago'.replace('61 min', '1 h'))
-  expect(words).toContain('nearest expiry in 29 min')
+  expect(words).toContain('next token expires in 29 min')
   expect(text).toMatch(/<noscript><meta http-equiv="refresh" content="10"><\/noscript>/)
 
   const { json } = await get('/api/v1/status')

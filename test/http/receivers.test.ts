@@ -36,8 +36,8 @@ test('the page of deliveries shows how each receiver fares, and of each attempt 
 test('the status page names the receivers that fail', async () => {
   const { get } = await fourReceivers()
   const { text } = await get('/')
-  expect(text).toContain('<span>hook fails</span>')
-  expect(text).toContain('<span>pager is switched off</span>')
+  expect(text).toContain('<span>hook fails since ')
+  expect(text).toContain('<span>pager switched off: ')
   expect(text).toContain('2 receivers fail')
 })
 

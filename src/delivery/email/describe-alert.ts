@@ -91,7 +91,7 @@ function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
       if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
       if (isOver) return 'tokens are refreshed again'
       // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
-      return level === 'critical' ? "tokens can't be refreshed: reconnect it" : "tokens can't be refreshed for now"
+      return level === 'critical' ? 'tokens refused: reconnect it' : "tokens can't be refreshed for now"
     case 'poll':
       if (isOver) return 'limits are read again'
       return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"

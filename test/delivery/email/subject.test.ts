@@ -76,7 +76,7 @@ describe('the subject of', () => {
     [
       'a token that is lost',
       aMessage([aTokenAlert()]),
-      "[CRITICAL] acme.example.com (123): tokens can't be refreshed: reconnect it",
+      '[CRITICAL] acme.example.com (123): tokens refused: reconnect it',
     ],
     [
       'a token that may yet be saved',
@@ -133,12 +133,12 @@ describe('the subject of', () => {
     [
       'two accounts whose tokens are lost',
       aMessage([aTokenAlert(), onAccount(7, aTokenAlert())]),
-      "[CRITICAL] acme.example.com (123): tokens can't be refreshed: reconn… (2 accounts)",
+      '[CRITICAL] acme.example.com (123): tokens refused: reconnect it (2 accounts)',
     ],
     [
       'two accounts with different troubles',
       aMessage([onAccount(7, warning), aTokenAlert()]),
-      "[CRITICAL] acme.example.com (123): tokens can't be refreshed: reconn… (2 accounts)",
+      '[CRITICAL] acme.example.com (123): tokens refused: reconnect it (2 accounts)',
     ],
     [
       'one account with three series',

@@ -8,7 +8,7 @@ import { isLow, shareText } from '../../../views/coverage-status.ts'
 import { type FleetStatus, newFleetText } from '../../../views/fleet-status.ts'
 import { heartbeatText } from '../../../views/heartbeat-status.ts'
 import { pollBudgetText } from '../../../views/poll-budget.ts'
-import { isBroken } from '../../../views/receiver-status.ts'
+import { isBroken, receiverText } from '../../../views/receiver-status.ts'
 import type { OpenAlertShape } from '../../../views/shapes/alert.ts'
 import { endpointText } from '../../../views/token-endpoint.ts'
 import { type HealthReport, RECEIVERS } from '../../health.ts'
@@ -73,9 +73,9 @@ function uninstallActions({ uninstalls }: FleetStatus): Action[] {
 }
 
 function receiverActions({ deliveries }: FleetStatus): Action[] {
-  return deliveries.receivers.filter(isBroken).map(({ receiver, state }) => ({
-    ...{ level: state === 'disabled' ? 'critical' : 'warning', verb: 'Fix the receiver', at: '/deliveries' },
-    says: `${cleanText(receiver)} ${state === 'disabled' ? 'is switched off' : 'fails'}`,
+  return deliveries.receivers.filter(isBroken).map((status) => ({
+    ...{ level: status.state === 'disabled' ? 'critical' : 'warning', verb: 'Fix the receiver', at: '/deliveries' },
+    says: `${cleanText(status.receiver)} ${cleanText(receiverText(status), 160)}`,
   }))
 }
 
@@ -96,20 +96,21 @@ function tokenActions(status: FleetStatus): Action[] {
   const isOpen = tokenEndpoint !== null && tokenEndpoint.breaker !== 'closed'
   if (isOpen)
     add('critical', ENDPOINT_VERB[tokenEndpoint.cause ?? 'unreachable'], endpointText(status), '/alerts?kind=fleet')
-  if (reauthorize > 0) add('critical', 'Reconnect', reconnectText(reauthorize, lost), one)
+  const refused = `${reauthorize === 1 ? 'its' : 'their'} refresh token is refused`
+  if (reauthorize > 0) add('critical', 'Reconnect', named(reauthorize, lost, refused), one)
   // While the endpoint fails for all, each of them fails with it.
   if (isOpen) return actions
   const overdue = `${countOf(tokens.overdue, 'refresh', 'refreshes')} overdue`
   if (tokens.overdue > 0) add('critical', 'Check refreshes', overdue, '/accounts?sort=refresh')
-  const fails = `${countOf(failing, 'account')}: refresh fails`
-  if (failing > 0) add('warning', 'Check refreshes', fails, '/accounts?state=failing')
+  const late = alerts.worst.find(({ kind, level }) => kind === 'token' && level === 'warning')
+  if (failing > 0) add('warning', 'Check refreshes', named(failing, late, 'refresh fails'), '/accounts?state=failing')
   return actions
 }
 
-function reconnectText(count: number, lost: OpenAlertShape | undefined): string {
-  const what = `${count === 1 ? 'its' : 'their'} refresh token is refused`
-  if (lost === undefined) return `${countOf(count, 'account')}: ${what}`
-  return `${accountName(lost)}${count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''}: ${what}`
+/** `acme.example.com and 2 more accounts: refresh fails`. */
+function named(count: number, first: OpenAlertShape | undefined, what: string): string {
+  if (first === undefined) return `${countOf(count, 'account')}: ${what}`
+  return `${accountName(first)}${count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''}: ${what}`
 }
 
 function pollActions({ polls, coverage, pollBudget }: FleetStatus): Action[] {

@@ -89,7 +89,7 @@ function tokensTile({ tokens }: FleetStatus, now: number): Html {
 }
 
 function expiryText(ms: number): string {
-  return ms <= 0 ? `one expired ${distance(ms)}` : `nearest expiry ${distance(ms)}`
+  return ms <= 0 ? `one expired ${distance(ms)}` : `next token expires ${distance(ms)}`
 }
 
 function tile(title: string, figure: string, note: string, bad: number): Html {
