@@ -11,7 +11,7 @@ import { type Resolution, readAccountHistory, snapshotJson } from '../views/acco
 import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
 import { historyHead, historyLines, type LineFormat } from '../views/history-lines.ts'
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
-import type { AccountName, CommonOptions } from './arguments.ts'
+import type { AccountName, CommonOptions, Moment } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'
 import { hubIdsOf, unknownAccount } from './named-account.ts'
 import { showProgress } from './progress.ts'
@@ -20,8 +20,8 @@ import { limitCells, momentCell, named, number, printTable, whole } from './tabl
 import { withStore } from './with-parts.ts'
 
 export interface HistoryOptions extends CommonOptions {
-  from?: number
-  to?: number
+  from?: Moment
+  to?: Moment
   resolution: Resolution
   csv?: boolean
   jsonl?: boolean
@@ -36,10 +36,11 @@ export async function history(
   options: HistoryOptions,
   command: Command,
 ): Promise<void> {
-  const { to = io.clock.now(), from = to - WEEK_MS, resolution } = options
-  if (from > to) return command.error('--from must be before --to')
   const print = printerOf(io, options)
   await withStore(io, { ...options, stops: 'by itself' }, async (parts) => {
+    const to = options.to?.() ?? io.clock.now()
+    const asked = { to, from: options.from?.() ?? to - WEEK_MS, resolution: options.resolution }
+    if (asked.from > to) return command.error('--from must be before --to')
     const { accounts, count } = await chosenAccounts(parts, await hubIdsOf(parts, names))
     const deps = { ...parts, historyKeep: historyKeep(parts.config) }
     // Where people read along, the accounts themselves show how far it is.
@@ -49,7 +50,7 @@ export async function history(
     try {
       for await (const account of accounts) {
         if (io.stop.aborted) throw new CommandError('stopped: what was printed is not all')
-        print.account(account, await readAccountHistory(deps, account, { from, to, resolution }))
+        print.account(account, await readAccountHistory(deps, account, asked))
         await io.drained()
         progress?.at(++done, count)
       }

@@ -5,7 +5,7 @@ import { formatMoment, formatTime } from '../text/format-time.ts'
 import { forgottenUntil, readAlertLog } from '../views/alert-log.ts'
 import { transitionJson, whyOf } from '../views/transition-json.ts'
 import { whyPending } from '../views/why-pending.ts'
-import type { AccountName, CommonOptions } from './arguments.ts'
+import type { AccountName, CommonOptions, Moment } from './arguments.ts'
 import { type Io, printJson } from './io.ts'
 import { hubIdOf } from './named-account.ts'
 import { say } from './say.ts'
@@ -13,7 +13,7 @@ import { accountCells, ageCell, named, number, printTable, prose, spare, state, 
 import { withStore } from './with-parts.ts'
 
 interface LogOptions extends CommonOptions {
-  since?: number
+  since?: Moment
   account?: AccountName
   level?: AlertLevel
 }
@@ -23,8 +23,9 @@ const DAY_MS = 86_400_000
 /** `plimsoll alerts log`: what was committed, by time, and its outcome. */
 export async function log(io: Io, options: LogOptions): Promise<void> {
   const now = io.clock.now()
-  const { since = now - DAY_MS, account, level } = options
-  const { found, held, forgotten } = await withStore(io, options, async (parts) => {
+  const { since: from = () => now - DAY_MS, account, level } = options
+  const { since, found, held, forgotten } = await withStore(io, options, async (parts) => {
+    const since = from()
     const query = {
       since,
       ...(account === undefined ? {} : { hubId: await hubIdOf(parts, account) }),
@@ -36,7 +37,7 @@ export async function log(io: Io, options: LogOptions): Promise<void> {
       whyPending({ ...parts, receivers }, logged),
       forgottenUntil(parts, query),
     ])
-    return { found: logged, held, forgotten }
+    return { since, found: logged, held, forgotten }
   })
   if (forgotten !== undefined) {
     io.err(

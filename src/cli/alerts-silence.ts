@@ -6,7 +6,7 @@ import { silenceAlerts, unsilence } from '../app/alert-actions.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { countCovered, matchersText, silenceJson } from '../views/silenced.ts'
-import type { CommonOptions } from './arguments.ts'
+import type { CommonOptions, Moment } from './arguments.ts'
 import { CommandError, type Io, printJson } from './io.ts'
 import { say } from './say.ts'
 import { leftCell, number, printTable, prose, whole } from './table.ts'
@@ -15,7 +15,7 @@ import { withParts } from './with-parts.ts'
 interface SilenceOptions extends CommonOptions {
   match: string[]
   for?: number
-  until?: number
+  until?: Moment
   comment: string
   author?: string
 }
@@ -24,12 +24,12 @@ interface SilenceOptions extends CommonOptions {
 export async function silence(io: Io, options: SilenceOptions, command: Command): Promise<void> {
   const { author = ownName(), comment } = options
   const now = io.clock.now()
-  const endsAt = options.until ?? (options.for === undefined ? undefined : now + options.for)
-  if (endsAt === undefined)
-    return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00:00Z')
+  const { until, for: length = 0 } = options
+  if (until === undefined && length === 0)
+    return command.error('error: it also takes how long: --for 2h, or --until 2026-11-21T18:00')
   const { made, openAlerts } = await withParts(io, options, async (parts) => {
     const matchers = matchersOf(options.match, parts.silences.tagNames, command)
-    const checked = newSilence({ matchers, author, comment, endsAt }, now)
+    const checked = newSilence({ matchers, author, comment, endsAt: until?.() ?? now + length }, now)
     if (!checked.ok) return command.error(`error: ${OPTION_OF[checked.what]} ${checked.fault}`)
     const one = await silenceAlerts(parts, checked.silence)
     return { made: one, openAlerts: (await countCovered(parts, [one])).get(one.id) ?? 0 }
@@ -38,7 +38,7 @@ export async function silence(io: Io, options: SilenceOptions, command: Command)
   const alerts = openAlerts === 0 ? 'no alert' : countOf(openAlerts, 'alert')
   say(
     io,
-    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(endsAt)}`,
+    `silence ${made.id}: ${matchersText(made)}, until ${formatMoment(made.endsAt)}`,
     `It covers ${alerts} that ${openAlerts > 1 ? 'are' : 'is'} open now. To end it before: plimsoll alerts unsilence ${made.id}`,
   )
 }

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../config/duration.ts'
 import { isRole, ROLES, type Role } from '../heartbeat/roles.ts'
 import { faultOfName, SCOPES, type Scope } from '../http/access/admin-token.ts'
+import { parseLocalTime } from '../text/format-time.ts'
 import { parseMoment } from '../text/parse-moment.ts'
 
 /** What is written on the command line, read: each throws InvalidArgumentError, which is wrong usage. */
@@ -40,15 +41,28 @@ export function parseCount(text: string): number {
   return Number(text)
 }
 
-/** A moment (ISO 8601), or how long ago one was: ms. */
-export function parseTime(text: string, now: number): number {
+/** A moment of the command line, ms; called once the config is loaded, which names the zone of a time without offset. */
+export type Moment = () => number
+
+/** A moment, or how long ago one was. */
+export function parseTime(text: string, now: number): Moment {
   const ago = parseDuration(text)
-  const at = ago === undefined ? parseMoment(text) : now - ago
-  return at ?? refuse('A time is like 2026-11-21T10:00:00Z, or how long ago: 7d.')
+  if (ago !== undefined) return () => now - ago
+  return momentOf(text, `${A_TIME}, or how long ago: 7d.`)
 }
 
-export function parseEnd(text: string): number {
-  return parseMoment(text) ?? refuse('A time is like 2026-11-21T18:00:00Z.')
+export function parseEnd(text: string): Moment {
+  return momentOf(text, `${A_TIME}.`)
+}
+
+const A_TIME = 'A time is like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z'
+
+function momentOf(text: string, otherwise: string): Moment {
+  const at = parseMoment(text)
+  const local = text.includes('T') ? text : `${text}T00:00`
+  const isLocal = text.includes('-') && !/(Z|[+-]\d\d:\d\d)$/.test(text)
+  if (at === undefined || (isLocal && parseLocalTime(local) === undefined)) return refuse(otherwise)
+  return () => (isLocal ? (parseLocalTime(local) ?? at) : at)
 }
 
 export function parseLength(text: string): number {

@@ -239,8 +239,11 @@ not make the exit code 3.`,
       is: "show how accounts' limits moved",
       args: [argument('[accounts...]', 'hub ids or domains; none: all').argParser(parseAccounts)],
       options: [
-        option('--from <time>', 'ISO 8601, or how long ago: 2d; default: a week').argParser(time),
-        option('--to <time>', 'ISO 8601, or how long ago; default: now').argParser(time),
+        option(
+          '--from <time>',
+          '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago: 2d; default: a week',
+        ).argParser(time),
+        option('--to <time>', 'the same; default: now').argParser(time),
         option('--resolution <resolution>', 'each change, or the last reading of each hour or day (UTC)')
           .choices(['raw', 'hourly', 'daily'])
           .default('raw'),
@@ -279,7 +282,10 @@ not make the exit code 3.`,
     'alerts log': {
       is: 'list what alerts did, and the outcome of each: pending, delivered, dead, withheld',
       options: [
-        option('--since <time>', 'ISO 8601, or how long ago; default: 24h').argParser(time),
+        option(
+          '--since <time>',
+          '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago; default: 24h',
+        ).argParser(time),
         option('--account <account>', 'of one account: its hub id or its domain').argParser(parseAccount),
         option('--level <level>', 'of one level').choices(LEVELS),
       ],
@@ -313,7 +319,9 @@ not make the exit code 3.`,
           .argParser(parseEach)
           .makeOptionMandatory(),
         option('--for <duration>', 'how long, like 2h').argParser(parseLength).conflicts('until'),
-        option('--until <time>', 'until when, ISO 8601').argParser(parseEnd),
+        option('--until <time>', 'until when, like 2026-11-21T18:00 (in http.timeZone), or ISO 8601').argParser(
+          parseEnd,
+        ),
         option('--comment <text>', 'why').makeOptionMandatory(),
         option('--author <name>', 'by whom; default: who runs this'),
       ],
@@ -366,7 +374,9 @@ not make the exit code 3.`,
     'outbox replay': {
       is: 'send again what was given up since a moment, each under its own id, for another three days',
       options: [
-        option('--since <time>', 'ISO 8601, or how long ago: 2h').argParser(time).makeOptionMandatory(),
+        option('--since <time>', '2026-11-21T18:00 (in http.timeZone), ISO 8601, or how long ago: 2h')
+          .argParser(time)
+          .makeOptionMandatory(),
         option('--receiver <receiver>', 'only what one receiver was to get'),
       ],
       examples: ['--since 2h --receiver ops-hook'],

@@ -7,7 +7,7 @@ import { formatMoment } from '../text/format-time.ts'
 import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/outbox.ts'
 import { type Astray, type OutboxProof, type Unresolved, verifyOutbox } from '../views/verify-outbox.ts'
-import type { CommonOptions } from './arguments.ts'
+import type { CommonOptions, Moment } from './arguments.ts'
 import { CommandError, ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
 import { type Fact, fact, printFacts, say } from './say.ts'
@@ -15,7 +15,7 @@ import { momentCell } from './table.ts'
 import { withParts, withStore } from './with-parts.ts'
 
 interface ReplayOptions extends CommonOptions {
-  since: number
+  since: Moment
   receiver?: string
 }
 
@@ -83,13 +83,14 @@ function unresolvedText({ receiver, alert }: Unresolved): string {
 /** `plimsoll outbox replay`. */
 export async function replay(
   io: Io,
-  { config, since, receiver, json }: ReplayOptions,
+  { config, since: from, receiver, json }: ReplayOptions,
   command: Command,
 ): Promise<void> {
-  if (since > io.clock.now()) return command.error('--since lies in the future')
-  const outcome = await withParts(io, { config }, async (parts) => {
+  const { since, ...outcome } = await withParts(io, { config }, async (parts) => {
+    const since = from()
+    if (since > io.clock.now()) return command.error('--since lies in the future')
     const progress = showProgress(io, 'deliveries read')
-    return replayDeliveries(parts, { since, receiver }).finally(progress.end)
+    return { since, ...(await replayDeliveries(parts, { since, receiver }).finally(progress.end)) }
   })
   if (outcome.is === 'unknown-receiver') throw new CommandError(`${receiver}: ${outcome.why}`)
   const { replayed, disabled } = outcome

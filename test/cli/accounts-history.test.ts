@@ -108,10 +108,23 @@ test('--json is one line: an array of accounts with their snapshots', async () =
   ])
 })
 
+test('a time without offset is in http.timeZone, as the times that are shown', async () => {
+  const tokyo = writeDaemonConfig(folder, {
+    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 10 },
+    settings: {
+      encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
+      http: { timeZone: 'Asia/Tokyo' },
+    },
+  })
+  const asked = ['--json', '--from', '2026-11-21T18:00', '--to', '30m', '--config', tokyo]
+  const { out } = await plimsollHere(['accounts', 'history', ...asked], folder, { clock })
+  expect(out).toBe((await history('--json', '--from', '2026-11-21T09:00:00Z', '--to', '30m')).out)
+})
+
 test.each([
   [['42'], 1, 'there is no account 42: plimsoll accounts list shows all'],
   [['9', 'x'], 1, 'no account has the domain x'],
-  [['--from', 'yesterday'], 2, 'a time is like 2026-11-21T10:00:00Z, or how long ago: 7d'],
+  [['--from', 'yesterday'], 2, '(in http.timeZone) or 2026-11-21T18:00:00Z, or how long ago: 7d'],
   [['--from', '1d', '--to', '2d'], 2, '--from must be before --to'],
   [['--csv', '--json'], 2, "'--csv' cannot be used with option '--json'"],
   [['--resolution', 'weekly'], 2, 'allowed choices are raw, hourly, daily'],

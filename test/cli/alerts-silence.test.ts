@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alertId, encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { formatTime, showTimesIn } from '../../src/text/format-time.ts'
 import { plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { startRedis, type TestRedis } from '../support/redis-server.ts'
@@ -16,12 +17,13 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plimsoll-silence-'))
 })
 afterAll(async () => {
+  showTimesIn(undefined)
   await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
 /** A Redis prefix of its own with two accounts, an alert each, and the command line on it. */
-async function installation() {
+async function installation(timeZone = 'UTC') {
   const prefix = `t${++made}`
   const file = join(folder, `${prefix}.yaml`)
   const key = Buffer.alloc(32, 7).toString('base64')
@@ -30,7 +32,7 @@ async function installation() {
     `provider: { clientId: a, clientSecret: b }
 redis: { url: "${redis.url}", prefix: ${prefix} }
 encryption: { keys: [ { id: k1, key: "${key}" } ] }
-http: { publicUrl: https://plimsoll.example.com }
+http: { publicUrl: https://plimsoll.example.com, timeZone: ${timeZone} }
 tags: { vip: [2] }
 receivers: { ops: { type: email, smtp: "smtps://u:p@mail.example.com", from: a@example.com, to: [b@example.com] } }
 routes: [ { to: [ops] } ]
@@ -95,11 +97,27 @@ describe('alerts silence', () => {
   })
 
   test.each([
+    ['2026-11-22T08:00', '2026-11-22T07:00:00.000Z'],
+    ['2026-11-22T08:00:30', '2026-11-22T07:00:30.000Z'],
+    ['2026-11-22', '2026-11-21T23:00:00.000Z'],
+    ['2026-11-22T08:00Z', '2026-11-22T08:00:00.000Z'],
+    ['2026-11-22T08:00-05:00', '2026-11-22T13:00:00.000Z'],
+    [String(Date.UTC(2026, 10, 22)), '2026-11-22T00:00:00.000Z'],
+  ])('an end without offset is in http.timeZone, as the times that are shown: %s', async (end, endsAt) => {
+    const { json, run } = await installation('Europe/Berlin')
+    showTimesIn('America/New_York')
+    const args = ['silence', '--match', 'account=1', '--until', end, '--comment', 'x']
+    expect(await json(...args)).toMatchObject({ endsAt })
+    expect((await run(...args)).out).toContain(`until ${formatTime(endsAt)}`)
+  })
+
+  test.each([
+    [['--match', 'account=1', '--until', '2026-02-31T10:00', '--comment', 'x'], 'a time is like 2026-11-21T18:00 (in'],
     [['--match', 'acount=1', '--for', '2h', '--comment', 'x'], 'did you mean account?'],
     [['--match', 'tag=vib', '--for', '2h', '--comment', 'x'], 'no tag is "vib", did you mean vip?'],
     [['--match', 'account=1', '--comment', 'x'], 'it also takes how long: --for 2h'],
     [['--match', 'account=1', '--for', '2', '--comment', 'x'], 'a duration is like 20s, 30m, 2h or 1d'],
-    [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], 'a time is like 2026-11-21T18:00:00Z'],
+    [['--match', 'account=1', '--until', 'noon', '--comment', 'x'], '(in http.timeZone) or 2026-11-21T18:00:00Z'],
     [['--match', 'account=1', '--until', '2026-11-21T09:00:00Z', '--comment', 'x'], 'the end lies in the past'],
     [['--match', 'account=1', '--for', '2h', '--until', '2026-11-22', '--comment', 'x'], 'cannot be used with'],
     [['--match', 'account=1', '--for', '2h'], "required option '--comment <text>' not specified"],

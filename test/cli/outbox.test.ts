@@ -197,6 +197,25 @@ describe('alerts log', () => {
     expect((await run('alerts', 'silences')).out).toBe('no silence is in force\n')
   })
 
+  test('a time without offset is in http.timeZone, as the times that are shown; for a replay, too', async () => {
+    await aMixedLot()
+    const tokyo = writeDaemonConfig(folder, {
+      ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 10 },
+      settings: {
+        encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
+        http: { timeZone: 'Asia/Tokyo' },
+      },
+    })
+    const there = async (...args: string[]) =>
+      JSON.parse((await plimsollHere([...args, '--json', '--config', tokyo], folder, { clock })).out)
+    // The clock there is nine hours ahead.
+    expect(await there('alerts', 'log', '--since', at(2.5 - 9).slice(0, 16))).toHaveLength(2)
+    expect(await there('alerts', 'log', '--since', at(2.5))).toHaveLength(2)
+    expect(await there('outbox', 'replay', '--since', at(4 - 9).slice(0, 16))).toMatchObject({ replayed: 1 })
+    const { code, err } = await run('outbox', 'replay', '--since', at(-1))
+    expect([code, err]).toEqual([2, expect.stringContaining('--since lies in the future')])
+  })
+
   test('goes back as far as it is asked, of one account, of one level', async () => {
     await aMixedLot()
     expect(await log('--since', '2d')).toHaveLength(4)
