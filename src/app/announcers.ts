@@ -10,8 +10,7 @@ export function pageOf(config: Config): (hubId: number) => string {
 
 /** Alerts about an account's tokens and its uninstall. */
 export function announcer(config: Config) {
-  const installPage = `${config.http.publicUrl}/install`
-  return tokenAnnouncer({ installPage, pageOf: pageOf(config) })
+  return tokenAnnouncer({ pageOf: pageOf(config) })
 }
 
 export function scopesAnnouncer(config: Config) {

@@ -42,7 +42,10 @@ export async function list(io: Io, options: ListOptions, command: Command): Prom
     ],
     found.map((account) => [
       ...[String(account.hubId), account.hubDomain, account.state, countsText(open.get(account.hubId)?.counts)],
-      ...[ageCell(account.polledAt, now), leftCell(account.token.expiresAt, now)],
+      ...[
+        ageCell(account.polledAt, now),
+        leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
+      ],
       account.refreshFailure?.reason ?? account.pollFailure?.reason ?? cleanText(watchText(account) ?? '', 200),
     ]),
   )
@@ -85,6 +88,6 @@ function countsText({ critical, warning }: AlertCounts = { critical: 0, warning:
 function noneText({ state, level, kind, tag, search, stale }: ListOptions): string {
   if ([level, kind, tag, search].some((given) => given !== undefined)) return 'no account matches'
   if (stale === true) return 'no account is without a fresh reading'
-  if (state !== undefined) return `no account is ${state}`
+  if (state !== undefined) return `no account in state ${state}`
   return 'no account is connected yet: send customers to /install under publicUrl, or plimsoll accounts connect or import'
 }

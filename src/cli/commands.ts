@@ -175,7 +175,7 @@ not make the exit code 3.`,
         option('--tag <tag>', 'only those with this tag of the config'),
         option('--search <text>', 'only those whose hub id begins so, or whose domain has it'),
         option('--sort <order>', 'worst: by their worst alert; else by what comes first')
-          .choices(['worst', ...ACCOUNT_SORTS])
+          .choices(ACCOUNT_SORTS)
           .default('worst'),
         option('--stale', 'only accounts without a fresh reading (limits.freshness)'),
       ],

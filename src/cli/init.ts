@@ -58,7 +58,7 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
       code === 'EEXIST' ? `${file} is there already: --force overwrites it` : `${file} can't be written (${code})`,
     )
   }
-  say(io, `wrote ${file}; next: plimsoll doctor --config ${file}, then plimsoll start --config ${file}`)
+  say(io, `wrote ${file}; next: plimsoll start --config ${file}; while it runs: plimsoll doctor --config ${file}`)
 }
 
 /** Undefined where the input ended: what is missing then is wrong usage, as elsewhere. */

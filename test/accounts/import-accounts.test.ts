@@ -49,7 +49,7 @@ function refresher(keys: Keys, clock: HandClock, refresh: ProviderClient['refres
     tokens: new TokenStore(redis.store, keys),
     store: redis.store,
     vault,
-    announce: tokenAnnouncer({ installPage: 'http://x/install', pageOf: () => 'http://x' }),
+    announce: tokenAnnouncer({ pageOf: () => 'http://x' }),
     endpoint: openEndpoint(redis.store, keys, systemClock),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     unstored: new Unstored(() => {}),

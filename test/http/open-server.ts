@@ -99,7 +99,6 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
     announceScopes: () => NO_ALERT_WRITES,
     announce: tokenAnnouncer({
-      installPage: 'http://x/install',
       pageOf: (hubId) => `http://x/accounts/${hubId}`,
     }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },

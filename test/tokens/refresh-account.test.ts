@@ -52,7 +52,6 @@ async function worker(
     store: redis.store,
     vault,
     announce: tokenAnnouncer({
-      installPage: 'https://plimsoll.example.com/install',
       pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
     }),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
@@ -654,7 +653,7 @@ describe('a refresh token that is refused twice over time', () => {
         measuredAt: new Date(w.clock.now()).toISOString(),
         since: new Date(w.clock.now()).toISOString(),
         message: expect.stringMatching(
-          /token is no good.*last worked 2026-11-21 10:00.*plimsoll\.example\.com\/install/,
+          /token is no good.*last worked 2026-11-21 10:00.*plimsoll\.example\.com\/accounts\/123/,
         ),
         url: 'https://plimsoll.example.com/accounts/123',
       },

@@ -7,8 +7,6 @@ import { TOKEN_FIELD } from '../alert-state.ts'
 import { closeAlert, openState, type ToldSubject, tellAlert } from './told-alert.ts'
 
 export interface TokenAlertSettings {
-  /** Where the customer connects again. */
-  installPage: string
   pageOf: (hubId: number) => string
 }
 
@@ -31,14 +29,14 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       if (openState(subject)?.level === 'critical') return NO_ALERT_WRITES
       const message =
         `This account's tokens can't be refreshed: the provider refuses its refresh token (${reason}). Either ` +
-        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. To reconnect it: ${settings.installPage}`
+        `${whyRefused(account)}. Tokens last worked ${timeOf(account.refreshedAt)}. To reconnect it, send the link of its page to an administrator: ${settings.pageOf(account.hubId)}`
       return tellAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
         `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
-        `polled under this name. Import it with its own token (--replace), or reconnect it: ${settings.installPage}`
+        `polled under this name. Import it with its own token (--replace), or reconnect it by the link of its page: ${settings.pageOf(account.hubId)}`
       return tellAlert(about(settings, account), { level: 'critical', message })
     },
     recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),

@@ -4,7 +4,6 @@ import { decodeEntry } from '../../../src/alerts/outbox/outbox.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const announcer = tokenAnnouncer({
-  installPage: 'https://plimsoll.example.com/install',
   pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
 })
 const account = {
@@ -18,7 +17,7 @@ describe('the alert about an account that must be reconnected', () => {
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
-      /the provider answered 400.*2026-11-21 09:59.*https:\/\/plimsoll\.example\.com\/install/,
+      /the provider answered 400.*2026-11-21 09:59.*https:\/\/plimsoll\.example\.com\/accounts\/\d+/,
     )
     expect(changes).toEqual([['token', '', expect.any(String)]])
     expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, 'x').entries[0]).toContain('last worked never')
