@@ -83,6 +83,11 @@ function readInstallState(keys: readonly Buffer[], state: string, now: number) {
   return expiresAt > now ? { nonce, expiresAt, only: only === undefined ? undefined : Number(only) } : undefined
 }
 
+/** Whether a `state` says that it is of a link for one account: for what is shown only, its signature is not checked. */
+export function isOfReconnectLink(state = ''): boolean {
+  return /^[\w-]{22}\.[0-9a-z]{1,10}\.\d{1,16}(\.|$)/.test(state)
+}
+
 function sign(key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(`install:${text}`).digest()
 }

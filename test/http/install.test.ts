@@ -348,6 +348,30 @@ describe('a link that reconnects one account', () => {
     expect(await deps.registry.get(7)).toBeUndefined()
   })
 
+  test('that came to nothing leads back to itself, not to the install page, which connects any account', async () => {
+    const { ask, link, begin, beginInstall, clock, provider } = await open()
+    const page = async (query: string) => (await ask('GET', `/oauth/callback?${query}`)).text
+    const forLink = await begin(link)
+    const used = await begin(link)
+    await page(`code=${CODE}&state=${used}`)
+    const pages = [
+      await page(`error=access_denied&state=${forLink}`),
+      await page(`state=${forLink}`),
+      await page(`code=${CODE}&state=${used}`),
+      await page(`code=${CODE}&state=${forLink.slice(0, -9)}`),
+    ]
+    provider.tokenFailure = { class: 'rejected', code: 'x', message: 'no such code', status: 400 }
+    pages.push(await page(`code=${CODE}&state=${forLink}`))
+    clock.move(3_600_000)
+    pages.push(await page(`code=${CODE}&state=${await begin(link)}x`))
+    for (const text of pages) {
+      expect(text).toContain('To start again, open the link that was sent to you.')
+      expect(text).not.toContain('href="/install"')
+    }
+    for (const state of [await beginInstall(), 'forged'])
+      expect(await page(`error=access_denied&state=${state}`)).toContain('<a href="/install">Start again</a>')
+  })
+
   test('is of no use once it has expired, was changed or is not whole', async () => {
     const { ask, link, expiresAt, clock } = await open()
     for (const bad of [

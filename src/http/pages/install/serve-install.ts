@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CodeDeps } from '../../../accounts/connect-account.ts'
-import { beginInstall, finishInstall, type InstallSettings, type Redirect } from '../../../accounts/install.ts'
+import {
+  beginInstall,
+  finishInstall,
+  type InstallSettings,
+  isOfReconnectLink,
+  type Redirect,
+} from '../../../accounts/install.ts'
 import { readReconnectLink } from '../../../accounts/reconnect-link.ts'
 import type { ProviderFailure } from '../../../provider/failure.ts'
 import { opensLimits } from '../../../provider/scopes.ts'
@@ -47,15 +53,14 @@ export function serveInstall(app: FastifyInstance, deps: InstallDeps): void {
   })
   app.get('/oauth/callback', { exposeHeadRoute: false }, async (request, reply) => {
     await requireRedis(store)
-    const client = clientOf(request)
+    const [client, redirect] = [clientOf(request), redirectOf(request)]
     const waitMs = refusedCodes.waitMs(client, clock.now())
-    const outcome: CallbackOutcome =
-      waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirectOf(request))
+    const outcome: CallbackOutcome = waitMs > 0 ? { is: 'too-many', waitMs } : await finishInstall(connect, redirect)
     if (isRefusedCode(outcome)) refusedCodes.add(client, clock.now())
     noteInstall(noting, outcome, client)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
-    return answer(reply, outcome, clock.now())
+    return send(reply, answerTo(outcome, clock.now(), startAgain(redirect)))
   })
 }
 
@@ -87,17 +92,13 @@ interface Answer {
   asksAgain?: boolean
 }
 
-function answer(reply: FastifyReply, outcome: CallbackOutcome, now: number): FastifyReply {
-  return send(reply, answerTo(outcome, now))
-}
-
 function send(reply: FastifyReply, { status, title, body, retryAfterSeconds, asksAgain }: Answer): FastifyReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
   return sendPage(reply, status, plainPage({ title, body, ...refresh }))
 }
 
-function answerTo(outcome: CallbackOutcome, now: number): Answer {
+function answerTo(outcome: CallbackOutcome, now: number, again: Html): Answer {
   switch (outcome.is) {
     case 'connected':
     case 'reconnected':
@@ -107,21 +108,21 @@ function answerTo(outcome: CallbackOutcome, now: number): Answer {
         status: 403,
         title: 'Not connected',
         body: html`<p>The installation was refused or canceled (${cleanText(outcome.reason, 80)}). Nothing was stored.</p>
-${startAgain()}`,
+${again}`,
       }
     case 'bad-state':
       return {
         status: 400,
         title: 'This link no longer works',
         body: html`<p>It was used before, is more than an hour old, or did not begin here. Nothing was stored.</p>
-${startAgain()}`,
+${again}`,
       }
     case 'no-code':
       return {
         status: 400,
         title: 'A parameter is missing',
         body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
-${startAgain()}`,
+${again}`,
       }
     case 'other-account':
       return otherAccount(outcome)
@@ -130,9 +131,9 @@ ${startAgain()}`,
     case 'parked':
       return PARKED
     case 'too-many':
-      return tooMany(outcome.waitMs)
+      return tooMany(outcome.waitMs, again)
     case 'failed':
-      return failed(outcome.failure)
+      return failed(outcome.failure, again)
   }
 }
 
@@ -197,13 +198,13 @@ function waits(ms: number): Answer {
   }
 }
 
-function tooMany(ms: number): Answer {
+function tooMany(ms: number, again: Html): Answer {
   const retryAfterSeconds = secondsOf(ms)
   return {
     status: 429,
     title: 'Too many attempts',
     body: html`<p>Too many installations from your address failed. Nothing was stored. Wait ${countOf(retryAfterSeconds, 'second')}, then start again.</p>
-${startAgain()}`,
+${again}`,
     retryAfterSeconds,
   }
 }
@@ -213,14 +214,14 @@ function secondsOf(ms: number): number {
 }
 
 /** What the provider's refusal means for the customer at the page. Its own words are in the log. */
-function failed(failure: ProviderFailure): Answer {
+function failed(failure: ProviderFailure, again: Html): Answer {
   switch (failure.class) {
     case 'rejected':
       return {
         status: 422,
         title: 'The provider did not accept the code',
         body: html`<p>It may have expired, or have been used before. Nothing was stored.</p>
-${startAgain()}`,
+${again}`,
       }
     case 'client':
     case 'unauthorized':
@@ -236,14 +237,17 @@ ${startAgain()}`,
       return {
         status: 503,
         title: 'The provider does not answer',
-        body: html`<p>Nothing was stored. Wait a moment, then start again: the link that brought you here works only once.</p>
-${startAgain()}`,
+        body: html`<p>Nothing was stored. Wait a moment before you start again.</p>
+${again}`,
         retryAfterSeconds,
       }
     }
   }
 }
 
-function startAgain(): Html {
-  return html`<p><a href="/install">Start again</a></p>`
+/** The install page connects any account: no way on for who came by a link for one. */
+function startAgain({ state }: Redirect): Html {
+  return isOfReconnectLink(state)
+    ? html`<p>To start again, open the link that was sent to you.</p>`
+    : html`<p><a href="/install">Start again</a></p>`
 }
